@@ -15,7 +15,7 @@ from random import Random
 from tests.optimizer.extraction.harness import extract
 from tests.optimizer.extraction.planted import World
 
-from merrow_optimizer.extraction.choosing import Offer, choose
+from merrow_optimizer.extraction.choosing import CoverCandidate, choose
 from merrow_optimizer.extraction.grouping import Grouping
 from merrow_optimizer.extraction.steps import read_steps
 
@@ -33,7 +33,7 @@ def main() -> None:
     print(f"grouping of {steps:,} steps into {len(groups)}: {time.process_time() - began:.2f} s")
     for count, name in ((18, "exact"), (200, "greedy")):
         chance = Random(1)  # noqa: S311
-        offers = [Offer(f"o{number}", chance.randint(1, 6), chance.randint(5, 99)) for number in range(count)]
+        offers = [CoverCandidate(f"o{number}", chance.randint(1, 6), chance.randint(5, 99)) for number in range(count)]
         covers = [[sum(1 << chance.randrange(count) for _ in range(3)) for _ in range(4)] for _ in range(CASES)]
         began = time.process_time()
         choose(offers, covers, 0.95)

@@ -16,11 +16,11 @@ from typing import Any
 
 from merrow_analysis.definitions.settings import Refine
 from merrow_optimizer.evaluation.statistics.intervals import wilson
-from merrow_optimizer.revising.answers import Answer, Change
+from merrow_optimizer.revising.answers import RevisionAnswer, RevisionChange
 from merrow_optimizer.revising.making import GraphChanges
 from merrow_runtime import RunOptions, start
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.revising.reviser import Asker, Changes
+from merrow_runtime.revising.reviser import ProposedChanges, RevisionAsker
 from merrow_runtime.running.masking import NOTHING_SAID, expected_success
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import Workflow, check_workflow
@@ -49,13 +49,15 @@ class MakesAgain:
         self.times = times
         self.redone: Counter[str] = Counter()
 
-    async def revise(self, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: Asker) -> Changes:
+    async def revise(
+        self, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: RevisionAsker
+    ) -> ProposedChanges:
         """See `merrow_runtime.revising.reviser.Reviser`."""
         del workflow, refine, asker
         lost = [node["id"] for node in view["nodes"] if node.get("result") == NOTHING_SAID]
         again = [name for name in lost if self.redone[name] < self.times]
         self.redone.update(again)
-        return GraphChanges(Answer("lost", tuple(Change("redo", name) for name in again)))
+        return GraphChanges(RevisionAnswer("lost", tuple(RevisionChange("redo", name) for name in again)))
 
 
 def plan_of(count: int) -> Workflow:

@@ -14,7 +14,7 @@ from itertools import islice, pairwise
 
 from merrow_optimizer.mutations.moves import OPERATORS
 from merrow_server.lsp.documents import OpenDocument
-from merrow_server.lsp.offers.mutation_pages import Listing, Wanted
+from merrow_server.lsp.offers.mutation_pages import MutationFilter, MutationListing
 
 _CLASSES = ("Custom", "ScEnsemble", "Decision")
 
@@ -57,13 +57,13 @@ def _workflow(nodes: list[str], edges: list[str]) -> str:
 SHAPES = {"400 nodes": chain(400), "100 voters": vote(100), "40 Decisions": decisions(40)}
 
 
-def page(text: str, wanted: Wanted, most: int) -> tuple[int, float]:
+def page(text: str, wanted: MutationFilter, most: int) -> tuple[int, float]:
     """How many moves the first page has, and its CPU milliseconds; the text is analysed already."""
     (diagram,) = OpenDocument("untitled:flow.mmd", text).diagrams
     if not diagram.analysis.is_valid:
         raise ValueError("the workflow has errors")
     begun = time.process_time()
-    offers = (offer for offer in Listing(diagram, wanted).after(0) if offer is not None)
+    offers = (offer for offer in MutationListing(diagram, wanted).after(0) if offer is not None)
     found = sum(1 for _ in islice(offers, most))
     return found, 1000 * (time.process_time() - begun)
 
@@ -74,7 +74,10 @@ def main() -> None:
     parser.add_argument("--runs", type=int, default=3)
     parser.add_argument("--most", type=int, default=50)
     options = parser.parse_args()
-    asked = {"all": Wanted(), **{name: Wanted(operator=name) for name in OPERATORS if name != "rewiring"}}
+    asked = {
+        "all": MutationFilter(),
+        **{name: MutationFilter(operator=name) for name in OPERATORS if name != "rewiring"},
+    }
     print(f"| shape | {' | '.join(asked)} |")
     print("|---|" + "---|" * len(asked))
     for shape, text in SHAPES.items():

@@ -23,7 +23,7 @@ from merrow_analysis.edits.write import write
 from merrow_analysis.text import TextEdit
 from merrow_optimizer.mutations import addition, deletion, rewiring, substitution
 from merrow_optimizer.mutations.change import Mutation
-from merrow_optimizer.mutations.moves import Choice, Lineage, draw_from
+from merrow_optimizer.mutations.moves import Lineage, MoveFilter, draw_from
 from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBSTITUTION
 from merrow_optimizer.mutations.original import Original
 
@@ -109,7 +109,7 @@ def _advance(analyser: Analyser, edits: Sequence[TextEdit]) -> None:
 def safe_siblings(text: str, seconds: float, seed: int) -> float:
     """CPU milliseconds of a safe mutant of one workflow: drawing and writing it. Its validity needs no check."""
     random = Random(seed)  # noqa: S311 - no secret
-    original, choice, made = Original(analyse(text)), Choice(FOUR, max_nodes=10_000), 0
+    original, choice, made = Original(analyse(text)), MoveFilter(FOUR, max_nodes=10_000), 0
     begun = time.process_time()
     while time.process_time() - begun < seconds:
         move = draw_from(original, random, choice)
@@ -125,7 +125,7 @@ def safe_chain(text: str, seconds: float, seed: int) -> float:
     random = Random(seed)  # noqa: S311 - no secret
     spent, made = 0.0, 0
     while spent < seconds:
-        lineage = Lineage(text, Choice(FOUR, max_nodes=10_000))
+        lineage = Lineage(text, MoveFilter(FOUR, max_nodes=10_000))
         _ = lineage.analysis
         begun = time.process_time()
         made += sum(lineage.grow(random) is not None for _ in range(_CHAIN))

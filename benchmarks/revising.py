@@ -17,13 +17,13 @@ from statistics import median
 from typing import Any
 
 from merrow_analysis.definitions.settings import Refine
-from merrow_optimizer.revising.answers import Answer, Change
+from merrow_optimizer.revising.answers import RevisionAnswer, RevisionChange
 from merrow_optimizer.revising.making import GraphChanges
 from merrow_optimizer.revising.model import question
 from merrow_runtime import RunOptions, Store, start
 from merrow_runtime.models.tokens import estimate_tokens
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.revising.reviser import Asker, Changes
+from merrow_runtime.revising.reviser import ProposedChanges, RevisionAsker
 from merrow_runtime.revising.view import view_of
 from merrow_runtime.running.run import Run
 from merrow_runtime.store.contract import NodeRecord
@@ -57,14 +57,16 @@ class Endpoint:
 class Scripted:
     """A reviser that thinks for some seconds and then wants one thing."""
 
-    def __init__(self, change: Change | None, seconds: float = 0.0) -> None:
+    def __init__(self, change: RevisionChange | None, seconds: float = 0.0) -> None:
         self.change, self.seconds = change, seconds
 
-    async def revise(self, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: Asker) -> Changes:
+    async def revise(
+        self, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: RevisionAsker
+    ) -> ProposedChanges:
         """See `merrow_runtime.revising.reviser.Reviser`."""
         del view, workflow, refine, asker
         await asyncio.sleep(self.seconds)
-        return GraphChanges(Answer("", () if self.change is None else (self.change,)))
+        return GraphChanges(RevisionAnswer("", () if self.change is None else (self.change,)))
 
 
 def layered(count: int, width: int = 10) -> Workflow:

@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.peer_process import INSTALL, PeerProcess, langgraph_installed
 from benchmarks.revising import Scripted, plans
-from merrow_optimizer.revising.answers import Change
+from merrow_optimizer.revising.answers import RevisionChange
 from merrow_runtime import RunOptions, start
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.memory import MemoryStore
@@ -70,7 +70,7 @@ def look_after(workflow: Workflow) -> int:
 async def merrow(workflow: Workflow, *, same: bool, strategy: str = "wait") -> int:
     """The calls that Merrow makes, the look's one among them."""
     tasks = Tasks(same=same)
-    change = Change("edit", EDITED, objective=f"better {EDITED.removeprefix('N')}.")
+    change = RevisionChange("edit", EDITED, objective=f"better {EDITED.removeprefix('N')}.")
     refine = {"every": look_after(workflow), "max": 1, "on": [], "strategy": strategy}
     options = RunOptions(fresh=True, refine=refine)
     run = start(

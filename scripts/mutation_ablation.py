@@ -21,7 +21,7 @@ from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_optimizer.mutations.base import Move
 from merrow_optimizer.mutations.change import Mutation
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, changes, make
+from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter, changes, make
 from merrow_optimizer.mutations.names import OF_ONE_PARENT
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.preconditions import ALL, Precondition
@@ -31,7 +31,7 @@ NAMES = OF_ONE_PARENT
 
 def proposed(original: Original, name: str, most: int, random: Random) -> list[Mutation]:
     """Some of the changes that an operator proposes, drawn evenly."""
-    found = list(changes(original, Choice({name: OPERATORS[name]})))
+    found = list(changes(original, MoveFilter({name: OPERATORS[name]})))
     return found if len(found) <= most else random.sample(found, most)
 
 
@@ -95,7 +95,7 @@ def malformed() -> Iterator[str]:
         original, cells, false = Original(analysis), [], 0
         for name in NAMES:
             accepted = rejected = 0
-            for change in changes(original, Choice({name: OPERATORS[name]})):
+            for change in changes(original, MoveFilter({name: OPERATORS[name]})):
                 move = make(change)
                 if not isinstance(move, Move):
                     rejected += 1

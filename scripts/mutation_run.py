@@ -25,11 +25,11 @@ from hypothesis.errors import NonInteractiveExampleWarning
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.text import apply_edits
-from merrow_optimizer.mutations.base import Difference, Move, workflow_difference
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw, moves
+from merrow_optimizer.mutations.base import Move, WorkflowDifference, workflow_difference
+from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter, draw, moves
 from merrow_optimizer.mutations.names import ADDITION, DELETION
 
-DELETIONS = Choice({DELETION: OPERATORS[DELETION]})
+DELETIONS = MoveFilter({DELETION: OPERATORS[DELETION]})
 ROOT = Path(__file__).resolve().parent.parent
 sys.path.insert(0, str(ROOT))
 
@@ -86,7 +86,7 @@ def is_undone(before: Analysis, move: Move, after: Analysis, mutant: str) -> boo
     names = {node.id for node in move.difference.added_nodes}
     for deletion in moves(after, DELETIONS):
         if {node.id for node in deletion.difference.removed_nodes} == names:
-            return workflow_difference(before, analyse(deletion.apply(mutant))) == Difference()
+            return workflow_difference(before, analyse(deletion.apply(mutant))) == WorkflowDifference()
     return False
 
 
@@ -135,7 +135,7 @@ KINDS = ("invalid", "new warning", "delta", "reverse", "not undone")
 
 def chain(name: str, text: str, length: int, random: Random, tally: Tally) -> None:
     """Make mutants of each other and count them and their faults; the first fault ends the chain and is shown."""
-    choice, analysis = Choice(OPERATORS), analyse(text)
+    choice, analysis = MoveFilter(OPERATORS), analyse(text)
     for _ in range(length):
         move = draw(analysis, random, choice)
         if move is None:

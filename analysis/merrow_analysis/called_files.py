@@ -21,7 +21,7 @@ from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.definitions.types import ANY, Type, TypeTable
 from merrow_analysis.diagnostics import Diagnostic, Related
 from merrow_analysis.document import Document
-from merrow_analysis.files_read import Beside, ReadMemory, Reads, beside, said_of
+from merrow_analysis.files_read import FilesBeside, ReadMemory, Reads, beside, said_of
 from merrow_analysis.graph import typed
 from merrow_analysis.graph.drawings.fold import MOST_EDGES_READ, fold
 from merrow_analysis.graph.flow import Undrawn
@@ -201,7 +201,7 @@ class CalledFiles:
             name,
             text,
             self.config,
-            Beside(self.reads, name),
+            FilesBeside(self.reads, name),
             lambda files: _outline_of(name, text, files, self.config),
         )
 
@@ -265,7 +265,7 @@ class CalledFiles:
         return _MEMORY.remembered(what, name, self.reads.read(name), self.config, self.reads, made)
 
     def _find_meaning(self, name: str) -> _Meaning:
-        graph, _ = _typed(self.reads.read(name), Beside(self.reads, name), self.config, _From(self, name))
+        graph, _ = _typed(self.reads.read(name), FilesBeside(self.reads, name), self.config, _From(self, name))
         assert graph is not None  # noqa: S101 (its outline has no problem)
         given: list[tuple[str, Type]] = [(node.id, output_type(node, graph.types)) for node in graph.outputs]
         always = [
@@ -282,7 +282,7 @@ class CalledFiles:
 
     def _find_errors(self, name: str) -> list[Diagnostic]:
         text = self.reads.read(name)
-        return self._errors_of(text, name, Beside(self.reads, name), self.config, _From(self, name))
+        return self._errors_of(text, name, FilesBeside(self.reads, name), self.config, _From(self, name))
 
 
 @dataclass(frozen=True, slots=True)

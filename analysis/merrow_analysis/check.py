@@ -24,7 +24,7 @@ from merrow_analysis.document import Document
 from merrow_analysis.graph import typed
 from merrow_analysis.graph.drawings.fold import MOST_EDGES_READ, fold
 from merrow_analysis.graph.drawings.redraw import Redrawn, redraw
-from merrow_analysis.graph.flow import Flow, declares
+from merrow_analysis.graph.flow import Flowchart, declares
 from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.nodes import TypedGraph
@@ -54,7 +54,7 @@ class Analysis:
     """
 
     diagram: Diagram
-    flow: Flow
+    flow: Flowchart
     settings: WorkflowSettings = NO_SETTINGS
     typed: TypedGraph | None = None
     prompts: PromptBook = field(default_factory=PromptBook)
@@ -133,13 +133,13 @@ class Analyser:
         self.as_workflow = as_workflow
         self._given_callees = callees
         self._called: CalledFiles | None = None
-        self._flow: Flow | None = None
-        self._before: Flow | None = None
+        self._flow: Flowchart | None = None
+        self._before: Flowchart | None = None
         # As they were first read (`Block.origin`), in the order of the text.
         self._notable: list[Block] = []
         self._suppressing: list[Block] = []
         self._typed: TypedGraph | None = None
-        self._kept = _Kept()
+        self._kept = _KeptFindings()
         # What changed since the last analysis; None if it may be anything.
         self._redrawn: Redrawn | None = None
 
@@ -193,7 +193,7 @@ class Analyser:
             analysis.typed.let_go()
         return analysis
 
-    def _update(self) -> Flow:
+    def _update(self) -> Flowchart:
         """The flowchart of the blocks as they are now, and which of them the rules about syntax and suppressions look at."""
         document = self.document
         diagram, changes = document.diagram, document.changes
@@ -241,7 +241,7 @@ class Analyser:
         return self._called
 
     def _type(
-        self, flow: Flow, settings: WorkflowSettings, callees: Callees | None
+        self, flow: Flowchart, settings: WorkflowSettings, callees: Callees | None
     ) -> tuple[TypedGraph, frozenset[Scope]]:
         """The typed graph, and the scopes whose previous findings are still valid."""
         last, redrawn = self._typed, self._redrawn
@@ -285,7 +285,7 @@ def _errors_of_called(text: str, path: str, provider: Provider, config: Config, 
     return analyse(text, path=path, provider=provider, config=config, callees=callees).errors
 
 
-class _Kept:
+class _KeptFindings:
     """Findings about a workflow by scope, kept from one analysis to the next.
 
     ``stand_ins`` and ``book`` are what those of ``NODE`` and ``PARAMETER`` are about besides the graph. ``at_nodes`` are parts of
@@ -298,7 +298,7 @@ class _Kept:
         self.stand_ins: frozenset[str] = frozenset()
         self.book: PromptBook | None = None
 
-    def copy(self) -> _Kept:
+    def copy(self) -> _KeptFindings:
         """A copy of these findings that is updated independently."""
         other = copy(self)
         other.findings = dict(self.findings)

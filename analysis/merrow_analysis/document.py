@@ -19,7 +19,7 @@ from merrow_analysis.syntax.tree import Block, Comment
 from merrow_analysis.text import TextEdit, edited_lines, equal_ends, split_lines
 
 
-class Change(NamedTuple):
+class BlockChange(NamedTuple):
     """Blocks that an edit replaced, as they were before it; equal ones at both ends are not among them."""
 
     old: list[Block]
@@ -32,7 +32,7 @@ class Document:
     def __init__(self, text: str) -> None:
         self.lines = split_lines(text)
         self.diagram: Diagram = parse_lines(self.lines, text)
-        self.changes: list[Change] | None = None
+        self.changes: list[BlockChange] | None = None
         """The blocks replaced since this was last emptied, in order; None where the whole text was read."""
 
     @property
@@ -122,7 +122,7 @@ class Document:
             if kept or not window:
                 break
         resume = bisect_right(blocks, reached - delta - 1, key=_line) if reached < len(self.lines) else len(blocks)
-        changed = Change(blocks[window + kept : resume], made[kept:])
+        changed = BlockChange(blocks[window + kept : resume], made[kept:])
         head, tail = blocks[: window + kept], blocks[resume:]
         moved: dict[Block, Block] = {}
         front, back = equal_ends(changed.old, changed.new, _same)
@@ -141,7 +141,7 @@ class Document:
                 moved[block.origin or block] = successor
         after = [*head, *new, *behind, *tail]
         if self.changes is not None:
-            self.changes.append(Change(changed.old[front : len(changed.old) - back], new))
+            self.changes.append(BlockChange(changed.old[front : len(changed.old) - back], new))
         far = [block for block in after if block.reach] if diagram.far or partial.far else []
         known = diagram.moved
         if moved:

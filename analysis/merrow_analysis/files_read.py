@@ -19,7 +19,7 @@ def beside(file: str, path: str) -> str:
     return posixpath.normpath(posixpath.join(posixpath.dirname(file), path.strip()))
 
 
-class Beside:
+class FilesBeside:
     """The files beside another file, by their paths from its folder."""
 
     def __init__(self, provider: Provider, file: str) -> None:

@@ -13,7 +13,7 @@ from collections.abc import Iterator
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.fresh_ids import FreshIds
-from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode
+from merrow_analysis.graph.flow import Flowchart, FlowEdge, FlowNode
 from merrow_analysis.rules.path_rules import CYCLE
 from merrow_analysis.text import apply_edits
 
@@ -25,19 +25,19 @@ _STOP = re.compile(r"__interrupt\s*=\s*(before|after)(?:\s*,\s*(before|after))?"
 _LABEL_ESCAPES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "\n": "<br/>"}
 
 
-def is_langgraph(flow: Flow) -> bool:
+def is_langgraph(flow: Flowchart) -> bool:
     """Whether a flowchart has the beginning or the end that LangGraph draws."""
     return START in flow.chart.nodes or END in flow.chart.nodes
 
 
-def plain_steps(flow: Flow) -> str:
+def plain_steps(flow: Flowchart) -> str:
     """The text of a workflow of plain steps that says what a drawing of LangGraph says.
 
     Results that would arrive at the end side by side are put together by a step of their own, and a cycle that is entered at
     several nodes gets a box of a Loop. Styles and the directives
     of the drawing are left out. The workflow may still have errors where Merrow knows no such graph.
     """
-    drawn = ["".join(f"{line}\n" for line in _lines(flow, _Names(flow), joined=joined)) for joined in (False, True)]
+    drawn = ["".join(f"{line}\n" for line in _lines(flow, _PlainIds(flow), joined=joined)) for joined in (False, True)]
     ways = (way for make in (str, _with_loops) for way in map(make, drawn))
     return next((text for text in ways if analyse(text).is_valid), drawn[0])
 
@@ -57,11 +57,11 @@ def _with_loops(text: str) -> str:
     return text
 
 
-def _joins(flow: Flow) -> set[tuple[str, str]]:
+def _joins(flow: Flowchart) -> set[tuple[str, str]]:
     return {(edge.source.id, edge.target.id) for edge in flow.edges}
 
 
-def notes(flow: Flow) -> list[str]:
+def notes(flow: Flowchart) -> list[str]:
     """Sentences on what a drawing of LangGraph says and the workflow made of it does not do."""
     found: list[str] = []
     for node in flow.nodes.values():
@@ -72,10 +72,10 @@ def notes(flow: Flow) -> list[str]:
     return found
 
 
-class _Names:
+class _PlainIds:
     """An id that Merrow and Mermaid read as a plain one for each node and subgraph, and further ones."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: Flowchart) -> None:
         self._ids = FreshIds()
         self._known: dict[str, str] = {}
         for name in (*flow.chart.nodes, *flow.subgraphs):
@@ -90,7 +90,7 @@ class _Names:
         return self._ids.new(wanted)
 
 
-def _lines(flow: Flow, names: _Names, *, joined: bool) -> Iterator[str]:
+def _lines(flow: Flowchart, names: _PlainIds, *, joined: bool) -> Iterator[str]:
     yield from ("---", "workflow: true", "---", "flowchart TD")
     choosing = {name: names.new(f"{names[name]}_next") for name in flow.chart.nodes if _choices(flow.nodes[name])}
     boxed = _innermost(flow)
@@ -132,7 +132,7 @@ def _choices(node: FlowNode) -> list[FlowEdge]:
     return dotted if len(dotted) > 1 else []
 
 
-def _edge(edge: FlowEdge, names: _Names, choosing: dict[str, str], join: str | None) -> str:
+def _edge(edge: FlowEdge, names: _PlainIds, choosing: dict[str, str], join: str | None) -> str:
     source, target = names[edge.source.id], names[edge.target.id]
     if join is not None and edge.target.id == END:
         target = join
@@ -171,7 +171,7 @@ def _escaped(text: str) -> str:
     return "".join(_LABEL_ESCAPES.get(letter, letter) for letter in text)
 
 
-def _innermost(flow: Flow) -> dict[str, str]:
+def _innermost(flow: Flowchart) -> dict[str, str]:
     """The innermost subgraph of each node that is in one."""
     found: dict[str, str] = {}
     for box in sorted(flow.subgraphs.values(), key=lambda one: len(one.nodes), reverse=True):
@@ -179,7 +179,7 @@ def _innermost(flow: Flow) -> dict[str, str]:
     return found
 
 
-def _path(flow: Flow, box: str | None) -> list[str]:
+def _path(flow: Flowchart, box: str | None) -> list[str]:
     """The subgraphs around a place, from outside."""
     path: list[str] = []
     while box is not None:

@@ -28,7 +28,7 @@ _NOT_A_QUOTE_MARK = re.compile(r"[^>\s]")
 
 
 @dataclass(frozen=True, slots=True)
-class _Line:
+class _FenceLine:
     """A line of a fence in the file: ``cut`` characters lead up to it, ``pad`` spaces of its text stand for a tab."""
 
     host: str
@@ -41,7 +41,7 @@ class _Line:
 
 
 @dataclass(frozen=True, slots=True)
-class Fence:
+class DiagramFence:
     """One diagram of a Markdown file.
 
     ``index`` counts the file's diagrams from 1; ``text`` is the diagram; ``line`` is the file's line on which it
@@ -52,7 +52,7 @@ class Fence:
     text: str
     line: int
     range: Range
-    _lines: tuple[_Line, ...]
+    _lines: tuple[_FenceLine, ...]
     _prefix: str
     _glue: str
 
@@ -148,7 +148,7 @@ class Fence:
             text += (before if line_content(piece) + more else before.rstrip(" \t")) + piece
         return TextEdit(Range(host_start, host_end), text)
 
-    def _written_anew(self, line: _Line, column: int) -> bool:
+    def _written_anew(self, line: _FenceLine, column: int) -> bool:
         """Whether new text at ``column`` needs the marks before it: they are half a tab, or too few for white space."""
         return column < line.pad or (column == 0 and line.host[: line.cut] != self._prefix)
 
@@ -158,14 +158,14 @@ class Fence:
         return first[len(line_content(first)) :] or "\n"
 
 
-def find_fences(text: str) -> list[Fence]:
+def find_fences(text: str) -> list[DiagramFence]:
     """The diagrams of a Markdown text, in order. Linear in the text; costs next to nothing where no fence is one."""
     if _OPENING.search(text) is None:
         return []
     return list(_fences(split_lines(text)))
 
 
-def _fences(hosts: list[str]) -> Iterator[Fence]:
+def _fences(hosts: list[str]) -> Iterator[DiagramFence]:
     index = 0
     for block in fenced_blocks([line_content(host) for host in hosts], _LANGUAGE):
         if _LANGUAGE.match(block.info):
@@ -173,9 +173,9 @@ def _fences(hosts: list[str]) -> Iterator[Fence]:
             yield _fence(index, hosts, block)
 
 
-def _fence(index: int, hosts: list[str], block: FencedBlock) -> Fence:
+def _fence(index: int, hosts: list[str], block: FencedBlock) -> DiagramFence:
     first = block.opening_line + 1
-    lines = [_Line(hosts[first + number], cut, pad) for number, (cut, pad) in enumerate(block.cuts)]
+    lines = [_FenceLine(hosts[first + number], cut, pad) for number, (cut, pad) in enumerate(block.cuts)]
     last_line = block.opening_line + len(lines) + block.closed
     options = 0
     if block.info.startswith("{"):  # a directive's options precede its body
@@ -186,7 +186,7 @@ def _fence(index: int, hosts: list[str], block: FencedBlock) -> Fence:
     prefix = _NOT_A_QUOTE_MARK.sub(" ", opening[: block.opening_column])
     if prefix.endswith(">"):
         prefix += " "  # which belongs to the mark: without it, a space that the text begins with would
-    return Fence(
+    return DiagramFence(
         index=index,
         text="".join(line.text for line in lines),
         line=first + options,

@@ -60,7 +60,7 @@ class Guesses:
         return closest(word, candidates) if self._left >= 0 else None
 
 
-class Names:
+class KnownNames:
     """Names that exist. What is misspelt is looked up once, however often it is written, and only the first few are."""
 
     def __init__(self, names: Iterable[str]) -> None:

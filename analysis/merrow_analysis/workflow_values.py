@@ -9,7 +9,7 @@ from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.document import Document
 from merrow_analysis.graph.drawings.drawing import is_diamond
 from merrow_analysis.graph.drawings.fold import fold
-from merrow_analysis.graph.records import NodeRecord
+from merrow_analysis.graph.records import WrittenNode
 
 LONGEST = 50_000
 """Characters of a planned workflow."""
@@ -41,7 +41,7 @@ def oversized(text: str, boxes: int = MOST_NODES) -> Iterator[str]:
         yield f"It has {decisions} Decisions; at most {MOST_DECISIONS} are run."
 
 
-def _may_decide(record: NodeRecord) -> bool:
+def _may_decide(record: WrittenNode) -> bool:
     """Whether a node is drawn as a Decision, or may be written as one."""
     label = "" if record.label is None else f"{record.label.text} {step_text(record.label.text)}"
     ops = (parse_metadata(metadata.body).values.get("op") for metadata, _ in record.metadata)

@@ -9,7 +9,7 @@ from typing import Any
 
 from benchmarks.search.proposals import Blind, JudgedProposals, Proposals, Unchecked
 from benchmarks.search.world import Rules, World
-from merrow_optimizer.search.candidates import START, Draft, Place
+from merrow_optimizer.search.candidates import START, CandidateDraft, ItemRepeat
 from merrow_optimizer.search.engine import Search, Strategy
 from merrow_optimizer.search.held_out import read_held_out
 from merrow_optimizer.search.history import History
@@ -36,14 +36,14 @@ class Oracle:
     def __init__(self, world: World) -> None:
         self._world, self._proposer = world, Proposals(world)
 
-    def choose(self, history: History, chance: Random) -> tuple[int, tuple[Place, ...]] | None:
+    def choose(self, history: History, chance: Random) -> tuple[int, tuple[ItemRepeat, ...]] | None:
         """The next child."""
         number: int | None = START
         if history.draws:
             number = new_child(history, lambda chance: self._child(history, chance), chance)
         return None if number is None else (number, history.next_places(number, 1))
 
-    def _child(self, history: History, chance: Random) -> Draft | None:
+    def _child(self, history: History, chance: Random) -> CandidateDraft | None:
         best = sorted(range(len(history.drafts)), key=lambda one: (-self._true(history, one), one))[:5]
         parent = chance.choice(best)
         return self._proposer.child(parent, history.drafts[parent], chance)

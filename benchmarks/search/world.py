@@ -17,7 +17,7 @@ import numpy as np
 from numpy.typing import NDArray
 
 from benchmarks.search.shapes import Shape, Step, shape_of
-from merrow_optimizer.search.candidates import Draft, Place
+from merrow_optimizer.search.candidates import CandidateDraft, ItemRepeat
 
 Chances = NDArray[np.float64]
 """For each item the chance of a right answer."""
@@ -121,18 +121,18 @@ class World:
         self._level = 0.0
         self._start_odds: Chances | None = None
         low, high = -6.0, 6.0
-        start = Draft(START, (), "", "", "start", (), 1, 3)
+        start = CandidateDraft(START, (), "", "", "start", (), 1, 3)
         for _ in range(30):
             self._level = (low + high) / 2
             self._known.clear()
             self._start_odds = None
             low, high = (self._level, high) if self.truth(start) < rules.start else (low, self._level)
 
-    def truth(self, draft: Draft) -> float:
+    def truth(self, draft: CandidateDraft) -> float:
         """The expected score on other items than the search's."""
         return float(self.chances(draft)[self.rules.items :].mean())
 
-    def answer(self, draft: Draft, place: Place) -> float:
+    def answer(self, draft: CandidateDraft, place: ItemRepeat) -> float:
         """The score of one answer, the same whenever it is asked for."""
         repeat = place.repeat
         if repeat and self._luck(f"same {draft.key} {place}").random() >= self.rules.repeat_noise:
@@ -141,24 +141,24 @@ class World:
         luck = self._luck(f"answer {'' if is_shared else draft.key} {place.item} {repeat}").random()
         return float(luck < self.chances(draft)[place.item])
 
-    def held_out(self, draft: Draft, count: int) -> list[float]:
+    def held_out(self, draft: CandidateDraft, count: int) -> list[float]:
         """Scores of one answer to each of ``count`` items that no search saw."""
-        return [self.answer(draft, Place(self.rules.items + number, 0)) for number in range(count)]
+        return [self.answer(draft, ItemRepeat(self.rules.items + number, 0)) for number in range(count)]
 
-    def judged(self, draft: Draft) -> float:
+    def judged(self, draft: CandidateDraft) -> float:
         """A judge's mark of a workflow that has not run."""
         share = self.rules.judge
         noise = self._luck(f"judge {draft.key}").gauss()
         return share * (self.truth(draft) - 0.6) / 0.1 + math.sqrt(1 - share * share) * noise
 
-    def chances(self, draft: Draft) -> Chances:
+    def chances(self, draft: CandidateDraft) -> Chances:
         """For each item the chance that the workflow answers it right."""
         known = self._known.get(draft.key)
         if known is None:
             known = self._known[draft.key] = self._chances_of(draft)
         return known
 
-    def _chances_of(self, draft: Draft) -> Chances:
+    def _chances_of(self, draft: CandidateDraft) -> Chances:
         rules = self.rules
         if draft.operator == INVALID:
             return np.zeros_like(self._difficulty)

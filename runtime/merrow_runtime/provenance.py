@@ -27,7 +27,7 @@ _NAMES = {
 }
 
 
-class Source(NamedTuple):
+class Provenance(NamedTuple):
     """Who answered: the origin of an endpoint (or `OFFLINE_ORIGIN`, `REPLAY_ORIGIN`, `PERSON_ORIGIN`), and the model by its own
     name.
     """
@@ -36,7 +36,7 @@ class Source(NamedTuple):
     model: str
 
 
-PERSON = Source(PERSON_ORIGIN, "")
+PERSON = Provenance(PERSON_ORIGIN, "")
 """Who answered where a person set the outputs of a node."""
 
 
@@ -68,7 +68,7 @@ def named(endpoint: str) -> str:
     return _NAMES.get(endpoint, endpoint)
 
 
-def plain(sources: Iterable[Source]) -> list[dict[str, str]]:
+def plain(sources: Iterable[Provenance]) -> list[dict[str, str]]:
     """Sources as events and reports show them."""
     return [{"endpoint": source.endpoint, "model": source.model} for source in sources]
 

@@ -19,13 +19,13 @@ from merrow_analysis.definitions.prompts import collect_prompts
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.diagnostics import Diagnostic
-from merrow_analysis.files_read import Beside, beside
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.files_read import FilesBeside, beside
+from merrow_analysis.graph.flow import Flowchart
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.plain_steps import reading
 from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.graph.typed import is_workflow
-from merrow_analysis.markdown import Fence
+from merrow_analysis.markdown import DiagramFence
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.trust import WorkspaceValue, workspace_values
 
@@ -85,7 +85,7 @@ class Workflow:
     config: Config
     path: str | None = None
     files: Mapping[str, Mapping[str, str]] = field(default_factory=dict)
-    fence: Fence | None = None
+    fence: DiagramFence | None = None
     shared: tuple[WorkspaceValue, ...] = ()
     """Settings of the machine that are in its settings file, where they are mostly ignored."""
     place: str = ""
@@ -149,7 +149,7 @@ def check_workflow(
     path: str | None = None,
     provider: Provider | None = None,
     config: Config | None = None,
-    fence: Fence | None = None,
+    fence: DiagramFence | None = None,
     shared: tuple[WorkspaceValue, ...] = (),
     analysis: Analysis | None = None,
 ) -> Workflow:
@@ -224,7 +224,7 @@ def _called(place: str, caller: Workflow, files: Provider) -> Workflow:
         text = files.read(place)
     except ResourceError as problem:
         raise UsageFailure(str(problem)) from None
-    recording = RecordingProvider(Beside(files, place))
+    recording = RecordingProvider(FilesBeside(files, place))
     path = place if caller.path is None else beside(caller.path, place)
     analysis = analyse(text, path=path, provider=recording, config=caller.config)
     graph = _runnable(analysis, place, None)
@@ -254,11 +254,11 @@ def _as_it_was(analysis: Analysis, provider: Provider | None, config: Config) ->
     ):
         return None
     chart = graph.flow
-    flow = Flow(chart.chart, chart.scenery, chart.moved, chart.last_block)
+    flow = Flowchart(chart.chart, chart.scenery, chart.moved, chart.last_block)
     return replace(analysis, flow=flow, typed=TypedGraph(flow, graph.core))
 
 
-def _runnable(analysis: Analysis, name: str, fence: Fence | None) -> TypedGraph:
+def _runnable(analysis: Analysis, name: str, fence: DiagramFence | None) -> TypedGraph:
     errors = analysis.errors
     graph = analysis.typed
     if errors:
@@ -290,7 +290,7 @@ def _check_numbers(name: str, graph: TypedGraph) -> None:
                 ) from None
 
 
-def _errors(name: str, errors: list[Diagnostic], fence: Fence | None) -> str:
+def _errors(name: str, errors: list[Diagnostic], fence: DiagramFence | None) -> str:
     first = errors[0]
     start = first.range.start if fence is None else fence.to_host(first.range.start)
     line, found = f"on line {start.line + 1}", f"{first.message} ({first.code})"

@@ -10,7 +10,7 @@ from collections.abc import Callable, Mapping, Sequence
 from dataclasses import asdict, dataclass, replace
 from typing import Any, ClassVar, Generic, Literal, TypeVar
 
-from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.evaluation.plan import EvaluationLimits
 from merrow_runtime.asking.asker import Asker, UnknownAnswerError
 from merrow_runtime.asking.purse import Purse
 from merrow_runtime.asking.question import Key
@@ -78,7 +78,7 @@ class Asking(Generic[O]):
     again: Json
     shown: Json
     notices: tuple[str, ...]
-    limits: Limits
+    limits: EvaluationLimits
     ask_above_usd: float
     fresh: bool
     used: Usage = NOTHING
@@ -179,7 +179,7 @@ class _Work(Generic[O]):
         known = asking.kept.kept(record.id)
         before, limits = paid_in(known), asking.limits
         budget = Budget(limits.usd, limits.tokens, limits.seconds, before, record.seconds, strict=True)
-        bounded = None if limits == Limits() else budget
+        bounded = None if limits == EvaluationLimits() else budget
         rows = JobRows(record.id, asking.kept, known)
         asker = Asker(
             Purse(asking.chosen, asking.booked, bounded), asking.user.cache, asking.key, rows, fresh=asking.fresh

@@ -12,7 +12,7 @@ from merrow_analysis.cases import ENDING
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.diagnostics import Diagnostic
-from merrow_analysis.markdown import Fence
+from merrow_analysis.markdown import DiagramFence
 from merrow_analysis.rules.declared.configuration_rules import check_library
 from merrow_analysis.text import split_lines
 from merrow_runtime.program.files import diagrams as diagrams
@@ -70,7 +70,7 @@ class Checker:
             for diagnostic in _guarded(partial(self._of_fence, target, fence), "this diagram could not be checked")
         ]
 
-    def _of_fence(self, target: Target, fence: Fence) -> list[Diagnostic]:
+    def _of_fence(self, target: Target, fence: DiagramFence) -> list[Diagnostic]:
         return self.analyse(target, fence.text).diagnostics
 
     def report(self, target: Target, text: str, diagnostics: Sequence[Diagnostic]) -> FileReport:
@@ -98,7 +98,7 @@ def _guarded(diagnose: Callable[[], list[Diagnostic]], what: str) -> list[Diagno
         return [faults.finding(what, problem)]
 
 
-def in_file(diagnostic: Diagnostic, fence: Fence) -> Diagnostic:
+def in_file(diagnostic: Diagnostic, fence: DiagramFence) -> Diagnostic:
     """``diagnostic`` of a block, placed in the Markdown file around it."""
     return diagnostic._replace(
         range=fence.range_to_host(diagnostic.range),

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
-from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.evaluation.plan import EvaluationLimits
 from merrow_runtime.provenance import OFFLINE_ORIGIN, Reuse, named
 from merrow_runtime.store.listed import Listed
 from merrow_server.errors import InputError
@@ -18,15 +18,15 @@ class Changed:
     would answer now are kept (``any``) or had again (``same``).
     """
 
-    limits: Limits = field(default_factory=Limits)
+    limits: EvaluationLimits = field(default_factory=EvaluationLimits)
     base_url: str | None = None
     concurrency: int | None = None
     reuse: Reuse | None = None
 
-    def limits_after(self, before: Limits) -> Limits:
+    def limits_after(self, before: EvaluationLimits) -> EvaluationLimits:
         """The limits where those ``before`` were others."""
         now = self.limits
-        return Limits(
+        return EvaluationLimits(
             before.usd if now.usd is None else now.usd,
             before.tokens if now.tokens is None else now.tokens,
             before.seconds if now.seconds is None else now.seconds,
@@ -37,7 +37,7 @@ def changed_by(given: Mapping[str, Any], limits: Mapping[str, Any] | None = None
     """What options say, by their names; or an editor, whose ``limits`` are ``{usd, tokens, seconds}``."""
     if limits is None:
         limits = {name: given[f"budget_{name}"] for name in ("usd", "tokens", "seconds")}
-    return Changed(Limits(**limits), given.get("base_url"), given.get("concurrency"), given.get("reuse"))
+    return Changed(EvaluationLimits(**limits), given.get("base_url"), given.get("concurrency"), given.get("reuse"))
 
 
 def refuse_same(changed: Changed, kept: Listed[Any], identity: str) -> None:

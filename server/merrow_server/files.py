@@ -15,7 +15,7 @@ from merrow_analysis.text import LARGEST_TEXT
 from merrow_runtime.program.files import (
     DIAGRAM_SUFFIXES,
     MARKDOWN_SUFFIXES,
-    Source,
+    SourceText,
     Target,
     block_target,
     decode,
@@ -38,8 +38,8 @@ _BOM = "\ufeff"
 __all__ = [
     "DIAGRAM_SUFFIXES",
     "MARKDOWN_SUFFIXES",
-    "Found",
-    "Source",
+    "ResolvedTargets",
+    "SourceText",
     "Target",
     "decode",
     "discover",
@@ -52,21 +52,23 @@ __all__ = [
 
 
 @dataclass(slots=True)
-class Found:
+class ResolvedTargets:
     """What the paths of a command line stand for: the targets, and a sentence for each path that stands for nothing."""
 
     targets: list[Target] = field(default_factory=list)
     problems: list[str] = field(default_factory=list)
 
 
-def discover(paths: Iterable[str], stdin_name: str | None = None, endings: tuple[str, ...] = WORKFLOW_ENDINGS) -> Found:
+def discover(
+    paths: Iterable[str], stdin_name: str | None = None, endings: tuple[str, ...] = WORKFLOW_ENDINGS
+) -> ResolvedTargets:
     """Turn the paths of a command line into targets, in their order, each file once.
 
     A folder means the files with one of the ``endings`` below it, sorted, without what ``.gitignore`` files exclude and
     without virtual environments; a file or folder that is named outright is taken whatever it is. ``-`` is standard
     input, shown as ``stdin_name``.
     """
-    found = Found()
+    found = ResolvedTargets()
     seen: set[tuple[str, int | None]] = set()
     for name in paths:
         if name == "-":
@@ -147,7 +149,7 @@ def _walk(folder: str, problems: list[str], endings: tuple[str, ...]) -> list[Ta
     return targets
 
 
-def read(target: Target) -> Source:
+def read(target: Target) -> SourceText:
     """The text of ``target``. Raises `InputError` where it is not a regular file of UTF-8 text that may be read, or too large."""
     if target.path is not None:
         return read_path(target.path, target.name, LARGEST_TEXT)
@@ -157,7 +159,7 @@ def read(target: Target) -> Source:
     return decode(data, target.name)
 
 
-def write(path: Path, source: Source) -> None:
+def write(path: Path, source: SourceText) -> None:
     """Replace the file at ``path`` in one step, keeping its mode; a link stays a link. Raises `InputError`."""
     final = Path(os.path.realpath(path))
     try:
@@ -259,7 +261,7 @@ def created(texts: Iterable[tuple[Path, str]]) -> Iterator[list[Path]]:
         raise
 
 
-def write_stdout(source: Source) -> None:
+def write_stdout(source: SourceText) -> None:
     """Write the text to standard output, byte for byte as a file would have it; made harmless where it is a terminal."""
     if sys.stdout.isatty():
         from merrow_server.rendering.terminal import emit  # the editor extension has the rest of this module without it
@@ -271,5 +273,5 @@ def write_stdout(source: Source) -> None:
     sys.stdout.buffer.flush()
 
 
-def _encoded(source: Source) -> bytes:
+def _encoded(source: SourceText) -> bytes:
     return ((_BOM if source.bom else "") + source.text).encode("utf-8", "surrogatepass")

@@ -9,7 +9,7 @@ if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
     from merrow_runtime.store.glance import Kind
     from merrow_runtime.store.listed import Listed
-    from merrow_runtime.store.listing import Entry
+    from merrow_runtime.store.listing import JobEntry
 
 
 _LOOKED_AT = 50
@@ -40,7 +40,7 @@ def kept_in(user: Store, kind: str) -> Listed[Any]:
     return kept.get(kind) or user.jobs[kind]
 
 
-def state_of(user: Store, entry: Entry) -> str:
+def state_of(user: Store, entry: JobEntry) -> str:
     """How it is now: what no living process works on is not running, whatever was written down last. Raises `StoreFailure`."""
     if entry.status != "running":
         return entry.status

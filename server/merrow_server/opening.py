@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from pathlib import Path
 
 from merrow_analysis.check import Analyser, Analysis
-from merrow_analysis.markdown import Fence
+from merrow_analysis.markdown import DiagramFence
 from merrow_analysis.text import Range
 from merrow_runtime.program.files import one_file
 from merrow_server.checking import Checker, the_diagram
@@ -21,7 +21,7 @@ class Opened:
 
     target: Target
     text: str
-    fence: Fence | None
+    fence: DiagramFence | None
     analyser: Analyser
     analysis: Analysis
 

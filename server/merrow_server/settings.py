@@ -15,9 +15,9 @@ from merrow_analysis.suggest import closest
 from merrow_analysis.text import split_lines
 from merrow_server.changes.fixing import repair
 from merrow_server.errors import InputError
-from merrow_server.files import Source, Target, read_path, write
+from merrow_server.files import SourceText, Target, read_path, write
 from merrow_server.reports.report import FileReport
-from merrow_server.workspace import LARGEST_RESOURCE, PROJECT_FILE, Surroundings
+from merrow_server.workspace import LARGEST_RESOURCE, PROJECT_FILE, WorkspaceFinder
 
 
 class Settings:
@@ -40,7 +40,7 @@ class Settings:
         ``select`` and ``ignore`` have rules as `Config` takes them, also several in one string, with commas. Raises
         `InputError` where ``file`` can't be read or a selector selects nothing.
         """
-        self.surroundings = Surroundings()
+        self.surroundings = WorkspaceFinder()
         self.problems: list[str] = []
         self.reports: list[FileReport] = []
         self.repaired: list[Counter[str]] = []
@@ -86,7 +86,7 @@ class Settings:
         if self._least is not None and found:
             after = repair(text, lambda changed: self._diagnose(file, changed), self._least)
             if after.applied:
-                write(file, Source(after.text, source.bom))
+                write(file, SourceText(after.text, source.bom))
                 self.repaired.append(after.applied)
             text, found = after.text, list(after.diagnostics)
         if found:

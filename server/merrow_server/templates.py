@@ -14,7 +14,7 @@ _SOURCE = "Source: "
 
 
 @dataclass(frozen=True, slots=True)
-class Template:
+class WorkflowTemplate:
     """A workflow to start from. ``sentences`` say what it does and when it helps; ``source`` is whose idea it is."""
 
     name: str
@@ -24,13 +24,13 @@ class Template:
     text: str
 
 
-def templates() -> dict[str, Template]:
+def templates() -> dict[str, WorkflowTemplate]:
     """All there are, by name. An installed Merrow has them packed beside this module, a checkout among its examples."""
     folder = _PACKED if _PACKED.is_dir() else _CHECKOUT
     return {path.stem: read_template(path) for path in sorted(folder.glob("*.mmd"))}
 
 
-def read_template(path: Path) -> Template:
+def read_template(path: Path) -> WorkflowTemplate:
     """A file of ``examples/patterns``: its title, and below its front matter comments that explain it."""
     text = path.read_text("utf-8")
     found = _FRONT.match(text)
@@ -38,4 +38,4 @@ def read_template(path: Path) -> Template:
     said = [line.removeprefix("%%").strip() for line in found["comments"].splitlines()] if found is not None else []
     source = next((line.removeprefix(_SOURCE) for line in said if line.startswith(_SOURCE)), "")
     sentences = tuple(line for line in said if line and not line.startswith(_SOURCE))
-    return Template(path.stem, "" if title is None else title[1].strip(), sentences, source, text)
+    return WorkflowTemplate(path.stem, "" if title is None else title[1].strip(), sentences, source, text)

@@ -11,7 +11,7 @@ from tests.sizes import ALL
 
 from merrow_analysis.check import Analyser, Analysis, analyse
 from merrow_analysis.diagnostics import without_fixes
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.flow import Flowchart
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
 
 WORKFLOW = """flowchart TD
@@ -94,7 +94,7 @@ def picture(analysis: Analysis) -> object:
     return analysis.diagnostics, flow_picture(analysis.flow)
 
 
-def flow_picture(flow: Flow) -> object:
+def flow_picture(flow: Flowchart) -> object:
     def edge(e: object) -> object:
         return (e.index, e.source.id, e.target.id, e.range, e.arrow)  # type: ignore[attr-defined]
 

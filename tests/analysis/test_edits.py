@@ -13,7 +13,7 @@ from tests.workflows import workflows
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.operators import OperatorSpec
-from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is, label_of
+from merrow_analysis.edits.change import GraphChange, NewNode, WantedEdge, as_it_is, label_of
 from merrow_analysis.edits.delta import graph_after
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
 from merrow_analysis.edits.workflow_text import WorkflowText
@@ -57,7 +57,7 @@ def graph_changes(draw: st.DrawFn, graph: TypedGraph, with_prompts: bool) -> Gra
     substituted = {node.id: _instead(node, draw(st.sampled_from(specs))) for node in chosen}
     for node in new:
         stay.insert(draw(st.integers(1, len(stay) - 1)), node.id)
-    edges: dict[int, tuple[Link, ...]] = {}
+    edges: dict[int, tuple[WantedEdge, ...]] = {}
     for edge in graph.flow.edges:
         if gone.isdisjoint((edge.source.id, edge.target.id)) and draw(st.integers(0, 3)):
             continue
@@ -84,7 +84,7 @@ def _instead(node: TypedNode, spec: OperatorSpec) -> NewNode:
     return NewNode(node.id, spec, node.id, parameters=tuple(kept.items()))
 
 
-def _put(draw: st.DrawFn, edge: FlowEdge, stay: list[str], gone: frozenset[str]) -> Iterator[Link]:
+def _put(draw: st.DrawFn, edge: FlowEdge, stay: list[str], gone: frozenset[str]) -> Iterator[WantedEdge]:
     """What takes an edge's place; each edge leads forward in ``stay``, for on a cycle types depend on the order of nodes."""
     kept = as_it_is(edge)
     if draw(st.booleans()):
@@ -97,9 +97,9 @@ def _put(draw: st.DrawFn, edge: FlowEdge, stay: list[str], gone: frozenset[str])
     yield from (_between(draw, stay) for _ in range(draw(st.integers(0, 1))))
 
 
-def _between(draw: st.DrawFn, stay: list[str]) -> Link:
+def _between(draw: st.DrawFn, stay: list[str]) -> WantedEdge:
     first, last = sorted(draw(st.lists(st.integers(0, len(stay) - 1), min_size=2, max_size=2, unique=True)))
-    return Link(stay[first], stay[last], draw(st.sampled_from(LABELS)))
+    return WantedEdge(stay[first], stay[last], draw(st.sampled_from(LABELS)))
 
 
 def picture(graph: TypedGraph) -> dict[str, object]:
@@ -183,7 +183,7 @@ def test_a_line_comes_in_the_place_of_one_that_goes() -> None:
     spec = analysis.typed.by_id["A"].spec
     assert spec is not None
     new = NewNode("B", spec, "PROBLEM", "two")
-    links = {0: (Link("PROBLEM", "B", kept=True),), 1: (Link("B", "RETURN", kept=True),)}
+    links = {0: (WantedEdge("PROBLEM", "B", kept=True),), 1: (WantedEdge("B", "RETURN", kept=True),)}
     done = written(analysis, GraphChange(added=(new,), removed=frozenset({"A"}), edges=links))
     assert done is not None
     lines = text.replace("--> A -->", "--> B -->").replace("class A", "class B").split("\n")

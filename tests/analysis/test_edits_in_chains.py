@@ -8,7 +8,7 @@ import pytest
 from tests.analysis.test_edits import picture, written
 
 from merrow_analysis.check import Analysis, analyse
-from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is
+from merrow_analysis.edits.change import GraphChange, NewNode, WantedEdge, as_it_is
 from merrow_analysis.edits.delta import graph_after
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedGraph
@@ -49,7 +49,7 @@ def changes(graph: TypedGraph) -> Iterator[GraphChange]:
         for name in order:
             if order.index(name) > order.index(kept.source) and name != kept.target:
                 yield GraphChange(edges={edge.index: (kept._replace(target=name),)})
-                yield GraphChange(edges={edge.index: (kept, Link(kept.source, name))})
+                yield GraphChange(edges={edge.index: (kept, WantedEdge(kept.source, name))})
             if order.index(name) < order.index(kept.target) and name != kept.source:
                 yield GraphChange(edges={edge.index: (kept._replace(source=name),)})
     specs = {spec.name: spec for spec in graph.operators.specs.values()}
@@ -68,7 +68,7 @@ def changes(graph: TypedGraph) -> Iterator[GraphChange]:
     new = NewNode("NEW", specs["Custom"], order[1], "new")
     for edge in edges:
         kept = as_it_is(edge)
-        path = (Link(kept.source, "NEW"), kept._replace(source="NEW"))
+        path = (WantedEdge(kept.source, "NEW"), kept._replace(source="NEW"))
         yield GraphChange(added=(new,), edges={edge.index: path})
 
 

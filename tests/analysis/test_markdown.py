@@ -9,7 +9,7 @@ from hypothesis import assume, example, given
 from hypothesis import strategies as st
 from markdown_it import MarkdownIt
 
-from merrow_analysis.markdown import Fence, find_fences
+from merrow_analysis.markdown import DiagramFence, find_fences
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, line_content, split_lines
 
 _REFERENCE = MarkdownIt("commonmark")
@@ -53,7 +53,7 @@ def one_fence(draw: st.DrawFn) -> str:
     return ending.join(written) + draw(st.sampled_from(["", ending]))
 
 
-def fence_of(text: str) -> Fence:
+def fence_of(text: str) -> DiagramFence:
     fences = find_fences(text)
     assert len(fences) == 1
     return fences[0]
@@ -95,7 +95,7 @@ def test_places_map_to_the_file_and_back(text: str) -> None:
 
 
 @st.composite
-def edited(draw: st.DrawFn) -> tuple[str, Fence, list[TextEdit]]:
+def edited(draw: st.DrawFn) -> tuple[str, DiagramFence, list[TextEdit]]:
     text = draw(one_fence())
     fences = find_fences(text)
     assume(len(fences) == 1)
@@ -116,7 +116,7 @@ def edited(draw: st.DrawFn) -> tuple[str, Fence, list[TextEdit]]:
 
 @given(edited())
 def test_edits_in_the_fence_do_to_its_text_what_they_say_and_nothing_else(
-    case: tuple[str, Fence, list[TextEdit]],
+    case: tuple[str, DiagramFence, list[TextEdit]],
 ) -> None:
     text, fence, edits = case
     expected = apply_edits(fence.text, edits)

@@ -14,14 +14,14 @@ from tests.workflows import workflows
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.text import Range, apply_edits
-from merrow_optimizer.mutations.base import Difference, Move, workflow_difference
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, moves
+from merrow_optimizer.mutations.base import Move, WorkflowDifference, workflow_difference
+from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter, moves
 from merrow_optimizer.mutations.names import DELETION
 
 ROOT = Path(__file__).parents[2]
 CORPUS = SHARED / "corpus"
 EXAMPLES = [path for path in sorted((ROOT / "examples").glob("*.mmd")) if path.stem != "broken"]
-DELETIONS = Choice({DELETION: OPERATORS[DELETION]})
+DELETIONS = MoveFilter({DELETION: OPERATORS[DELETION]})
 
 Findings = Counter[tuple[str, str]]
 
@@ -68,7 +68,7 @@ def check_undone(before: Analysis, move: Move, mutant: str, after: Analysis) -> 
     names = {node.id for node in move.difference.added_nodes}
     for deletion in moves(after, DELETIONS):
         if {node.id for node in deletion.difference.removed_nodes} == names:
-            assert workflow_difference(before, analyse(deletion.apply(mutant))) == Difference()
+            assert workflow_difference(before, analyse(deletion.apply(mutant))) == WorkflowDifference()
             return
     pytest.fail(f"{move.title} is undone by no deletion\n{mutant}")
 

@@ -10,7 +10,7 @@ from random import Random
 from tests.shared import SHARED
 
 from merrow_analysis.check import analyse
-from merrow_analysis.edits.change import GraphChange, Link, as_it_is
+from merrow_analysis.edits.change import GraphChange, WantedEdge, as_it_is
 from merrow_analysis.edits.replacements import edits_both_ways
 from merrow_analysis.edits.write import write
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
@@ -180,7 +180,7 @@ def _labelled(original: Original) -> list[TypedEdge]:
 
 
 def _label(original: Original, edge: TypedEdge, label: str | None) -> str:
-    link = Link(edge.source.id, edge.target.id, label, kept=True)
+    link = WantedEdge(edge.source.id, edge.target.id, label, kept=True)
     return _written(original, GraphChange(edges={edge.flow.index: (link,)}))
 
 
@@ -212,7 +212,7 @@ def _type_mismatch(text: str, original: Original, random: Random) -> str | None:
     other = _one(others, random)
     if other is None or other.id == edge.source.id:
         return None
-    link = Link(other.id, edge.target.id, edge.port, kept=True)
+    link = WantedEdge(other.id, edge.target.id, edge.port, kept=True)
     return _written(original, GraphChange(edges={edge.flow.index: (link,)}))
 
 
@@ -228,7 +228,9 @@ def _cycle(text: str, original: Original, random: Random) -> str | None:
     if pair is None or not original.flow.edges:
         return None
     last = original.flow.edges[-1]
-    return _written(original, GraphChange(edges={last.index: (as_it_is(last), Link(pair[0].id, pair[1].id, "input"))}))
+    return _written(
+        original, GraphChange(edges={last.index: (as_it_is(last), WantedEdge(pair[0].id, pair[1].id, "input"))})
+    )
 
 
 def _missing_prompt(text: str, original: Original, random: Random) -> str | None:
@@ -248,7 +250,7 @@ def _custom_feeds_programmer_problem(text: str, original: Original, random: Rand
     other = None if edge is None else _one([node for node in works if not original.reaches(edge.target, node)], random)
     if edge is None or other is None:
         return None
-    link = Link(other.id, edge.target.id, "problem", kept=True)
+    link = WantedEdge(other.id, edge.target.id, "problem", kept=True)
     return _written(original, GraphChange(edges={edge.flow.index: (link,)}))
 
 

@@ -13,8 +13,8 @@ from merrow_optimizer.evaluation.cases import judging
 from merrow_optimizer.extraction.asking import ExtractionRows, Generator
 from merrow_optimizer.planning import questions
 from merrow_optimizer.suggestions import answers
-from merrow_runtime.asking.asker import ACCOUNT, Account, Asker
-from merrow_runtime.asking.question import Asked, Key, Question
+from merrow_runtime.asking.asker import ACCOUNT, Asker, PurposeAccount
+from merrow_runtime.asking.question import JobQuestion, Key, QuestionAttempt
 from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
 from merrow_runtime.store.cache import kept
 from merrow_runtime.store.memory import MemoryStore
@@ -42,10 +42,10 @@ SHORT = {"text": "a", "usage": WHOLE["usage"]}
 async def test_an_answer_of_any_kind_is_found(
     key: Key, more: dict[str, Any], known: str, kept_as: dict[str, Any]
 ) -> None:
-    ACCOUNT.set(Account("abc/item/1"))
+    ACCOUNT.set(PurposeAccount("abc/item/1"))
     store, purse = MemoryStore(), ScriptedPurse(lambda _: "paid", ORIGIN)
     await store.cache.writer.write(kept(bytes.fromhex(known), json.dumps(kept_as), 0.0))
-    question = Question(model="m", messages=MESSAGES, read=lambda reply: reply.text, schema=SCHEMA, **more)
+    question = JobQuestion(model="m", messages=MESSAGES, read=lambda reply: reply.text, schema=SCHEMA, **more)
     answer = await Asker(purse, store.cache, key).ask(question)
     assert (answer.value, answer.source, purse.asked) == ("a", "cache", [])
 
@@ -60,7 +60,7 @@ async def test_an_answer_of_any_kind_is_found(
 async def test_an_answer_to_what_was_put_again_is_found(key: Key, purpose: str, temperature: float, known: str) -> None:
     """Keys that count how often a question was put, by the second one."""
     request = ModelRequest("m", MESSAGES, temperature, schema=SCHEMA)
-    assert key.of(Asked(purpose, ORIGIN, request, 1)).hex() == known
+    assert key.of(QuestionAttempt(purpose, ORIGIN, request, 1)).hex() == known
 
 
 async def test_an_answer_of_an_extraction_is_found_in_its_rows_and_in_the_cache() -> None:
@@ -72,5 +72,5 @@ async def test_an_answer_of_an_extraction_is_found_in_its_rows_and_in_the_cache(
     assert await generator.answer(2, MESSAGES, SCHEMA, dict) == {"a": 1}
     assert (rows.used.calls, purse.asked) == (1, [])
     await store.cache.writer.write(kept(bytes.fromhex("15c2cbaa762020c49c98810bbdbd929d"), json.dumps(said), 0.0))
-    question = Question("2", "m", MESSAGES, lambda reply: reply.text, SCHEMA, max_tokens=4_000)
+    question = JobQuestion("2", "m", MESSAGES, lambda reply: reply.text, SCHEMA, max_tokens=4_000)
     assert (await Asker(purse, store.cache, answers.KEY).ask(question)).source == "cache"

@@ -15,7 +15,7 @@ from tests.optimizer.mutation_checks import check_mutant
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.graph.liveness.frames import unit_order
-from merrow_optimizer.mutations.base import Move, Refused
+from merrow_optimizer.mutations.base import Move, MoveRefusal
 from merrow_optimizer.mutations.moves import DEFAULT, draw, moves
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.subgraph_loops import loop_proposals
@@ -300,6 +300,6 @@ def test_a_box_that_brings_a_finding_is_not_drawn() -> None:
     original = Original(analyse((EXAMPLES / "best_draft.mmd").read_text("utf-8")))
     (proposal,) = mapping(original, original.typed.by_id["BEST"])
     refused = DEFAULT.make(proposal())
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, MoveRefusal)
     assert refused.precondition == "types"
     assert DEFAULT.make_if_safe(proposal()) is None

@@ -8,7 +8,7 @@ from tests.optimizer.test_mutation_preconditions import CODE, FRAME
 from tests.optimizer.test_mutation_writing import workflow
 
 from merrow_analysis.check import analyse
-from merrow_optimizer.mutations.base import Move, Refused
+from merrow_optimizer.mutations.base import Move, MoveRefusal
 from merrow_optimizer.mutations.moves import changes, find, identity, moves
 from merrow_optimizer.mutations.names import ADDITION
 from merrow_optimizer.mutations.original import Original
@@ -93,11 +93,11 @@ def test_labels_and_places_are_kept(text: str, title: str, there: list[str], gon
     assert gone not in mutant, mutant
 
 
-def refused(text: str, title: str) -> Refused:
+def refused(text: str, title: str) -> MoveRefusal:
     analysis = analyse(text)
     change = next(change for change in changes(Original(analysis)) if change.title == title)
     answer = find(analysis, identity(change))
-    assert isinstance(answer, Refused), answer
+    assert isinstance(answer, MoveRefusal), answer
     return answer
 
 

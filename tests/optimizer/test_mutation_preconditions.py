@@ -6,8 +6,8 @@ import pytest
 from tests.optimizer.test_mutation_writing import workflow
 
 from merrow_analysis.check import analyse
-from merrow_optimizer.mutations.base import Difference, Move, Refused, workflow_difference
-from merrow_optimizer.mutations.moves import DEFAULT, OPERATORS, Choice, changes, find, identity, moves
+from merrow_optimizer.mutations.base import Move, MoveRefusal, WorkflowDifference, workflow_difference
+from merrow_optimizer.mutations.moves import DEFAULT, OPERATORS, MoveFilter, changes, find, identity, moves
 from merrow_optimizer.mutations.names import ADDITION
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.preconditions import ALL
@@ -51,7 +51,7 @@ CODE = workflow(
 )
 
 
-def answer(text: str, title: str) -> Move | Refused | None:
+def answer(text: str, title: str) -> Move | MoveRefusal | None:
     """What is said of the move with this title when it is asked for by its id."""
     analysis = analyse(text)
     assert analysis.is_valid, analysis.diagnostics
@@ -77,7 +77,7 @@ def answer(text: str, title: str) -> Move | Refused | None:
 )
 def test_the_precondition_that_fails_is_named(text: str, title: str, precondition: str) -> None:
     refused = answer(text, title)
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, MoveRefusal)
     assert refused.precondition == precondition
     assert refused.reason.endswith(".")
     assert title not in {move.title for move in moves(analyse(text))}
@@ -99,7 +99,7 @@ def test_nothing_is_inserted_where_no_deletion_would_lead_the_edge_back() -> Non
         frame=FRAME.replace("    ENTRY_POINT([Name]):::Interface\n", ""),
     )
     refused = answer(text, "Insert AnswerGenerate on FIRST -> SECOND")
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, MoveRefusal)
     assert refused.precondition == "kinds"
     assert isinstance(answer(text, "Insert AnswerGenerate on A -> FIRST"), Move)
 
@@ -113,7 +113,7 @@ def test_what_is_inserted_in_one_of_two_branches_to_a_node_can_be_taken_out_agai
         (new,) = {node.id for node in move.difference.added_nodes}
         back = answer(mutant, f"Remove {new}")
         assert isinstance(back, Move)
-        assert workflow_difference(analyse(text), analyse(back.apply(mutant))) == Difference()
+        assert workflow_difference(analyse(text), analyse(back.apply(mutant))) == WorkflowDifference()
 
 
 LINE = FRAME.replace("    ENTRY_POINT([Name]):::Interface\n", "")
@@ -132,7 +132,7 @@ def test_no_subgraph_is_emptied() -> None:
         frame=LINE,
     )
     refused = answer(text, "Remove A")
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, MoveRefusal)
     assert refused.precondition == "bridge"
     assert "ALONE" in refused.reason
     assert isinstance(answer(text, "Remove B"), Move)
@@ -156,12 +156,12 @@ def test_no_change_draws_more_than_500_edges(more: int, safe: bool) -> None:
     )
     analysis = analyse(text)
     assert len(analysis.flow.edges) == 484 + more
-    wide = Choice({ADDITION: OPERATORS[ADDITION]}, ALL, max_nodes=100)
+    wide = MoveFilter({ADDITION: OPERATORS[ADDITION]}, ALL, max_nodes=100)
     title = "Insert Custom on LAST -> RETURN"
     change = next(change for change in changes(Original(analysis), wide) if change.title == title)
     found = find(analysis, identity(change), wide)
     assert isinstance(found, Move) is safe
-    if isinstance(found, Refused):
+    if isinstance(found, MoveRefusal):
         assert found.precondition == "capacity"
         assert "500 edges" in found.reason
 
@@ -181,19 +181,19 @@ def test_a_port_for_the_problem_may_stay_fed_by_work_but_not_come_to_be() -> Non
     assert isinstance(answer(text, "Let R read B instead of A"), Move)
     usual = text.replace("A -->|problem| R", "PROBLEM -->|problem| R")
     refused = answer(usual, "Let R read A instead of PROBLEM")
-    assert isinstance(refused, Refused)
+    assert isinstance(refused, MoveRefusal)
     assert refused.precondition == "kinds"
 
 
 @pytest.mark.parametrize("most", [5, 6, 7, 8])
 def test_a_workflow_grows_to_the_bound_and_not_beyond(most: int) -> None:
-    found = list(moves(analyse(VOTE), Choice(OPERATORS, ALL, max_nodes=most)))
+    found = list(moves(analyse(VOTE), MoveFilter(OPERATORS, ALL, max_nodes=most)))
     sizes = [5 + len(move.difference.added_nodes) - len(move.difference.removed_nodes) for move in found]
     assert max(sizes) == most
 
 
 def test_growth_is_bounded() -> None:
-    small = Choice(OPERATORS, ALL, max_nodes=5)
+    small = MoveFilter(OPERATORS, ALL, max_nodes=5)
     found = list(moves(analyse(VOTE), small))
     assert {"substitution", "rewiring"} <= {move.operator for move in found}
     assert all(len(move.difference.added_nodes) <= len(move.difference.removed_nodes) for move in found)

@@ -14,7 +14,7 @@ from hypothesis import strategies as st
 from tests.optimizer.test_mutation_preconditions import CODE, VOTE
 
 from merrow_analysis.check import analyse
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw_from, moves, random_mutants
+from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter, draw_from, moves, random_mutants
 from merrow_optimizer.mutations.original import Original
 
 SCRIPT = """
@@ -50,7 +50,7 @@ def test_a_seed_gives_the_same_mutants_and_another_seed_others() -> None:
 
 
 def test_mutants_of_a_chain_are_valid_and_stay_small() -> None:
-    for mutant in random_mutants(VOTE, 60, 3, Choice(OPERATORS, max_nodes=8)):
+    for mutant in random_mutants(VOTE, 60, 3, MoveFilter(OPERATORS, max_nodes=8)):
         analysis = analyse(mutant.text)
         assert analysis.is_valid
         assert len(analysis.flow.nodes) <= 8
@@ -76,7 +76,7 @@ def test_a_chain_is_analysed_as_its_texts_are() -> None:
 def test_a_workflow_that_is_asked_often_gives_what_it_gives_once(text: str, seed: int, most: int) -> None:
     """What was found to be unsafe is not tried again, which changes no draw."""
     analysis = analyse(text)
-    choice = Choice(OPERATORS, max_nodes=most)
+    choice = MoveFilter(OPERATORS, max_nodes=most)
     often = Original(analysis)
     for number in range(6):
         again, once = (draw_from(one, Random(seed + number), choice) for one in (often, Original(analysis)))

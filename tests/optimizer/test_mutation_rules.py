@@ -13,7 +13,7 @@ from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Flags, Rule, Scope
 from merrow_analysis.rules.reporting import report
-from merrow_optimizer.mutations.base import Move, Refused
+from merrow_optimizer.mutations.base import Move, MoveRefusal
 from merrow_optimizer.mutations.moves import find, moves
 
 
@@ -39,7 +39,7 @@ def test_a_rule_refuses_what_would_break_it(scope: Scope, flags: Flags, precondi
     assert INSERTED in before
     with added(customs_in_a_row, scope, flags):
         answer = find(analysis, before[INSERTED].id)
-        assert isinstance(answer, Refused)
+        assert isinstance(answer, MoveRefusal)
         assert answer.precondition == precondition
         assert answer.reason == f"At A this would be wrong ({CODE}): {SUMMARY}"
         assert INSERTED not in {move.title for move in moves(analysis)}

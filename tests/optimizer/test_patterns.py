@@ -13,7 +13,7 @@ from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.diagnostics import Severity
 from merrow_optimizer.mutations.patterns import (
     FOLDER,
-    PatternError,
+    PatternFileError,
     all_patterns,
     built_in_patterns,
     read_pattern,
@@ -97,13 +97,13 @@ def test_a_pattern_as_it_is_read() -> None:
 )
 def test_what_is_no_pattern_is_told(old: str, new: str, says: str) -> None:
     assert old in SECOND_OPINION
-    with pytest.raises(PatternError, match=says):
+    with pytest.raises(PatternFileError, match=says):
         read_pattern(SECOND_OPINION.replace(old, new, 1), "second_opinion")
 
 
 def test_texts_that_are_no_workflow_are_no_pattern() -> None:
     for text in ("", "flowchart TD", "sequenceDiagram\n A->>B: x", "---\npattern: 3\n---\nflowchart TD\n A --> B"):
-        with pytest.raises(PatternError):
+        with pytest.raises(PatternFileError):
             read_pattern(text, "odd")
 
 

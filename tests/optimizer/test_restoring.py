@@ -15,7 +15,7 @@ import pytest
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Diagnostic, Fix
-from merrow_analysis.edits.change import GraphChange, Link, label_of
+from merrow_analysis.edits.change import GraphChange, WantedEdge, label_of
 from merrow_analysis.edits.replacements import edits_both_ways
 from merrow_analysis.edits.write import write
 from merrow_analysis.text import apply_edits
@@ -65,7 +65,7 @@ def _changes(original: Original, misled: bool) -> Iterator[tuple[str, GraphChang
             and not original.reaches(edge.target, node)
         ]
         for other in others[:2] if edge.source.kind != "decision" and edge.word is None else ():
-            link = Link(other.id, edge.target.id, label_of(edge.flow), kept=True)
+            link = WantedEdge(other.id, edge.target.id, label_of(edge.flow), kept=True)
             yield f"{said} from {other.id}", GraphChange(edges={edge.flow.index: (link,)})
 
 

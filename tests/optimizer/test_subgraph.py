@@ -12,14 +12,14 @@ from tests.workflows import workflows
 
 from merrow_analysis.check import analyse
 from merrow_optimizer.mutations import subgraph
-from merrow_optimizer.mutations.base import Difference, Move, workflow_difference
-from merrow_optimizer.mutations.moves import Choice, moves, random_mutants
+from merrow_optimizer.mutations.base import Move, WorkflowDifference, workflow_difference
+from merrow_optimizer.mutations.moves import MoveFilter, moves, random_mutants
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import read_pattern
 
 pytestmark = pytest.mark.thinned(8, "mutations of the corpus")
 
-SUBGRAPHS = Choice({SUBGRAPH: subgraph.proposals}, max_nodes=60)
+SUBGRAPHS = MoveFilter({SUBGRAPH: subgraph.proposals}, max_nodes=60)
 GRAPHS = sorted((CORPUS / "mmd").glob("*.mmd"))
 
 CHAIN = """flowchart TD
@@ -102,7 +102,7 @@ def test_a_pattern_around_a_node_is_taken_back_to_it(title: str) -> None:
         if {node.id for node in other.difference.removed_nodes} == added and not other.difference.added_nodes
     ]
     assert len(back) == 1
-    assert workflow_difference(before, analyse(back[0].apply(mutant))) == Difference()
+    assert workflow_difference(before, analyse(back[0].apply(mutant))) == WorkflowDifference()
 
 
 def test_a_vote_is_written_as_the_file_writes() -> None:
@@ -168,7 +168,7 @@ flowchart TD
 """,
         "polish",
     )
-    choice = Choice({SUBGRAPH: subgraph.with_patterns([pattern])})
+    choice = MoveFilter({SUBGRAPH: subgraph.with_patterns([pattern])})
     assert not [move.title for move in moves(analyse(CHAIN), choice) if move.title.startswith("Polish")]
     knows = (
         "---\nworkflow:\n  operators: {Polish: {inputs: {text: Text}, outputs: {better: Text}, prompt: Shine.}}\n---\n"

@@ -12,7 +12,7 @@ from tests.plain.drawings import knotted_drawings
 
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Severity
-from merrow_analysis.edits.change import GraphChange, Link, as_it_is
+from merrow_analysis.edits.change import GraphChange, WantedEdge, as_it_is
 from merrow_analysis.edits.delta import graph_after
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.text import apply_edits
@@ -46,8 +46,10 @@ def named(graph: TypedGraph) -> list[tuple[str, list[str]]]:
 def edge_changes(draw: st.DrawFn, graph: TypedGraph) -> GraphChange:
     """Some edges gone, some led elsewhere, new ones between any nodes, back and to the same node too."""
     names = st.sampled_from(list(graph.flow.chart.nodes))
-    links = st.builds(Link, names, names, st.sampled_from([None, None, "yes", "no", "input", "again"]), st.just(False))
-    edges: dict[int, tuple[Link, ...]] = {}
+    links = st.builds(
+        WantedEdge, names, names, st.sampled_from([None, None, "yes", "no", "input", "again"]), st.just(False)
+    )
+    edges: dict[int, tuple[WantedEdge, ...]] = {}
     for edge in graph.flow.edges[: len(graph.flow.chart.edges)]:
         if draw(st.integers(0, 2)) == 0:
             stays = (as_it_is(edge),) if draw(st.booleans()) else ()

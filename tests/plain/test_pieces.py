@@ -15,7 +15,7 @@ from tests.plain.drawings import LABELS, knotted_drawings
 from tests.server.program import in_process
 
 from merrow_analysis.check import analyse
-from merrow_analysis.edits.change import GraphChange, Link, as_it_is
+from merrow_analysis.edits.change import GraphChange, WantedEdge, as_it_is
 from merrow_analysis.edits.delta import graph_after
 from merrow_analysis.text import apply_edits
 
@@ -70,7 +70,7 @@ def test_an_edge_to_an_implied_end_means_what_it_means_when_written(text: str, s
     before = analyse(text, as_workflow=True).typed
     assert before is not None
     last = before.flow.edges[-1]
-    change = GraphChange(edges={last.index: (as_it_is(last), Link(source, target))})
+    change = GraphChange(edges={last.index: (as_it_is(last), WantedEdge(source, target))})
     inferred = graph_after(change, before)
     written = analyse(f"{text}    {source} --> {target}\n", as_workflow=True).typed
     assert written is not None

@@ -9,7 +9,7 @@ from tests.runtime.models.making import asking, endpoint_at
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step
 
 from merrow_runtime.calls.calling import Calling
-from merrow_runtime.calls.gate import Places
+from merrow_runtime.calls.gate import CallSlots
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.requests import Message, ModelReply, ModelRequest
@@ -59,7 +59,7 @@ class Listening:
 @pytest.mark.parametrize(("before", "counted"), [("answer", 1), ("busy", 1), ("", 0)])
 async def test_a_stopped_call_is_counted_only_where_it_may_have_been_sent(before: str, counted: int) -> None:
     endpoint = Dying()
-    calling = Calling(endpoint, Places(8))
+    calling = Calling(endpoint, CallSlots(8))
     listener = Listening()
 
     async def call(text: str) -> ModelReply | BaseException:
@@ -94,7 +94,7 @@ async def test_each_form_of_a_request_is_a_try_of_its_own_for_budgets_and_events
 
     async with OpenAIServer(answer) as server, endpoint_at(server.base_url) as endpoint:
         request = asking(max_tokens=9, seed=3)
-        calling, listener = Calling(endpoint, Places(1), budget), Hearing()
+        calling, listener = Calling(endpoint, CallSlots(1), budget), Hearing()
         reply = await calling.call(request, 0, listener)
         assert (await calling.call(request, 0, listener)).text == reply.text == "42"
         assert len(server.requests) == 5

@@ -8,7 +8,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merrow_runtime.calls.gate import Gate, InFlightCall, Stops, gate_of
+from merrow_runtime.calls.gate import EndpointGate, InFlightCall, Stops, gate_of
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.connections import EndpointConnection
 from merrow_runtime.models.openai_endpoint import OpenAIEndpoint
@@ -30,7 +30,7 @@ class Plain:
 def test_an_endpoint_has_a_gate_in_each_event_loop() -> None:
     endpoint = Plain()
 
-    async def gate() -> Gate:
+    async def gate() -> EndpointGate:
         assert gate_of(endpoint) is gate_of(endpoint)
         assert gate_of(endpoint).loop is asyncio.get_running_loop()
         return gate_of(endpoint)

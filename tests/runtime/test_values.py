@@ -13,7 +13,7 @@ from merrow_runtime.provenance import (
     REPLAY_ORIGIN,
     UNKNOWN_ORIGIN,
     ForeignResults,
-    Source,
+    Provenance,
     answered_by,
     listed,
     plain,
@@ -74,9 +74,9 @@ def test_what_is_not_known_of_usage_stays_unknown_in_a_sum() -> None:
 
 def test_who_answered_is_said_in_words() -> None:
     sources = [
-        Source("https://api.test/v1", "m"), Source("https://api.test", ""), Source("local", "m"), Source("local", ""),
-        *(Source(origin, "m") for origin in (OFFLINE_ORIGIN, REPLAY_ORIGIN, PERSON_ORIGIN, UNKNOWN_ORIGIN)),
-        Source("https://api.test/v2", "m"),
+        Provenance("https://api.test/v1", "m"), Provenance("https://api.test", ""), Provenance("local", "m"),
+        Provenance("local", ""), *(Provenance(origin, "m") for origin in (OFFLINE_ORIGIN, REPLAY_ORIGIN, PERSON_ORIGIN,
+        UNKNOWN_ORIGIN)), Provenance("https://api.test/v2", "m"),
     ]  # fmt: skip
     assert answered_by(sources) == (
         "m @ api.test, api.test, m @ local, local, embedded model, recording, a person, unknown endpoint"

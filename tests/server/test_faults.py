@@ -17,7 +17,7 @@ from merrow_analysis.rules import registry
 from merrow_analysis.rules.fixes import fix_context
 from merrow_optimizer.mutations.base import Move
 from merrow_optimizer.mutations.change import Mutation
-from merrow_optimizer.mutations.moves import OPERATORS, Choice
+from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter
 from merrow_server.cli.check import fmt
 from merrow_server.features import code_action
 
@@ -207,13 +207,13 @@ def test_a_mutation_that_fails_is_told_and_the_others_are_listed(
 
     if where == "in one mutation":
         broken = before[number].split()[0]
-        good = Choice.make_if_safe
+        good = MoveFilter.make_if_safe
 
-        def make(self: Choice, change: Mutation) -> Move | None:
+        def make(self: MoveFilter, change: Mutation) -> Move | None:
             made = good(self, change)
             return boom() if made is not None and made.id == broken else made
 
-        monkeypatch.setattr(Choice, "make_if_safe", make)
+        monkeypatch.setattr(MoveFilter, "make_if_safe", make)
         left = [line for line in before if not line.startswith(broken)]
     else:
         operator = before[number].split()[1]

@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from merrow_server.errors import InputError
-from merrow_server.files import Source, Target, decode, discover, read, write
+from merrow_server.files import SourceText, Target, decode, discover, read, write
 
 
 @pytest.fixture(autouse=True)
@@ -204,7 +204,7 @@ def test_writing_keeps_the_mode_and_a_link() -> None:
     make("real.mmd")
     Path("real.mmd").chmod(0o640)
     Path("link.mmd").symlink_to("real.mmd")
-    write(Path("link.mmd"), Source("new\r\n"))
+    write(Path("link.mmd"), SourceText("new\r\n"))
     assert Path("link.mmd").is_symlink()
     assert Path("real.mmd").read_bytes() == b"new\r\n"
     assert stat.S_IMODE(Path("real.mmd").stat().st_mode) == 0o640

@@ -13,7 +13,7 @@ from tests.runtime.openai_server import OpenAIServer, serving
 from tests.runtime.operators.scripted import given, node
 from tests.server.program import in_process, write
 
-from merrow_analysis.definitions.templates import Template
+from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.registry import operator_for
 
@@ -135,7 +135,7 @@ WORDS = st.text(alphabet="`~ \n#ab", max_size=20)
 @draw(st.lists(HOSTILE, min_size=1, max_size=3), WORDS, WORDS, st.lists(st.tuples(HOSTILE, HOSTILE), max_size=2))
 def test_no_value_leaves_its_frame(values: list[str], before: str, after: str, memory: list[tuple[str, str]]) -> None:
     """Between lines of the length that the notice says stand exactly the values; all else is the author's."""
-    definition = node("Custom", prompt=Template(f"{before}{{input}}{after}{{{{x}}}}"))
+    definition = node("Custom", prompt=PromptTemplate(f"{before}{{input}}{after}{{{{x}}}}"))
     entries = [Remembered("A", heading, text) for heading, text in memory]
     [planned] = operator_for(definition).plan(Task(definition, {"input": given(*values)}, entries))
     system, user = planned.messages
@@ -160,7 +160,7 @@ def test_each_operator_that_asks_puts_its_ports_into_its_prompt() -> None:
         ("MdEnsemble", ["solutions", "problem"]),
     ):
         words = " ".join(f"{port}={{{port}}}" for port in ports)
-        definition = node(operator, prompt=Template(words))
+        definition = node(operator, prompt=PromptTemplate(words))
         inputs = {port: given(f"the_{port}", *(["other"] if port == "solutions" else [])) for port in ports}
         planned = operator_for(definition).plan(Task(definition, inputs))[0]
         user = planned.messages[-1].content

@@ -81,12 +81,12 @@ def _too_deep() -> str:
 
 def evaluate(expression: str, names: Any) -> object:
     """The value of an expression; ``names[name]`` gives what it names, or raises ``LookupError``. Raises what `WRONG` has."""
-    return _Evaluation(expression, names).value(parse(expression).body)
+    return _ExpressionEvaluation(expression, names).value(parse(expression).body)
 
 
 def excess_in(tree: ast.Expression) -> str | None:
     """Why an expression takes too much whatever its names are, as the end of a sentence; None where that depends on them."""
-    evaluation = _Evaluation("", {})
+    evaluation = _ExpressionEvaluation("", {})
     for node in ast.walk(tree):
         try:
             if isinstance(node, ast.BinOp) and isinstance(node.left, ast.Constant) and isinstance(node.left.value, str):
@@ -142,7 +142,7 @@ _SEVERAL = (str, list, tuple)
 _NO_VALUES = (bytes, complex, type(...))
 
 
-class _Evaluation:
+class _ExpressionEvaluation:
     """One expression at work. Recursion is bounded, as its tree is no deeper than `DEEPEST`."""
 
     def __init__(self, expression: str, names: Any) -> None:
@@ -292,18 +292,18 @@ def _check_bits(sign: type[ast.operator], left: int, right: int) -> None:
         raise TooMuchError(_TOO_LARGE)
 
 
-_WAYS: Mapping[type[ast.AST], Callable[[_Evaluation, Any], Any]] = {
-    ast.Constant: _Evaluation.constant,
-    ast.Name: _Evaluation.name,
-    ast.UnaryOp: _Evaluation.signed,
-    ast.BoolOp: _Evaluation.either,
-    ast.IfExp: _Evaluation.chosen,
-    ast.Compare: _Evaluation.compared,
-    ast.BinOp: _Evaluation.combined,
-    ast.Call: _Evaluation.called,
-    ast.Subscript: _Evaluation.item,
-    ast.Slice: _Evaluation.part,
-    ast.Attribute: _Evaluation.attribute,
-    ast.JoinedStr: _Evaluation.joined,
-    ast.FormattedValue: _Evaluation.formatted,
+_WAYS: Mapping[type[ast.AST], Callable[[_ExpressionEvaluation, Any], Any]] = {
+    ast.Constant: _ExpressionEvaluation.constant,
+    ast.Name: _ExpressionEvaluation.name,
+    ast.UnaryOp: _ExpressionEvaluation.signed,
+    ast.BoolOp: _ExpressionEvaluation.either,
+    ast.IfExp: _ExpressionEvaluation.chosen,
+    ast.Compare: _ExpressionEvaluation.compared,
+    ast.BinOp: _ExpressionEvaluation.combined,
+    ast.Call: _ExpressionEvaluation.called,
+    ast.Subscript: _ExpressionEvaluation.item,
+    ast.Slice: _ExpressionEvaluation.part,
+    ast.Attribute: _ExpressionEvaluation.attribute,
+    ast.JoinedStr: _ExpressionEvaluation.joined,
+    ast.FormattedValue: _ExpressionEvaluation.formatted,
 }

@@ -22,7 +22,7 @@ class SchemaRefusedError(Exception):
     """A schema can't be worked through; the end of a sentence that begins with its name says why."""
 
 
-class Found(NamedTuple):
+class SchemaViolation(NamedTuple):
     """What is wrong with a value: where, and how to put it into words."""
 
     path: Path
@@ -34,7 +34,7 @@ class At(NamedTuple):
     value.
     """
 
-    check: Check
+    check: SchemaCheck
     said: Any
     value: Any
     schema: Mapping[str, Any]
@@ -45,10 +45,10 @@ class Keyword(NamedTuple):
     """A keyword of JSON Schema: which values it is about, and what is wrong with one of them."""
 
     is_about: Callable[[Any], bool]
-    check: Callable[[At], Found | None]
+    check: Callable[[At], SchemaViolation | None]
 
 
-class Check:
+class SchemaCheck:
     """One value and one schema. ``_at_work`` are the schemas that are being applied to a value, innermost last."""
 
     def __init__(self, schema: Mapping[str, Any], keywords: Mapping[str, Keyword], allowance: Allowance) -> None:
@@ -58,12 +58,12 @@ class Check:
         self._named: dict[str, Any] | None = None
         self._searches: dict[str, Search] = {}
 
-    def fault(self, schema: Any, value: Any, path: Path) -> Found | None:
+    def fault(self, schema: Any, value: Any, path: Path) -> SchemaViolation | None:
         """What is wrong first with a value at a place."""
         if schema is True:
             return None
         if schema is False:
-            return Found(path, lambda: f"False schema does not allow {shown(value)}")
+            return SchemaViolation(path, lambda: f"False schema does not allow {shown(value)}")
         self._allowance.take(STEP)
         mark = (id(schema), id(value))
         with _Inside(self._at_work, mark):

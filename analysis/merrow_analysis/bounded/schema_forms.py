@@ -9,7 +9,7 @@ from typing import Any, NamedTuple
 
 from merrow_analysis.bounded.allowance import Allowance
 from merrow_analysis.bounded.patterns import PatternError, check_pattern
-from merrow_analysis.bounded.schema_check import Check, Path, SchemaRefusedError
+from merrow_analysis.bounded.schema_check import Path, SchemaCheck, SchemaRefusedError
 from merrow_analysis.bounded.schema_keywords import TYPES, is_number
 from merrow_analysis.bounded.schema_words import cut, shown
 
@@ -54,7 +54,7 @@ class _References:
 
     def __init__(self, schema: object) -> None:
         # Each reference is followed once, which takes no longer than to read it.
-        self._check = Check(schema, {}, Allowance(sys.maxsize, "")) if isinstance(schema, dict) else None
+        self._check = SchemaCheck(schema, {}, Allowance(sys.maxsize, "")) if isinstance(schema, dict) else None
 
     def of(self, path: Path, said: str) -> list[tuple[Path, object]]:
         try:

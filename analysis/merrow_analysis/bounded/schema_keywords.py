@@ -8,7 +8,7 @@ from math import isfinite
 from typing import Any
 
 from merrow_analysis.bounded.allowance import TooMuchError
-from merrow_analysis.bounded.schema_check import At, Check, Found, Keyword, Path
+from merrow_analysis.bounded.schema_check import At, Keyword, Path, SchemaCheck, SchemaViolation
 from merrow_analysis.bounded.schema_words import LONGEST, shown
 
 
@@ -48,7 +48,7 @@ def _key(value: object) -> str:
     return repr(value)
 
 
-def _equal(check: Check, one: Any, other: Any) -> bool:
+def _equal(check: SchemaCheck, one: Any, other: Any) -> bool:
     if isinstance(one, (dict, list)) and type(one) is type(other):
         check.pay(one)
         check.pay(other)
@@ -63,73 +63,79 @@ def _deep(make: Callable[[Any], Any], value: Any) -> Any:
         raise TooMuchError("compares values that nest too deep") from None
 
 
-def _type(at: At) -> Found | None:
+def _type(at: At) -> SchemaViolation | None:
     types = [at.said] if isinstance(at.said, str) else at.said
     if any(TYPES[one](at.value) for one in types):
         return None
-    return Found(at.path, lambda: f"{shown(at.value)} is not of type {', '.join(map(repr, types))}")
+    return SchemaViolation(at.path, lambda: f"{shown(at.value)} is not of type {', '.join(map(repr, types))}")
 
 
-def _enum(at: At) -> Found | None:
+def _enum(at: At) -> SchemaViolation | None:
     at.check.pay(at.said)
     if any(_equal(at.check, one, at.value) for one in at.said):
         return None
-    return Found(at.path, lambda: f"{shown(at.value)} is not one of {shown(at.said)}")
+    return SchemaViolation(at.path, lambda: f"{shown(at.value)} is not one of {shown(at.said)}")
 
 
-def _const(at: At) -> Found | None:
-    return None if _equal(at.check, at.value, at.said) else Found(at.path, lambda: f"{shown(at.said)} was expected")
+def _const(at: At) -> SchemaViolation | None:
+    return (
+        None
+        if _equal(at.check, at.value, at.said)
+        else SchemaViolation(at.path, lambda: f"{shown(at.said)} was expected")
+    )
 
 
-def _reference(at: At) -> Found | None:
+def _reference(at: At) -> SchemaViolation | None:
     return at.check.fault(at.check.referred(at.said), at.value, at.path)
 
 
-def _all_of(at: At) -> Found | None:
+def _all_of(at: At) -> SchemaViolation | None:
     return next((found for one in at.said if (found := at.check.fault(one, at.value, at.path)) is not None), None)
 
 
-def _any_of(at: At) -> Found | None:
+def _any_of(at: At) -> SchemaViolation | None:
     if any(at.check.holds(one, at.value) for one in at.said):
         return None
-    return Found(at.path, lambda: f"{shown(at.value)} is not valid under any of the given schemas")
+    return SchemaViolation(at.path, lambda: f"{shown(at.value)} is not valid under any of the given schemas")
 
 
-def _one_of(at: At) -> Found | None:
+def _one_of(at: At) -> SchemaViolation | None:
     held = [one for one in at.said if at.check.holds(one, at.value)]
     if not held:
-        return Found(at.path, lambda: f"{shown(at.value)} is not valid under any of the given schemas")
+        return SchemaViolation(at.path, lambda: f"{shown(at.value)} is not valid under any of the given schemas")
     several = [*held[1:], held[0]]
     if len(several) == 1:
         return None
-    return Found(at.path, lambda: f"{shown(at.value)} is valid under each of {', '.join(map(shown, several[:10]))}")
+    return SchemaViolation(
+        at.path, lambda: f"{shown(at.value)} is valid under each of {', '.join(map(shown, several[:10]))}"
+    )
 
 
-def _not(at: At) -> Found | None:
+def _not(at: At) -> SchemaViolation | None:
     if not at.check.holds(at.said, at.value):
         return None
-    return Found(at.path, lambda: f"{shown(at.value)} should not be valid under {shown(at.said)}")
+    return SchemaViolation(at.path, lambda: f"{shown(at.value)} should not be valid under {shown(at.said)}")
 
 
-def _if(at: At) -> Found | None:
+def _if(at: At) -> SchemaViolation | None:
     return at.check.fault(
         at.schema.get("then" if at.check.holds(at.said, at.value) else "else", True), at.value, at.path
     )
 
 
-def _bound(holds: Callable[[Any, Any], bool], words: str) -> Callable[[At], Found | None]:
-    def keyword(at: At) -> Found | None:
+def _bound(holds: Callable[[Any, Any], bool], words: str) -> Callable[[At], SchemaViolation | None]:
+    def keyword(at: At) -> SchemaViolation | None:
         if holds(at.value, at.said):
             return None
-        return Found(at.path, lambda: f"{shown(at.value)} is {words} of {shown(at.said)}")
+        return SchemaViolation(at.path, lambda: f"{shown(at.value)} is {words} of {shown(at.said)}")
 
     return keyword
 
 
-def _multiple_of(at: At) -> Found | None:
+def _multiple_of(at: At) -> SchemaViolation | None:
     if _is_multiple(at.value, at.said):
         return None
-    return Found(at.path, lambda: f"{shown(at.value)} is not a multiple of {shown(at.said)}")
+    return SchemaViolation(at.path, lambda: f"{shown(at.value)} is not a multiple of {shown(at.said)}")
 
 
 def _is_multiple(value: Any, of: Any) -> bool:
@@ -144,54 +150,56 @@ def _is_multiple(value: Any, of: Any) -> bool:
         return (Fraction(value) / Fraction(of)).denominator == 1
 
 
-def _length(*, least: bool, of_object: bool = False) -> Callable[[At], Found | None]:
+def _length(*, least: bool, of_object: bool = False) -> Callable[[At], SchemaViolation | None]:
     short, empty = ("is too short", "should be non-empty") if least else ("is too long", "is expected to be empty")
     if of_object:
         short = "does not have enough properties" if least else "has too many properties"
 
-    def keyword(at: At) -> Found | None:
+    def keyword(at: At) -> SchemaViolation | None:
         if len(at.value) >= at.said if least else len(at.value) <= at.said:
             return None
-        return Found(at.path, lambda: f"{shown(at.value)} {empty if at.said == (1 if least else 0) else short}")
+        return SchemaViolation(
+            at.path, lambda: f"{shown(at.value)} {empty if at.said == (1 if least else 0) else short}"
+        )
 
     return keyword
 
 
-def _pattern(at: At) -> Found | None:
+def _pattern(at: At) -> SchemaViolation | None:
     if at.check.found(at.said, at.value):
         return None
-    return Found(at.path, lambda: f"{shown(at.value)} does not match {at.said!r}")
+    return SchemaViolation(at.path, lambda: f"{shown(at.value)} does not match {at.said!r}")
 
 
-def _unique(at: At) -> Found | None:
+def _unique(at: At) -> SchemaViolation | None:
     if not at.said:
         return None
     at.check.pay(at.value)
     if len(_deep(lambda items: set(map(_key, items)), at.value)) == len(at.value):
         return None
-    return Found(at.path, lambda: f"{shown(at.value)} has non-unique elements")
+    return SchemaViolation(at.path, lambda: f"{shown(at.value)} has non-unique elements")
 
 
-def _items(at: At) -> Found | None:
+def _items(at: At) -> SchemaViolation | None:
     first = len(at.schema.get("prefixItems", ()))
     if len(at.value) <= first:
         return None
     if at.said is False:
         rest = at.value[first:] if len(at.value) - first != 1 else at.value[first]
         items = "items" if first != 1 else "item"
-        return Found(
+        return SchemaViolation(
             at.path, lambda: f"Expected at most {first} {items} but found {len(at.value) - first} extra: {shown(rest)}"
         )
     return _each(at.check, ((number, at.value[number], at.said) for number in range(first, len(at.value))), at.path)
 
 
-def _prefix_items(at: At) -> Found | None:
+def _prefix_items(at: At) -> SchemaViolation | None:
     return _each(
         at.check, ((number, *both) for number, both in enumerate(zip(at.value, at.said, strict=False))), at.path
     )
 
 
-def _each(check: Check, parts: Iterator[tuple[str | int, Any, Any]], path: Path) -> Found | None:
+def _each(check: SchemaCheck, parts: Iterator[tuple[str | int, Any, Any]], path: Path) -> SchemaViolation | None:
     """The first fault of several parts of a value, each with the schema that it has."""
     for name, part, schema in parts:
         found = check.fault(schema, part, (*path, name))
@@ -200,28 +208,28 @@ def _each(check: Check, parts: Iterator[tuple[str | int, Any, Any]], path: Path)
     return None
 
 
-def _contains(at: At) -> Found | None:
+def _contains(at: At) -> SchemaViolation | None:
     least, most = at.schema.get("minContains", 1), at.schema.get("maxContains", len(at.value))
     count = sum(at.check.holds(at.said, one) for one in at.value)
     if count > most:
-        return Found(at.path, lambda: f"Too many items match the given schema (expected at most {most})")
+        return SchemaViolation(at.path, lambda: f"Too many items match the given schema (expected at most {most})")
     if count >= least:
         return None
     if not count:
-        return Found(at.path, lambda: f"{shown(at.value)} does not contain items matching the given schema")
-    return Found(
+        return SchemaViolation(at.path, lambda: f"{shown(at.value)} does not contain items matching the given schema")
+    return SchemaViolation(
         at.path,
         lambda: f"Too few items match the given schema (expected at least {least} but only {count} matched)",
     )
 
 
-def _properties(at: At) -> Found | None:
+def _properties(at: At) -> SchemaViolation | None:
     return _each(
         at.check, ((name, at.value[name], inner) for name, inner in at.said.items() if name in at.value), at.path
     )
 
 
-def _pattern_properties(at: At) -> Found | None:
+def _pattern_properties(at: At) -> SchemaViolation | None:
     parts = (
         (name, part, inner)
         for pattern, inner in at.said.items()
@@ -231,11 +239,11 @@ def _pattern_properties(at: At) -> Found | None:
     return _each(at.check, parts, at.path)
 
 
-def _property_names(at: At) -> Found | None:
+def _property_names(at: At) -> SchemaViolation | None:
     return next((found for name in at.value if (found := at.check.fault(at.said, name, at.path)) is not None), None)
 
 
-def _additional_properties(at: At) -> Found | None:
+def _additional_properties(at: At) -> SchemaViolation | None:
     extras = at.check.additional(at.schema, at.value)
     if at.said is not False:
         return _each(at.check, ((name, at.value[name], at.said) for name in extras), at.path)
@@ -245,8 +253,12 @@ def _additional_properties(at: At) -> Found | None:
     if patterns:
         verb = "does" if len(extras) == 1 else "do"
         listed = ", ".join(map(repr, patterns))
-        return Found(at.path, lambda: f"{_listed(sorted(extras))} {verb} not match any of the regexes: {listed}")
-    return Found(at.path, lambda: f"Additional properties are not allowed ({_extras(sorted(extras))} unexpected)")
+        return SchemaViolation(
+            at.path, lambda: f"{_listed(sorted(extras))} {verb} not match any of the regexes: {listed}"
+        )
+    return SchemaViolation(
+        at.path, lambda: f"Additional properties are not allowed ({_extras(sorted(extras))} unexpected)"
+    )
 
 
 def _listed(values: Sequence[Any]) -> str:
@@ -257,39 +269,49 @@ def _extras(values: Sequence[Any]) -> str:
     return f"{_listed(values)} {'was' if len(values) == 1 else 'were'}"
 
 
-def _required(at: At) -> Found | None:
+def _required(at: At) -> SchemaViolation | None:
     missing = next((name for name in at.said if name not in at.value), None)
-    return None if missing is None else Found(at.path, lambda: f"{missing!r} is a required property")
+    return None if missing is None else SchemaViolation(at.path, lambda: f"{missing!r} is a required property")
 
 
-def _dependent_required(at: At) -> Found | None:
+def _dependent_required(at: At) -> SchemaViolation | None:
     for name, needed in at.said.items():
         missing = next((one for one in needed if one not in at.value), None) if name in at.value else None
         if missing is not None:
-            return Found(at.path, lambda missing=missing, name=name: f"{missing!r} is a dependency of {name!r}")  # type: ignore[misc]
+            return _without_dependency(at, missing, name)
     return None
 
 
-def _dependent_schemas(at: At) -> Found | None:
+def _without_dependency(at: At, missing: str, name: str) -> SchemaViolation:
+    return SchemaViolation(at.path, lambda: f"{missing!r} is a dependency of {name!r}")
+
+
+def _dependent_schemas(at: At) -> SchemaViolation | None:
     applied = (inner for name, inner in at.said.items() if name in at.value)
     return next((found for one in applied if (found := at.check.fault(one, at.value, at.path)) is not None), None)
 
 
-def _unevaluated_items(at: At) -> Found | None:
+def _unevaluated_items(at: At) -> SchemaViolation | None:
     known = at.check.evaluated_items(at.schema, at.value)
     rest = [item for number, item in enumerate(at.value) if number not in known]
-    return Found(at.path, lambda: f"Unevaluated items are not allowed ({_extras(rest)} unexpected)") if rest else None
+    return (
+        SchemaViolation(at.path, lambda: f"Unevaluated items are not allowed ({_extras(rest)} unexpected)")
+        if rest
+        else None
+    )
 
 
-def _unevaluated_properties(at: At) -> Found | None:
+def _unevaluated_properties(at: At) -> SchemaViolation | None:
     known = at.check.evaluated_keys(at.schema, at.value)
     rest = [name for name in at.value if name not in known and not at.check.holds(at.said, at.value[name])]
     if not rest:
         return None
     if at.said is False:
-        return Found(at.path, lambda: f"Unevaluated properties are not allowed ({_extras(sorted(rest))} unexpected)")
+        return SchemaViolation(
+            at.path, lambda: f"Unevaluated properties are not allowed ({_extras(sorted(rest))} unexpected)"
+        )
     words = "Unevaluated properties are not valid under the given schema"
-    return Found(at.path, lambda: f"{words} ({_extras(rest)} unevaluated and invalid)")
+    return SchemaViolation(at.path, lambda: f"{words} ({_extras(rest)} unevaluated and invalid)")
 
 
 KEYWORDS: Mapping[str, Keyword] = {

@@ -11,7 +11,7 @@ from typing import Any, NamedTuple
 
 from merrow_analysis.bounded.allowance import Allowance, TooMuchError
 from merrow_analysis.bounded.patterns import PatternError
-from merrow_analysis.bounded.schema_check import STEP, Check, Path, SchemaRefusedError
+from merrow_analysis.bounded.schema_check import STEP, Path, SchemaCheck, SchemaRefusedError
 from merrow_analysis.bounded.schema_keywords import KEYWORDS
 from merrow_analysis.bounded.schema_words import cut
 
@@ -19,7 +19,7 @@ MOST_STEPS = 100_000
 """Some 0.3 s, for which whatever else the process serves may have to wait."""
 
 
-class Fault(NamedTuple):
+class SchemaFault(NamedTuple):
     """What is wrong with a value: where in it, and in words."""
 
     path: Path
@@ -31,15 +31,15 @@ class Fault(NamedTuple):
         return "/".join(str(part) for part in self.path)
 
 
-def first_fault(schema: Mapping[str, Any], value: object) -> Fault | None:
+def first_fault(schema: Mapping[str, Any], value: object) -> SchemaFault | None:
     """What is wrong first with a value; None where it is valid by a schema that `problem_of_schema` has nothing against.
 
     Raises `SchemaRefusedError` where the schema can't be worked through.
     """
     allowance = Allowance(MOST_STEPS * STEP, f"takes more than {MOST_STEPS:,} steps; write a simpler one")
     try:
-        found = Check(schema, KEYWORDS, allowance).fault(schema, value, ())
-        return None if found is None else Fault(found.path, cut(found.words()))
+        found = SchemaCheck(schema, KEYWORDS, allowance).fault(schema, value, ())
+        return None if found is None else SchemaFault(found.path, cut(found.words()))
     except TooMuchError as problem:
         raise SchemaRefusedError(str(problem)) from None
     except PatternError as problem:

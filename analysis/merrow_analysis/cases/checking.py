@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from merrow_analysis.cases.reading import Case, CaseProblem, CasesFile, Expectation
+from merrow_analysis.cases.reading import Case, CasesFile, CasesProblem, Expectation
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.diagnostics import Diagnostic, Fix
 from merrow_analysis.graph.nodes import TypedGraph
@@ -21,7 +21,7 @@ Refuses = Callable[[Case, Expectation], str | None]
 
 
 @dataclass(frozen=True, slots=True)
-class Beside:
+class CasesContext:
     """What is beside a cases file: the names of its inputs (True where one may be left out) and outputs as the workflow has
     them, None where it can't be read; how files are read, and what metrics say.
     """
@@ -35,23 +35,23 @@ class Beside:
 
 def beside_workflow(
     name: str, graph: TypedGraph | None, provider: Provider | None, refuses: Refuses | None = None
-) -> Beside:
+) -> CasesContext:
     """What is beside a cases file whose workflow is the file ``name``; ``graph`` is None where it is none that can be run."""
     if graph is None:
-        return Beside(name, None, (), provider, refuses)
+        return CasesContext(name, None, (), provider, refuses)
     inputs = {}
     for node in graph.inputs:
         default = node.resolution.parameters.get("default")
         inputs[node.id] = default is not None and default.value is not None
-    return Beside(name, inputs, tuple(node.id for node in graph.outputs), provider, refuses)
+    return CasesContext(name, inputs, tuple(node.id for node in graph.outputs), provider, refuses)
 
 
-def check_cases(file: CasesFile, beside: Beside | None = None) -> list[Diagnostic]:
+def check_cases(file: CasesFile, beside: CasesContext | None = None) -> list[Diagnostic]:
     """The findings about a cases file, in the order of the text; about its form alone where nothing is known ``beside`` it."""
     found = [_finding(file, BAD_CASES, problem) for problem in file.problems]
     if beside is not None:
         if beside.workflow is None and not file.problems:
-            first = CaseProblem(
+            first = CasesProblem(
                 "There is no workflow beside this file: NAME.cases.yaml has the cases of NAME.mmd.", (0, len(file.text))
             )
             found.append(_finding(file, UNFIT_CASE, first))
@@ -62,7 +62,7 @@ def check_cases(file: CasesFile, beside: Beside | None = None) -> list[Diagnosti
     return sorted(each.values(), key=lambda one: one.range)
 
 
-def _finding(file: CasesFile, rule: Rule, problem: CaseProblem) -> Diagnostic:
+def _finding(file: CasesFile, rule: Rule, problem: CasesProblem) -> Diagnostic:
     place = file.range(problem.span)
 
     def fixes() -> Iterator[Fix]:
@@ -72,29 +72,29 @@ def _finding(file: CasesFile, rule: Rule, problem: CaseProblem) -> Diagnostic:
     return report(rule, place, problem.message, fixes=fixes() if problem.near is not None else ())
 
 
-def _of_case(case: Case, beside: Beside) -> Iterator[tuple[Rule, CaseProblem]]:
+def _of_case(case: Case, beside: CasesContext) -> Iterator[tuple[Rule, CasesProblem]]:
     yield from ((UNFIT_CASE, problem) for problem in _inputs(case, beside))
     for one in case.expect:
         if one.output is not None and beside.outputs and one.output not in beside.outputs:
             near = closest(one.output, beside.outputs)
             hint = f"did you mean `{near}`?" if near else f"its outputs are {', '.join(beside.outputs)}."
             place = one.output_span or one.span
-            yield UNFIT_CASE, CaseProblem(f"The workflow has no output `{_short(one.output)}`; {hint}", place, near)
+            yield UNFIT_CASE, CasesProblem(f"The workflow has no output `{_short(one.output)}`; {hint}", place, near)
         if one.metric in ("python", "json-schema") and isinstance(one.value, str):
             missing = _unreadable(one.value, beside)
             if missing is not None:
-                yield UNFIT_CASE, CaseProblem(missing, one.span)
+                yield UNFIT_CASE, CasesProblem(missing, one.span)
                 continue
         why = None if beside.refuses is None else beside.refuses(case, one)
         if why is not None:
-            yield BAD_CASES, CaseProblem(why, one.span)
+            yield BAD_CASES, CasesProblem(why, one.span)
 
 
-def _inputs(case: Case, beside: Beside) -> Iterator[CaseProblem]:
+def _inputs(case: Case, beside: CasesContext) -> Iterator[CasesProblem]:
     for given in case.inputs:
         missing = None if given.file is None else _unreadable(given.file, beside)
         if missing is not None:
-            yield CaseProblem(missing, given.span)
+            yield CasesProblem(missing, given.span)
     if beside.inputs is None:
         return
     folded = {name.casefold(): name for name in beside.inputs}
@@ -103,17 +103,17 @@ def _inputs(case: Case, beside: Beside) -> Iterator[CaseProblem]:
         if given.name.casefold() not in folded:
             near = closest(given.name, [name for name in beside.inputs if name.casefold() not in named])
             hint = f"did you mean `{near}`?" if near else f"its inputs are {', '.join(beside.inputs) or 'none'}."
-            yield CaseProblem(f"The workflow has no input `{_short(given.name)}`; {hint}", given.name_span, near)
+            yield CasesProblem(f"The workflow has no input `{_short(given.name)}`; {hint}", given.name_span, near)
     lacking = [name for name, optional in beside.inputs.items() if not optional and name.casefold() not in named]
     if lacking:
         which = f"inputs {', '.join(lacking)} have" if len(lacking) > 1 else f"input {lacking[0]} has"
-        yield CaseProblem(
+        yield CasesProblem(
             f"In the case `{_short(case.id)}` the {which} no value; give one below `inputs:`, or a `default:` in the workflow.",
             case.span,
         )
 
 
-def _unreadable(path: str, beside: Beside) -> str | None:
+def _unreadable(path: str, beside: CasesContext) -> str | None:
     """Why a file that a case names can't be read; None where it can."""
     if beside.provider is None:
         return None

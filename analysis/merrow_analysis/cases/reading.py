@@ -27,7 +27,7 @@ _DEEPEST = 100
 
 
 @dataclass(frozen=True, slots=True)
-class CaseProblem:
+class CasesProblem:
     """A mistake: a sentence, its place, and where a word is misspelled the one that was probably meant."""
 
     message: str
@@ -88,7 +88,7 @@ class CasesFile:
 
     text: str
     cases: tuple[Case, ...]
-    problems: tuple[CaseProblem, ...]
+    problems: tuple[CasesProblem, ...]
     _starts: list[int] = field(repr=False)
 
     def range(self, span: Span) -> Range:
@@ -111,17 +111,17 @@ def read_cases(text: str) -> CasesFile:
     result = read_bounded_yaml(text)
     if result.error is not None:
         place = result.error.offset
-        problem = CaseProblem(f"This is not valid YAML: {result.error.message}", (place, min(place + 1, len(text))))
+        problem = CasesProblem(f"This is not valid YAML: {result.error.message}", (place, min(place + 1, len(text))))
         return CasesFile(text, (), (problem,), starts)
-    reader = _Reader(text, result)
+    reader = _CasesReader(text, result)
     return CasesFile(text, tuple(reader.cases()), tuple(reader.problems), starts)
 
 
-class _Reader:
+class _CasesReader:
     def __init__(self, text: str, result: YamlResult) -> None:
         self._text = text
         self._result = result
-        self.problems: list[CaseProblem] = []
+        self.problems: list[CasesProblem] = []
         self._bad: set[Path] = set()
 
     def cases(self) -> list[Case]:
@@ -133,7 +133,7 @@ class _Reader:
                 what = "`cases:` is missing"
                 self._check_form(value, without_cases=True)
             self.problems.append(
-                CaseProblem(f"{what}; list them below `cases:`, each with an `id:`.", (first, first + 1))
+                CasesProblem(f"{what}; list them below `cases:`, each with an `id:`.", (first, first + 1))
             )
             return []
         self._check_form(value)
@@ -148,7 +148,7 @@ class _Reader:
             case = self._case(path, raw, defaults if isinstance(defaults, dict) else {})
             if case.id in seen:
                 self.problems.append(
-                    CaseProblem(f"There is another case `{_short(case.id)}` above; give each its own id.", case.span)
+                    CasesProblem(f"There is another case `{_short(case.id)}` above; give each its own id.", case.span)
                 )
                 continue
             seen.add(case.id)
@@ -173,7 +173,7 @@ class _Reader:
         near = closest(key, known)
         listed = ", ".join(f"`{name}`" for name in known if name not in EXPECTATION_KEYS or name in CASE_METRICS)
         hint = f"did you mean `{near}`?" if near else f"the keys here are {listed}."
-        self.problems.append(CaseProblem(f"The key `{_short(key)}` means nothing here; {hint}", self._key(path), near))
+        self.problems.append(CasesProblem(f"The key `{_short(key)}` means nothing here; {hint}", self._key(path), near))
 
     def _wrong(self, path: Path, value: Any) -> None:
         fragment: Mapping[str, Any] = CASES
@@ -181,14 +181,14 @@ class _Reader:
             value = value[step]
             fragment = fragment_at(fragment, step)
         if path[:1] == ("cases",) and len(path) == 2:
-            self.problems.append(CaseProblem("A case must be a mapping with an `id:`.", self._value(path)))
+            self.problems.append(CasesProblem("A case must be a mapping with an `id:`.", self._value(path)))
             return
         what = f"`{path[-1]}`" if path and isinstance(path[-1], str) else "This"
         words = fragment.get("enum")
         near = closest(value, words) if words and isinstance(value, str) else None
         text = f"{what} must be {wanted(fragment)}, not {shown(value)}"
         self.problems.append(
-            CaseProblem(f"{text}; did you mean `{near}`?" if near else f"{text}.", self._value(path), near)
+            CasesProblem(f"{text}; did you mean `{near}`?" if near else f"{text}.", self._value(path), near)
         )
 
     def _case(self, path: Path, raw: dict[str, Any], defaults: dict[str, Any]) -> Case:
@@ -204,7 +204,7 @@ class _Reader:
         min_pass = int(said("min_pass", repeat))
         if min_pass > repeat:
             self.problems.append(
-                CaseProblem(
+                CasesProblem(
                     f"`min_pass` is {min_pass}, but the case is repeated {repeat} times at most.", place("min_pass")
                 )
             )
@@ -267,7 +267,7 @@ class _Reader:
         if len(names) != 1:
             what = "names no metric" if not names else f"names {len(names)} metrics: {', '.join(names)}"
             hint = "name one, such as `contains:`" if not names else "write each as an item of its own below `expect:`"
-            self.problems.append(CaseProblem(f"The expectation {what}; {hint}.", self._value(path)))
+            self.problems.append(CasesProblem(f"The expectation {what}; {hint}.", self._value(path)))
             return None
         name = names[0]
         metric = name.removeprefix(NOT)
@@ -277,7 +277,7 @@ class _Reader:
             if key not in allowed:
                 has = f"its options are {', '.join(f'`{one}`' for one in allowed)}" if allowed else "it has no options"
                 self.problems.append(
-                    CaseProblem(f"The metric {metric} has no option `{key}`; {has}.", self._key((*path, key)))
+                    CasesProblem(f"The metric {metric} has no option `{key}`; {has}.", self._key((*path, key)))
                 )
         place = (*path, name)
         return Expectation(
@@ -307,7 +307,7 @@ class _Reader:
         try:
             return copied(value, 0)
         except OverflowError:
-            self.problems.append(CaseProblem("This value is too large; move it to a file.", self._value(path)))
+            self.problems.append(CasesProblem("This value is too large; move it to a file.", self._value(path)))
             return None
 
     def _key(self, path: Path) -> Span:

@@ -12,7 +12,7 @@ from functools import lru_cache
 from merrow_analysis.definitions.prompts import ResourceProblem
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.settings import WorkflowSettings
-from merrow_analysis.definitions.validators import Check, problem_of_code
+from merrow_analysis.definitions.validators import ValidatorCheck, problem_of_code
 
 _LONGEST = 1 << 20
 
@@ -48,7 +48,7 @@ def _fault(text: str) -> str | None:
     return problem_of_code(text)
 
 
-def _checks(settings: WorkflowSettings) -> Iterator[Check]:
+def _checks(settings: WorkflowSettings) -> Iterator[ValidatorCheck]:
     for validator in settings.validators.values():
         yield from validator.checks
 

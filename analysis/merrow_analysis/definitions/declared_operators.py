@@ -16,7 +16,7 @@ from merrow_analysis.definitions.operators import (
     OperatorTable,
     OutputPort,
 )
-from merrow_analysis.definitions.templates import Template
+from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.definitions.types import (
     BUILT_IN_TYPES,
     DefinitionProblem,
@@ -103,7 +103,7 @@ def _declare_one(
         outputs,
         bulk=inputs[0].name if only_bulk else None,
         idle=frozenset({"format"}) if len(outputs) > 1 else frozenset(),
-        prompt=None if not isinstance(prompt, str) else Template(prompt) if template is True else prompt,
+        prompt=None if not isinstance(prompt, str) else PromptTemplate(prompt) if template is True else prompt,
         note=note if isinstance(note, str) else "",
         built_in=False,
     )

@@ -384,7 +384,7 @@ OPERATOR_VARIANTS = {"programop": "programmer", "program": "programmer", "decisi
 
 
 @dataclass(frozen=True, slots=True)
-class Found:
+class OperatorMatch:
     """An operator found by a word; ``variant`` when the word is a published but unusual spelling."""
 
     spec: OperatorSpec
@@ -406,24 +406,24 @@ class OperatorTable:
         """The operator with this name, as labels write it."""
         return self.specs.get(word.casefold())
 
-    def by_class(self, name: str) -> Found | None:
+    def by_class(self, name: str) -> OperatorMatch | None:
         """The operator meant by a class: its name and ``Op``, or a published variant of that."""
         folded = name.casefold()
         if folded.endswith("op"):
             spec = self.specs.get(folded[:-2])
             if spec is not None:
-                return Found(spec)
+                return OperatorMatch(spec)
         variant = self.specs.get(OPERATOR_VARIANTS.get(folded, "")) if folded != "program" else None
-        return Found(variant, variant=True) if variant is not None else None
+        return OperatorMatch(variant, variant=True) if variant is not None else None
 
-    def by_op(self, value: str) -> Found | None:
+    def by_op(self, value: str) -> OperatorMatch | None:
         """The operator meant by ``op:`` metadata: its name; class spellings are variants."""
         spec = self.specs.get(value.casefold())
         if spec is not None:
-            return Found(spec)
+            return OperatorMatch(spec)
         found = self.by_class(value)
         spec = found.spec if found else self.specs.get(OPERATOR_VARIANTS.get(value.casefold(), ""))
-        return Found(spec, variant=True) if spec is not None else None
+        return OperatorMatch(spec, variant=True) if spec is not None else None
 
     def nearest(self, word: str) -> OperatorSpec | None:
         """Did you mean? The operator whose name, or class for words in ``Op``, is nearest to ``word``."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import Protocol
 
 
@@ -23,3 +24,17 @@ class Provider(Protocol):
     def exists(self, path: str) -> bool:
         """Whether there is such a file that may be read."""
         ...
+
+
+class NoFiles:
+    """A `Provider` that has nothing to read: ``refusal`` gives the sentence for a path."""
+
+    def __init__(self, refusal: Callable[[str], str]) -> None:
+        self._refusal = refusal
+
+    def read(self, path: str) -> str:
+        raise ResourceError(self._refusal(path))
+
+    def exists(self, path: str) -> bool:
+        del path
+        return False

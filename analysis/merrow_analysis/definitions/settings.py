@@ -9,7 +9,7 @@ from typing import Any, Literal, cast
 
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc, read_front_matter
 from merrow_analysis.definitions.schema import AGENT_KEYS, WORKFLOW_KEYS
-from merrow_analysis.definitions.templates import Template
+from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.definitions.validation import Path, Violation, violations
 from merrow_analysis.definitions.validators import Validator, read_validators
 
@@ -263,7 +263,7 @@ def read_prompt(value: object) -> str | None:
         text = value.get("text")
         if not isinstance(text, str):
             return None
-        return Template(text) if value.get("template") is True else text
+        return PromptTemplate(text) if value.get("template") is True else text
     return value if isinstance(value, str) else None
 
 

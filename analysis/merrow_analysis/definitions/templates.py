@@ -14,20 +14,20 @@ from merrow_analysis.syntax.tree import Span
 _PIECE = re.compile(r"\{\{|\}\}|\{[ \t]*([A-Za-z_][A-Za-z0-9_-]*)[ \t]*\}|\{[^{}\n]*\}|[{}]")
 
 
-class Template(str):
+class PromptTemplate(str):
     """The text of a prompt with variables. It is not equal to a plain text of the same letters."""
 
     __slots__ = ()
     __hash__ = str.__hash__
 
     def __eq__(self, other: object) -> bool:
-        return isinstance(other, Template) and str.__eq__(self, other)
+        return isinstance(other, PromptTemplate) and str.__eq__(self, other)
 
     def __ne__(self, other: object) -> bool:
         return not self == other
 
 
-class Piece(NamedTuple):
+class TemplatePiece(NamedTuple):
     """A part of a template: ``text`` as it is sent, a variable whose name is ``text``, or a ``stray`` brace that is neither a
     variable nor doubled (``text`` as written). ``span`` is its place in the template.
     """
@@ -38,22 +38,22 @@ class Piece(NamedTuple):
 
 
 @lru_cache(maxsize=256)
-def pieces(template: str) -> tuple[Piece, ...]:
+def pieces(template: str) -> tuple[TemplatePiece, ...]:
     """The parts of a template, in order."""
-    found: list[Piece] = []
+    found: list[TemplatePiece] = []
     at = 0
     for match in _PIECE.finditer(template):
         if match.start() > at:
-            found.append(Piece("text", template[at : match.start()], (at, match.start())))
+            found.append(TemplatePiece("text", template[at : match.start()], (at, match.start())))
         at = match.end()
         if match[0] in ("{{", "}}"):
-            found.append(Piece("text", match[0][0], match.span()))
+            found.append(TemplatePiece("text", match[0][0], match.span()))
         elif match[1] is not None:
-            found.append(Piece("variable", match[1], match.span()))
+            found.append(TemplatePiece("variable", match[1], match.span()))
         else:
-            found.append(Piece("stray", match[0], match.span()))
+            found.append(TemplatePiece("stray", match[0], match.span()))
     if at < len(template):
-        found.append(Piece("text", template[at:], (at, len(template))))
+        found.append(TemplatePiece("text", template[at:], (at, len(template))))
     return tuple(found)
 
 

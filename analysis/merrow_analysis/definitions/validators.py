@@ -38,7 +38,7 @@ _PATTERNS: Mapping[str, type] = {"pattern": str, "patternProperties": dict}
 
 
 @dataclass(frozen=True, slots=True)
-class Check:
+class ValidatorCheck:
     """One check. ``said`` is what its kind says: an expression, a pattern, a JSON Schema, Python, tests, a rubric. ``generate``
     is how many tests a model writes, ``votes`` how often it judges, ``model`` which one does; None for the node's own. ``file``
     is where Python is that is not in the workflow; while that has not been read, ``said`` is None.
@@ -66,7 +66,7 @@ class Validator:
     """A validator of the front matter; ``checks`` in the order in which they are made."""
 
     name: str
-    checks: tuple[Check, ...]
+    checks: tuple[ValidatorCheck, ...]
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,7 +86,7 @@ def read_validators(said: Mapping[str, Any], wrong: set[Path]) -> dict[str, Vali
     for name, body in said.items():
         path: Path = ("workflow", "validators", name)
         written = body if isinstance(body, list) else [body]
-        checks: list[Check] = []
+        checks: list[ValidatorCheck] = []
         for number, one in enumerate(written):
             place = (*path, number) if isinstance(body, list) else path
             if path in wrong or place in wrong or not isinstance(one, dict):
@@ -128,7 +128,7 @@ def _kinds(said: Mapping[str, Any]) -> list[CheckKind]:
     return [*kinds, *(["tests"] if "generate" in said and "tests" not in said else [])]  # type: ignore[list-item]
 
 
-def _check(said: Mapping[str, Any]) -> Check | None:
+def _check(said: Mapping[str, Any]) -> ValidatorCheck | None:
     kinds = _kinds(said)
     if len(kinds) != 1:
         return None
@@ -140,7 +140,9 @@ def _check(said: Mapping[str, Any]) -> Check | None:
     model = said.get("model") if "rubric" in said or "generate" in said else None
     file = None if kind != "python" else file_of(value)
     said_here = None if file is not None else value
-    return Check(kind, said_here, str(said.get("entry_point") or ""), int(generate or 0), int(votes or 1), model, file)
+    return ValidatorCheck(
+        kind, said_here, str(said.get("entry_point") or ""), int(generate or 0), int(votes or 1), model, file
+    )
 
 
 def _problems(said: dict[str, Any], place: Path) -> Iterator[Problem]:
@@ -273,7 +275,7 @@ def _short(text: str) -> str:
     return line if len(line) <= 60 else f"{line[:59]}…"
 
 
-def told(check: Check) -> str:
+def told(check: ValidatorCheck) -> str:
     """A check in a few words, for people."""
     said = check.said
     if check.kind == "tests":

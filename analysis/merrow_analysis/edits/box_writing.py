@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from merrow_analysis.edits.change import GraphChange, Wrapping
 from merrow_analysis.edits.replacements import CannotWriteError, Replacement
-from merrow_analysis.edits.workflow_text import WorkflowText, Written
+from merrow_analysis.edits.workflow_text import WorkflowText, WrittenStatement
 from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.places.box_places import title_parameters
 from merrow_analysis.places.node_places import metadata_value_range
@@ -64,7 +64,7 @@ def _as_group(workflow_text: WorkflowText, box: Composite) -> Replacement:
     return _edit(workflow_text, written, at, at + len(title.text), box.id)
 
 
-def _title(workflow_text: WorkflowText, box: Composite) -> tuple[Written, Label]:
+def _title(workflow_text: WorkflowText, box: Composite) -> tuple[WrittenStatement, Label]:
     for written in workflow_text.statements(SubgraphStart):
         head: SubgraphStart = written.statement
         if head.id is not None and head.id.text == box.id and head.title is not None:
@@ -72,6 +72,6 @@ def _title(workflow_text: WorkflowText, box: Composite) -> tuple[Written, Label]
     raise CannotWriteError(f"The title of {box.id} can't be rewritten.")
 
 
-def _edit(workflow_text: WorkflowText, written: Written, start: int, end: int, text: str) -> Replacement:
+def _edit(workflow_text: WorkflowText, written: WrittenStatement, start: int, end: int, text: str) -> Replacement:
     workflow_text.refuse_suppressed(written)
     return Replacement(workflow_text.offset(written.block, start), workflow_text.offset(written.block, end), text)

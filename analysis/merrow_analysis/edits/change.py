@@ -47,7 +47,7 @@ class NewNode:
         return found
 
 
-class Link(NamedTuple):
+class WantedEdge(NamedTuple):
     """An edge as a change wants it: ``label`` as the file writes it, None for none.
 
     ``kept`` says that it is the edge whose place it takes, with another end or label: its arrow stays.
@@ -77,7 +77,7 @@ class GraphChange:
     added: tuple[NewNode, ...] = ()
     removed: frozenset[str] = frozenset()
     substituted: Mapping[str, NewNode] = field(default_factory=lambda: MappingProxyType({}))
-    edges: Mapping[int, tuple[Link, ...]] = field(default_factory=lambda: MappingProxyType({}))
+    edges: Mapping[int, tuple[WantedEdge, ...]] = field(default_factory=lambda: MappingProxyType({}))
     turns: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     unwrapped: frozenset[str] = frozenset()
     wrapped: Mapping[str, Wrapping] = field(default_factory=lambda: MappingProxyType({}))
@@ -98,6 +98,6 @@ def label_of(edge: FlowEdge | EdgeRecord) -> str | None:
     return None if edge.arrow.label is None else edge.arrow.label.text
 
 
-def as_it_is(edge: FlowEdge) -> Link:
+def as_it_is(edge: FlowEdge) -> WantedEdge:
     """An edge that stays."""
-    return Link(edge.source.id, edge.target.id, label_of(edge), kept=True)
+    return WantedEdge(edge.source.id, edge.target.id, label_of(edge), kept=True)

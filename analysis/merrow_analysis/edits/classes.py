@@ -3,12 +3,12 @@
 from __future__ import annotations
 
 from merrow_analysis.edits.lines import insert_line_after, without_statement
-from merrow_analysis.graph.flow import Flow, FlowNode, declares
-from merrow_analysis.graph.records import NodeRecord
+from merrow_analysis.graph.flow import Flowchart, FlowNode, declares
+from merrow_analysis.graph.records import WrittenNode
 from merrow_analysis.text import Range, TextEdit
 
 
-def give_class(node: FlowNode, name: str, flow: Flow, *, name_after: str = "") -> TextEdit:
+def give_class(node: FlowNode, name: str, flow: Flowchart, *, name_after: str = "") -> TextEdit:
     """An edit that gives a node a class where it is declared, or else mentioned: ``:::name``.
 
     Mermaid takes one class there; where each place has one already, a ``class`` line below the whole flowchart gives it.
@@ -22,13 +22,13 @@ def give_class(node: FlowNode, name: str, flow: Flow, *, name_after: str = "") -
     return TextEdit(Range(at, at), f":::{name}")
 
 
-def class_place(record: NodeRecord) -> int | None:
+def class_place(record: WrittenNode) -> int | None:
     """The number of the mention of a node that `give_class` writes at; None where each of them has a class already."""
     free = [number for number, mention in enumerate(record.mentions) if not mention.vertex.classes]
     return next((number for number in free if declares(record.mentions[number].vertex)), free[0] if free else None)
 
 
-def define_class(name: str, style: str, flow: Flow) -> TextEdit:
+def define_class(name: str, style: str, flow: Flowchart) -> TextEdit:
     """An edit that adds a ``classDef`` line below the last one, or below the whole flowchart where there is none.
 
     All definitions that one pass adds go to one place, so that a definition that several findings need is written once.
@@ -37,7 +37,7 @@ def define_class(name: str, style: str, flow: Flow) -> TextEdit:
     return insert_line_after(last, f"classDef {name} {style};")
 
 
-def undefine_class(name: str, flow: Flow) -> list[TextEdit] | None:
+def undefine_class(name: str, flow: Flowchart) -> list[TextEdit] | None:
     """The edits that take all definitions of a class out; None where one of them can't be cut out."""
     edits: list[TextEdit] = []
     for use in flow.class_defs[name]:

@@ -6,12 +6,12 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
-from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
+from merrow_analysis.edits.change import GraphChange, NewNode, WantedEdge, label_of
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
-from merrow_analysis.graph.flow import Flow, Scenery, Subgraph
+from merrow_analysis.graph.flow import Flowchart, Scenery, Subgraph
 from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, MentionRecord, NodeRecord, Splice
+from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, MentionRecord, Splice, WrittenNode
 from merrow_analysis.syntax.tree import Arrow, Block, Label, Metadata, Name, Vertex
 
 _NOWHERE = (0, 0)
@@ -21,10 +21,10 @@ def graph_after(change: GraphChange, typed: TypedGraph) -> TypedGraph:
     """The typed graph that follows from a change, worked out only where the change reaches."""
     flow = typed.flow
     core = infer(typed.core, delta_of(change, flow.chart), composites=_composites(change, typed.composites))
-    return typed.after(Flow(core.drawn, _scenery(change, flow), flow.moved, flow.last_block), core)
+    return typed.after(Flowchart(core.drawn, _scenery(change, flow), flow.moved, flow.last_block), core)
 
 
-def _scenery(change: GraphChange, flow: Flow) -> Scenery:
+def _scenery(change: GraphChange, flow: Flowchart) -> Scenery:
     """What there is besides nodes and edges, with the subgraphs that a change draws."""
     if not change.wrapped:
         return flow.scenery
@@ -76,7 +76,7 @@ def delta_of(change: GraphChange, chart: Chart) -> Delta:
     """
     written = change.written
     records = {node.id: _record(node, -number) for number, node in enumerate(written, 1)}
-    nodes: dict[str, NodeRecord | None] = dict.fromkeys(sorted(change.removed))
+    nodes: dict[str, WrittenNode | None] = dict.fromkeys(sorted(change.removed))
     nodes.update((name, records[name]) for name in change.substituted)
     before = _places(change, chart)
     nodes.update((name, records[name]) for name in before)
@@ -91,7 +91,7 @@ def delta_of(change: GraphChange, chart: Chart) -> Delta:
             for vertex in (edge.source_vertex, edge.target_vertex):
                 # An edge declares a node that nothing has written yet: the implied PROBLEM or RETURN of a drawing.
                 if (name := vertex.name.text) not in chart.nodes and name not in nodes:
-                    nodes[name], before[name] = NodeRecord(name, [MentionRecord(vertex, edge.block)]), None
+                    nodes[name], before[name] = WrittenNode(name, [MentionRecord(vertex, edge.block)]), None
         splices.append(Splice(index, 1, put))
     return Delta(nodes, before, splices)
 
@@ -126,16 +126,16 @@ def _place(name: str, place: str | None, beside: Mapping[str, Iterable[NewNode]]
             waiting = [*beside.get(new.id, ()), *waiting]
 
 
-def _record(new: NewNode, line: int) -> NodeRecord:
+def _record(new: NewNode, line: int) -> WrittenNode:
     """A node as if it were written with metadata; its line tells its findings from others."""
     body = "\n".join(f"{key}: {json.dumps(value)}" for key, value in new.values().items())
     metadata = Metadata(body, _NOWHERE, _NOWHERE)
     block = Block(line, "", ())
     vertex = Vertex(Name(new.id, _NOWHERE), metadata=metadata)
-    return NodeRecord(new.id, [MentionRecord(vertex, block)], metadata=[(metadata, block)])
+    return WrittenNode(new.id, [MentionRecord(vertex, block)], metadata=[(metadata, block)])
 
 
-def _edge(link: Link, kept: EdgeRecord | None, line: int) -> EdgeRecord:
+def _edge(link: WantedEdge, kept: EdgeRecord | None, line: int) -> EdgeRecord:
     """An edge as if it were written; ``kept`` is the one whose arrow it keeps."""
     if kept is not None and label_of(kept) == link.label:
         if (kept.source, kept.target) == (link.source, link.target):

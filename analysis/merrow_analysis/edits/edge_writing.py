@@ -6,14 +6,14 @@ from collections.abc import Iterable, Iterator, Sequence
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
-from merrow_analysis.edits.change import GraphChange, Link, as_it_is, label_of
+from merrow_analysis.edits.change import GraphChange, WantedEdge, as_it_is, label_of
 from merrow_analysis.edits.labels import between_bars
 from merrow_analysis.edits.replacements import CannotWriteError, Replacement
-from merrow_analysis.edits.workflow_text import WorkflowText, Written
+from merrow_analysis.edits.workflow_text import WorkflowText, WrittenStatement
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.syntax.tree import Arrow, Block, Chain, LinkStyle, Vertex
 
-_Order = list[tuple[Link, FlowEdge | None]]
+_Order = list[tuple[WantedEdge, FlowEdge | None]]
 
 
 @dataclass(slots=True)
@@ -50,7 +50,7 @@ def write_edges(workflow_text: WorkflowText, change: GraphChange) -> EdgeEdits:
     return edits
 
 
-def _wanted(change: GraphChange, edge: FlowEdge) -> tuple[Link, ...]:
+def _wanted(change: GraphChange, edge: FlowEdge) -> tuple[WantedEdge, ...]:
     put = change.edges.get(edge.index)
     return (as_it_is(edge),) if put is None else put
 
@@ -65,14 +65,14 @@ class _InPlace:
     """Editing a chain by the names and labels in it, with new lines around it."""
 
     def __init__(
-        self, workflow_text: WorkflowText, change: GraphChange, chain: Written, edges: Sequence[FlowEdge]
+        self, workflow_text: WorkflowText, change: GraphChange, chain: WrittenStatement, edges: Sequence[FlowEdge]
     ) -> None:
         self.workflow_text, self.change, self.chain, self.edges = workflow_text, change, chain, edges
         self.statement: Chain = chain.statement
-        self.wanted: list[Link] = []
-        self.before: list[Link] = []
-        self.after: list[Link] = []
-        self.kept: list[tuple[FlowEdge, Link | None]] = []
+        self.wanted: list[WantedEdge] = []
+        self.before: list[WantedEdge] = []
+        self.after: list[WantedEdge] = []
+        self.kept: list[tuple[FlowEdge, WantedEdge | None]] = []
 
     def edits(self) -> EdgeEdits | None:
         """None where the chain has to be written again."""
@@ -112,7 +112,7 @@ class _InPlace:
             replacements.append(self.workflow_text.below(self.chain, lines_after))
         return EdgeEdits(replacements, order)
 
-    def _line(self, link: Link) -> str:
+    def _line(self, link: WantedEdge) -> str:
         return self.workflow_text.edge_line(link.source, link.target, link.label)
 
     def _keeps_order(self, order: _Order) -> bool:
@@ -126,7 +126,7 @@ class _InPlace:
             return [Replacement(self.chain.start, self.chain.end, "")] if self._is_bare() else None
         names: dict[_Spot, set[str | None]] = {}
         labels: dict[int, set[str | None]] = {}
-        ends: list[tuple[FlowEdge, Link | None, _Spot, _Spot]] = []
+        ends: list[tuple[FlowEdge, WantedEdge | None, _Spot, _Spot]] = []
         for (edge, link), (arrow, source, target) in zip(self.kept, self._spots(), strict=True):
             names.setdefault(source, set()).add(None if link is None else link.source)
             names.setdefault(target, set()).add(None if link is None else link.target)
@@ -245,9 +245,9 @@ class _InPlace:
         )
 
 
-def _at_ends(links: Iterable[Link], end: int) -> dict[str, list[Link]]:
+def _at_ends(links: Iterable[WantedEdge], end: int) -> dict[str, list[WantedEdge]]:
     """The links at each node, in order: by their sources for ``end`` 0, by their targets for 1."""
-    found: dict[str, list[Link]] = {}
+    found: dict[str, list[WantedEdge]] = {}
     for link in links:
         found.setdefault(link[:2][end], []).append(link)
     return found
@@ -257,7 +257,9 @@ def _is_bare(vertex: Vertex) -> bool:
     return vertex.shape is None and vertex.metadata is None and not vertex.classes
 
 
-def _anew(workflow_text: WorkflowText, change: GraphChange, chain: Written, edges: Sequence[FlowEdge]) -> EdgeEdits:
+def _anew(
+    workflow_text: WorkflowText, change: GraphChange, chain: WrittenStatement, edges: Sequence[FlowEdge]
+) -> EdgeEdits:
     """Write a chain again, edge by edge in their order; what its nodes declare is said where each is named first.
 
     Edges of the old chain that follow on each other stay chains.

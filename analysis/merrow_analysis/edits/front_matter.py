@@ -8,7 +8,7 @@ from functools import partial
 
 from merrow_analysis.definitions.front_matter import FrontMatterDoc
 from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
-from merrow_analysis.definitions.templates import Template
+from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.edits.replacements import CannotWriteError
 from merrow_analysis.edits.yaml_write import block_text, quoted, word
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
@@ -127,7 +127,7 @@ def add_prompts(front: tuple[FrontMatter, Block] | None, prompts: Sequence[tuple
 
 def _texts(text: str, indent: str) -> Iterator[str]:
     """Ways to write a prompt after its key; the lines of a longer one are indented by ``indent``."""
-    if isinstance(text, Template):
+    if isinstance(text, PromptTemplate):
         yield f"{{text: {quoted(text)}, template: true}}"
         return
     block = block_text(text, indent)

@@ -9,7 +9,7 @@ from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.schema import MERMAID_NODE_KEYS
 from merrow_analysis.edits.change import GraphChange, NewNode
 from merrow_analysis.edits.replacements import CannotWriteError, Replacement
-from merrow_analysis.edits.workflow_text import WorkflowText, Written
+from merrow_analysis.edits.workflow_text import WorkflowText, WrittenStatement
 from merrow_analysis.edits.yaml_write import quoted, word
 from merrow_analysis.graph.flow import FlowNode
 from merrow_analysis.graph.instructions import role_of
@@ -27,7 +27,7 @@ def write_added(workflow_text: WorkflowText, change: GraphChange) -> list[Replac
     """Declare the nodes that come, each beside the one it is said to stand by, and give them their classes."""
     found: list[Replacement] = []
     anchors = {new.id: _anchor(workflow_text, change, new) for new in change.added}
-    below: dict[int, tuple[Written, list[str]]] = {}
+    below: dict[int, tuple[WrittenStatement, list[str]]] = {}
     for new in change.added:
         anchor = anchors[new.id]
         below.setdefault(anchor.start, (anchor, []))[1].extend(_declaration(workflow_text, new, anchor))
@@ -36,7 +36,7 @@ def write_added(workflow_text: WorkflowText, change: GraphChange) -> list[Replac
     return [*found, *_classes(workflow_text, change, anchors)]
 
 
-def _anchor(workflow_text: WorkflowText, change: GraphChange, new: NewNode) -> Written:
+def _anchor(workflow_text: WorkflowText, change: GraphChange, new: NewNode) -> WrittenStatement:
     """The statement that a new declaration follows: the declaration it stands beside, else the last one, else the
     first line.
     """
@@ -55,7 +55,7 @@ def _anchor(workflow_text: WorkflowText, change: GraphChange, new: NewNode) -> W
     return workflow_text.header
 
 
-def _declaration(workflow_text: WorkflowText, new: NewNode, anchor: Written) -> list[str]:
+def _declaration(workflow_text: WorkflowText, new: NewNode, anchor: WrittenStatement) -> list[str]:
     values = new.values()
     suffix = ""
     if workflow_text.uses_classes and not _by_statement(workflow_text, anchor):
@@ -86,18 +86,20 @@ def _value(value: object) -> str:
     return text if not isinstance(value, str) or "\n" not in value else quoted(value, in_statement=True)
 
 
-def _by_statement(workflow_text: WorkflowText, anchor: Written) -> bool:
+def _by_statement(workflow_text: WorkflowText, anchor: WrittenStatement) -> bool:
     """Whether new nodes get their classes by ``class X name``: where the file does, and such a line follows."""
     if not workflow_text.class_statements:
         return False
     return workflow_text.last(ClassAssign, after=anchor.end) is not None
 
 
-def _classes(workflow_text: WorkflowText, change: GraphChange, anchors: dict[str, Written]) -> list[Replacement]:
+def _classes(
+    workflow_text: WorkflowText, change: GraphChange, anchors: dict[str, WrittenStatement]
+) -> list[Replacement]:
     if not workflow_text.uses_classes:
         return []
     found: list[Replacement] = []
-    lines: dict[int, tuple[Written, list[str]]] = {}
+    lines: dict[int, tuple[WrittenStatement, list[str]]] = {}
     for new in change.added:
         anchor = anchors[new.id]
         if _by_statement(workflow_text, anchor):
@@ -108,7 +110,7 @@ def _classes(workflow_text: WorkflowText, change: GraphChange, anchors: dict[str
     return found
 
 
-def _class_place(workflow_text: WorkflowText, new: NewNode, anchor: Written) -> Written:
+def _class_place(workflow_text: WorkflowText, new: NewNode, anchor: WrittenStatement) -> WrittenStatement:
     """The class line of the node beside, where it comes after the declaration, else the last class line."""
     last = workflow_text.class_assignments[-1]
     for written in workflow_text.class_assignments:
@@ -141,7 +143,7 @@ def write_definitions(workflow_text: WorkflowText, change: GraphChange) -> list[
     return [workflow_text.below(place, [f"classDef {name} {specs[name].style}" for name in missing])]
 
 
-def _last_statement(workflow_text: WorkflowText) -> Written:
+def _last_statement(workflow_text: WorkflowText) -> WrittenStatement:
     """The last chain outside of any subgraph's end that may follow it: definitions may stand anywhere."""
     return workflow_text.chains[-1] if workflow_text.chains else workflow_text.header
 
@@ -185,7 +187,7 @@ def _refuse_links(workflow_text: WorkflowText, node: FlowNode) -> None:
             raise CannotWriteError(f"{node.id} has a link or a call of its own (`click`).")
 
 
-def _without_vertices(workflow_text: WorkflowText, place: Written, gone: frozenset[str]) -> list[Replacement]:
+def _without_vertices(workflow_text: WorkflowText, place: WrittenStatement, gone: frozenset[str]) -> list[Replacement]:
     statement: Chain = place.statement
     group = statement.groups[0]
     if all(vertex.name.text in gone for vertex in group):
@@ -200,7 +202,7 @@ def _without_vertices(workflow_text: WorkflowText, place: Written, gone: frozens
 
 
 def without_names(
-    workflow_text: WorkflowText, place: Written, names: tuple[Name, ...], gone: frozenset[str]
+    workflow_text: WorkflowText, place: WrittenStatement, names: tuple[Name, ...], gone: frozenset[str]
 ) -> list[Replacement]:
     """Take ids from a statement that lists them, or all of it where none is left. Raises `CannotWriteError`."""
     out = [name.text in gone for name in names]
@@ -212,7 +214,7 @@ def without_names(
 
 
 def _cut(
-    workflow_text: WorkflowText, place: Written, spans: list[tuple[int, int]], out: list[bool]
+    workflow_text: WorkflowText, place: WrittenStatement, spans: list[tuple[int, int]], out: list[bool]
 ) -> list[Replacement]:
     """Take entries out of a list, each with the separator before it, the first ones with the one after."""
     found: list[Replacement] = []

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
-from merrow_analysis.graph.flow import Flow, FlowNode
+from merrow_analysis.graph.flow import Flowchart, FlowNode
 from merrow_analysis.syntax.tree import Block, ClassAssign, Click, Name, Statement, Style
 from merrow_analysis.text import Range, TextEdit
 
@@ -22,7 +22,7 @@ def rename_node(node: FlowNode, new: str, statements: Iterable[tuple[Statement, 
     return _written(new, places)
 
 
-def rename_class(old: str, new: str, flow: Flow) -> list[TextEdit]:
+def rename_class(old: str, new: str, flow: Flowchart) -> list[TextEdit]:
     """The edits that call a class otherwise wherever it is given or defined."""
     given = [use for node in flow.nodes.values() for use in node.classes]
     given += [use for subgraph in flow.subgraphs.values() for use in subgraph.classes]

@@ -22,7 +22,7 @@ class Replacement(NamedTuple):
     new: str
 
 
-class Places:
+class LineIndex:
     """The lines of a text, to turn offsets into positions and back."""
 
     def __init__(self, text: str) -> None:
@@ -42,7 +42,7 @@ class Places:
         return Range(self.position(start), self.position(end))
 
 
-def edits_of(places: Places, replacements: Sequence[Replacement]) -> tuple[TextEdit, ...]:
+def edits_of(places: LineIndex, replacements: Sequence[Replacement]) -> tuple[TextEdit, ...]:
     """Replacements as edits, in the order of the text. Raises `ValueError` where they overlap."""
     ordered = _in_order(replacements)
     return tuple(TextEdit(places.span(replacement.start, replacement.end), replacement.new) for replacement in ordered)
@@ -60,7 +60,7 @@ def _in_order(replacements: Sequence[Replacement]) -> list[Replacement]:
 
 
 def edits_both_ways(
-    places: Places, replacements: Sequence[Replacement]
+    places: LineIndex, replacements: Sequence[Replacement]
 ) -> tuple[str, tuple[TextEdit, ...], tuple[TextEdit, ...]]:
     """The new text, the edits that make it, and those that undo it.
 
@@ -80,7 +80,7 @@ def edits_both_ways(
         done = end
     pieces.append(text[done:])
     mutant = "".join(pieces)
-    there = Places(mutant)
+    there = LineIndex(mutant)
     edits = tuple(TextEdit(places.span(replacement.start, replacement.end), replacement.new) for replacement in ordered)
     reverse = tuple(TextEdit(there.span(replacement.start, replacement.end), replacement.new) for replacement in back)
     return mutant, edits, reverse

@@ -13,7 +13,7 @@ from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.edits.change import GraphChange
 from merrow_analysis.edits.labels import between_bars
-from merrow_analysis.edits.replacements import CannotWriteError, Places, Replacement
+from merrow_analysis.edits.replacements import CannotWriteError, LineIndex, Replacement
 from merrow_analysis.graph.flow import FlowEdge, FlowNode
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedGraph
@@ -38,7 +38,7 @@ _INDENT = re.compile(r"[ \t]*")
 _BARS = re.compile(r"\|[^|]*\|\s*\Z", re.DOTALL)
 
 
-class Written(NamedTuple):
+class WrittenStatement(NamedTuple):
     """A statement where it stands, ``start`` and ``end`` as offsets into the text."""
 
     statement: Any
@@ -68,7 +68,7 @@ class WorkflowText:
         self.diagram, self.graph, self.flow = diagram, graph, graph.flow
         self.blocks = diagram.blocks
         self.text = "".join(block.text for block in self.blocks)
-        self.places = Places(self.text)
+        self.places = LineIndex(self.text)
 
     # Places
 
@@ -76,31 +76,31 @@ class WorkflowText:
         """The offset into the text of an offset into a block."""
         return self.places.starts[block.line] + at
 
-    def written(self, statement: Statement, block: Block) -> Written:
+    def written(self, statement: Statement, block: Block) -> WrittenStatement:
         start, end = statement.span
         base = self.places.starts[block.line]
-        return Written(statement, block, base + start, base + end)
+        return WrittenStatement(statement, block, base + start, base + end)
 
     @cached_property
-    def _by_kind(self) -> dict[type, list[Written]]:
-        found: dict[type, list[Written]] = {}
+    def _by_kind(self) -> dict[type, list[WrittenStatement]]:
+        found: dict[type, list[WrittenStatement]] = {}
         for block in self.blocks:
             for statement in block.statements:
                 found.setdefault(type(statement), []).append(self.written(statement, block))
         return found
 
-    def statements(self, kind: type) -> Sequence[Written]:
+    def statements(self, kind: type) -> Sequence[WrittenStatement]:
         """All statements of a kind, in the order of the text."""
         return self._by_kind.get(kind, ())
 
     @property
-    def chains(self) -> Sequence[Written]:
+    def chains(self) -> Sequence[WrittenStatement]:
         return self.statements(Chain)
 
     @cached_property
-    def edgeless_chains(self) -> dict[str, list[Written]]:
+    def edgeless_chains(self) -> dict[str, list[WrittenStatement]]:
         """The chains that only name nodes, by the ids in them."""
-        found: dict[str, list[Written]] = {}
+        found: dict[str, list[WrittenStatement]] = {}
         for chain in self.chains:
             if not chain.statement.arrows:
                 for vertex in chain.statement.groups[0]:
@@ -125,7 +125,7 @@ class WorkflowText:
             found.setdefault(self.chain_of_edge[edge.index], []).append(edge)
         return found
 
-    def declaration(self, node: FlowNode) -> Written | None:
+    def declaration(self, node: FlowNode) -> WrittenStatement | None:
         """The statement of its own that declares a node, if there is one: the first that says a shape or metadata."""
         for mention in node.mentions:
             if not mention.declares:
@@ -176,26 +176,26 @@ class WorkflowText:
         )
         return min(found, key=lambda indent: (-found[indent], indent)) if found else "    "
 
-    def above(self, place: Written, lines: list[str]) -> Replacement:
+    def above(self, place: WrittenStatement, lines: list[str]) -> Replacement:
         """The edit that puts lines before a statement."""
         indent, semicolon = self.indent(place.start), self._semicolon(place)
         return Replacement(place.start, place.start, "".join(f"{line}{semicolon}{self.eol}{indent}" for line in lines))
 
-    def below(self, place: Written, lines: list[str]) -> Replacement:
+    def below(self, place: WrittenStatement, lines: list[str]) -> Replacement:
         """The edit that puts lines after a statement."""
         indent, semicolon = self.indent(place.start), self._semicolon(place)
         tail = _TAIL.match(self.text, place.end)
         at = place.end if tail is None else tail.end()
         return Replacement(at, at, "".join(f"{self.eol}{indent}{line}{semicolon}" for line in lines))
 
-    def instead(self, place: Written, lines: list[str]) -> Replacement:
+    def instead(self, place: WrittenStatement, lines: list[str]) -> Replacement:
         """The edit that writes lines in place of a statement, or takes it out with its line where there are none."""
         if not lines:
             return self.without(place)
         indent, semicolon = self.indent(place.start), self._semicolon(place)
         return Replacement(place.start, place.end, f"{semicolon}{self.eol}{indent}".join(lines))
 
-    def without(self, place: Written) -> Replacement:
+    def without(self, place: WrittenStatement) -> Replacement:
         """The edit that takes a statement out; its line, too, where it has that to itself."""
         self.refuse_suppressed(place)
         start = self.line_start(place.start)
@@ -206,11 +206,11 @@ class WorkflowText:
         more = _MORE.match(self.text, place.end)
         return Replacement(place.start, place.end if more is None else more.end(), "")
 
-    def _semicolon(self, place: Written) -> str:
+    def _semicolon(self, place: WrittenStatement) -> str:
         tail = _TAIL.match(self.text, place.end)
         return "" if tail is None else tail[1]
 
-    def refuse_suppressed(self, place: Written) -> None:
+    def refuse_suppressed(self, place: WrittenStatement) -> None:
         """Raise `CannotWriteError` where a comment speaks to Merrow about the statement at ``place``."""
         at = self._numbers[id(place.block)]
         while at > 0 and all(type(one) in (Comment, EmptyStatement) for one in self.blocks[at - 1].statements):
@@ -325,7 +325,7 @@ class WorkflowText:
         """The class for an operator: as the file spells it, else as published files do."""
         return self._class_names.get(spec.class_name.casefold(), spec.class_name)
 
-    def last(self, kind: type, after: int = 0) -> Written | None:
+    def last(self, kind: type, after: int = 0) -> WrittenStatement | None:
         """The last statement of a kind that stands after an offset."""
         found = None
         for written in self.statements(kind):
@@ -334,15 +334,15 @@ class WorkflowText:
         return found
 
     @property
-    def class_definitions(self) -> Sequence[Written]:
+    def class_definitions(self) -> Sequence[WrittenStatement]:
         return self.statements(ClassDef)
 
     @property
-    def class_assignments(self) -> Sequence[Written]:
+    def class_assignments(self) -> Sequence[WrittenStatement]:
         return self.statements(ClassAssign)
 
     @property
-    def header(self) -> Written:
+    def header(self) -> WrittenStatement:
         """The first line of the flowchart."""
         header = self.diagram.header
         if header is None:

@@ -6,12 +6,12 @@ from bisect import bisect_right
 from collections.abc import Iterable
 
 from merrow_analysis.edits.box_writing import write_boxes
-from merrow_analysis.edits.change import GraphChange, Link
+from merrow_analysis.edits.change import GraphChange, WantedEdge
 from merrow_analysis.edits.edge_writing import write_edges
 from merrow_analysis.edits.front_matter import Prompts, exchange_prompts, gain_prompt, lose_prompt
 from merrow_analysis.edits.node_writing import write_added, write_definitions, write_removed, write_substituted
 from merrow_analysis.edits.replacements import Replacement
-from merrow_analysis.edits.workflow_text import WorkflowText, Written
+from merrow_analysis.edits.workflow_text import WorkflowText, WrittenStatement
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.syntax.tree import LinkStyle
 from merrow_analysis.text import equal_ends, split_lines
@@ -80,7 +80,7 @@ def _exchanged(workflow_text: WorkflowText, gained: Prompts, lost: Iterable[str]
     return Replacement(start, end, "".join(new[first : len(new) - last]))
 
 
-def _link_styles(workflow_text: WorkflowText, order: list[tuple[Link, FlowEdge | None]]) -> list[Replacement]:
+def _link_styles(workflow_text: WorkflowText, order: list[tuple[WantedEdge, FlowEdge | None]]) -> list[Replacement]:
     """Count the edges of ``linkStyle`` again, so that each style stays with its edge."""
     numbers: dict[int, int] = {}
     for number, (_, edge) in enumerate(order):
@@ -98,7 +98,7 @@ def _link_styles(workflow_text: WorkflowText, order: list[tuple[Link, FlowEdge |
     return found
 
 
-def _renumbered(written: Written, numbers: list[int]) -> Replacement:
+def _renumbered(written: WrittenStatement, numbers: list[int]) -> Replacement:
     shift = written.start - written.statement.span[0]
     start, end = written.statement.targets_span
     return Replacement(start + shift, end + shift, ",".join(map(str, numbers)))

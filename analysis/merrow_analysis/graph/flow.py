@@ -1,6 +1,6 @@
 """The flowchart that a text draws: Mermaid's own reading, before Merrow looks for operators and ports in it.
 
-A `Flow` belongs to one version of a text and is never changed. It is a thin view of records that versions share
+A `Flowchart` belongs to one version of a text and is never changed. It is a thin view of records that versions share
 (`merrow_analysis.graph.records`): the objects for nodes and edges are created on first use and then reused.
 """
 
@@ -11,7 +11,7 @@ from dataclasses import dataclass, field, replace
 from functools import cached_property
 from typing import NamedTuple
 
-from merrow_analysis.graph.records import Chart, EdgeRecord, NodeRecord
+from merrow_analysis.graph.records import Chart, EdgeRecord, WrittenNode
 from merrow_analysis.syntax.tree import (
     Arrow,
     Block,
@@ -67,7 +67,7 @@ class FlowNode:
 
     __slots__ = ("_classes", "_flow", "_incoming", "_mentions", "_metadata", "_outgoing", "id", "record")
 
-    def __init__(self, flow: Flow, record: NodeRecord) -> None:
+    def __init__(self, flow: Flowchart, record: WrittenNode) -> None:
         self._flow, self.record, self.id = flow, record, record.id
         self._mentions: list[Mention] | None = None
         self._classes: list[ClassUse] | None = None
@@ -139,7 +139,7 @@ class FlowEdge:
 
     __slots__ = ("_flow", "record")
 
-    def __init__(self, flow: Flow, record: EdgeRecord) -> None:
+    def __init__(self, flow: Flowchart, record: EdgeRecord) -> None:
         self._flow, self.record = flow, record
 
     @property
@@ -226,7 +226,7 @@ class Subgraph:
         return self.block.range((start, start) if self.label is None else self.label.span)
 
 
-class Body(NamedTuple):
+class SubgraphBody(NamedTuple):
     """A subgraph as it is written: its first block and its last one (None where it is never closed), as they were first read.
 
     ``members`` are the nodes and subgraphs that it mentions itself, in Mermaid's order; ``own`` are those that are listed alone
@@ -275,7 +275,7 @@ class Scenery:
     undrawn: Undrawn | None = None
     edge_ids: dict[str, EdgeRecord] = field(default_factory=dict)
     read_subgraphs: Callable[[], dict[str, Subgraph]] | None = None
-    bodies: list[Body] = field(default_factory=list)
+    bodies: list[SubgraphBody] = field(default_factory=list)
     boxes: tuple[dict[str, Subgraph], object] | None = None
     _assigned: dict[str, list[tuple[ClassAssign, Block, Name]]] | None = None
 
@@ -293,7 +293,7 @@ class Scenery:
 class _Nodes(Mapping[str, FlowNode]):
     """The nodes by id, in the order of their first mention; each object is made when it is first asked for."""
 
-    def __init__(self, flow: Flow) -> None:
+    def __init__(self, flow: Flowchart) -> None:
         self._flow = flow
         self._records = flow.chart.nodes
         self._made: dict[str, FlowNode] = {}
@@ -318,7 +318,7 @@ NO_BLOCK = Block(0, "", (), 0)
 """Used as the last block in a flowchart without blocks."""
 
 
-class Flow:
+class Flowchart:
     """The flowchart of one version of a text. ``moved`` has the blocks that are not where they were first read."""
 
     def __init__(

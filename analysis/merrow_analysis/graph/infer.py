@@ -26,14 +26,14 @@ from merrow_analysis.graph.drawings.drawing import (
     with_edges,
     with_ends,
 )
-from merrow_analysis.graph.language import Given, Language, NumberedFacts, Settings, facts_of
+from merrow_analysis.graph.language import Given, GraphSettings, Language, NumberedFacts, facts_of
 from merrow_analysis.graph.levels import carried, levels
 from merrow_analysis.graph.marks import marked
-from merrow_analysis.graph.model import Graph, Marks, conflicting
+from merrow_analysis.graph.model import Graph, NodeMarks, conflicting
 from merrow_analysis.graph.node_texts import special_nodes, written
 from merrow_analysis.graph.placing.placement import NOT_PLACED, UNKNOWN, Facts
-from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, NodeRecord
-from merrow_analysis.graph.resolve import Reading, Resolution, Role
+from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, WrittenNode
+from merrow_analysis.graph.resolve import FlowchartReading, Resolution, Role
 
 _INPUT_TYPES = {PROBLEM_ID: PROBLEM, ENTRY_POINT_ID: ENTRY_POINT}
 _SUSPENDED = Resolution("unknown")
@@ -79,7 +79,7 @@ def _differ(before: Composites, now: Composites, old: Chart, chart: Chart) -> bo
 
 def read_graph(
     chart: Chart,
-    settings: Settings,
+    settings: GraphSettings,
     language: Language | None = None,
     composites: Composites = NO_COMPOSITES,
     callees: Callees | None = None,
@@ -91,7 +91,7 @@ def read_graph(
     """
     if language is None or not language.serves(settings, callees):
         language = Language(settings, callees)
-    empty = Graph(Chart(), settings, language, {}, [], [], [], [], EMPTY_SHAPE, Marks())
+    empty = Graph(Chart(), settings, language, {}, [], [], [], [], EMPTY_SHAPE, NodeMarks())
     reading, drawn, roles = _reading(chart, settings, language), chart, {}
     words: Mapping[EdgeRecord, WordedLabel] = {}
     if reading.drawn:
@@ -106,7 +106,7 @@ def read_graph(
     return graph
 
 
-def _reading(chart: Chart, settings: Settings, language: Language) -> Reading:
+def _reading(chart: Chart, settings: GraphSettings, language: Language) -> FlowchartReading:
     return reading_of(chart, settings.inputs is not None or settings.outputs is not None, language.operators)
 
 
@@ -118,7 +118,7 @@ class _Inference:
         old: Graph,
         delta: Delta,
         chart: Chart,
-        reading: Reading,
+        reading: FlowchartReading,
         composites: Composites,
         ends: Mapping[str, Role] | None = None,
         implied: Mapping[EdgeRecord, WordedLabel] | None = None,
@@ -270,7 +270,7 @@ class _Inference:
         changed.update(handles[name] for name, record in delta.nodes.items() if record is not None)
         return changed
 
-    def _read(self, record: NodeRecord, after: Graph) -> tuple[Role | None, Resolution, NumberedFacts]:
+    def _read(self, record: WrittenNode, after: Graph) -> tuple[Role | None, Resolution, NumberedFacts]:
         language = self.language
         role, text = written(record, self.special, after)
         resolution, facts = language.resolution(text)

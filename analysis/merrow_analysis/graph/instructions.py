@@ -6,9 +6,9 @@ from dataclasses import dataclass, replace
 
 from merrow_analysis.definitions.prompts import Prompt, PromptBook
 from merrow_analysis.definitions.settings import Agent, Memory, WorkflowSettings, read_memory
-from merrow_analysis.definitions.templates import Template
+from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.definitions.validators import DEFAULT_ATTEMPTS, names_in
-from merrow_analysis.graph.language import Settings
+from merrow_analysis.graph.language import GraphSettings
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import Resolution
 
@@ -16,13 +16,13 @@ from merrow_analysis.graph.resolve import Resolution
 def prompt_of(node: TypedNode, prompts: PromptBook) -> Prompt | str | None:
     """What a node tells its model: its own text, the prompt its role names, the operator's; None where there is none.
 
-    The text is a `Template` where it has variables: a node's ``template:`` takes precedence over what the prompt says.
+    The text is a `PromptTemplate` where it has variables: a node's ``template:`` takes precedence over what the prompt says.
     """
     found, said = _prompt_of(node, prompts), node.resolution.parameters.get("template")
     if said is None or not isinstance(said.value, bool) or found is None:
         return found
     text = found.text if isinstance(found, Prompt) else found
-    read = Template(text) if said.value else str(text)
+    read = PromptTemplate(text) if said.value else str(text)
     return replace(found, text=read) if isinstance(found, Prompt) else read
 
 
@@ -82,7 +82,7 @@ def memory_of(node: TypedNode, settings: WorkflowSettings) -> Memory:
 
 
 @dataclass(frozen=True, slots=True)
-class Validation:
+class ValidationInstruction:
     """How the result of a node is validated: by which validators, in how many attempts at most, and what becomes of it when none
     passes.
     """
@@ -92,7 +92,7 @@ class Validation:
     on_invalid: str
 
 
-def validation_of(node: TypedNode, settings: Settings) -> Validation | None:
+def validation_of(node: TypedNode, settings: GraphSettings) -> ValidationInstruction | None:
     """How a node's result is validated; None where it names no validator that there is. Nodes that ask no model, and Calls,
     have one attempt: it would come to the same again.
     """
@@ -105,4 +105,4 @@ def validation_of(node: TypedNode, settings: Settings) -> Validation | None:
     spec = node.spec
     once = spec is None or spec.computes or spec.is_call
     most = DEFAULT_ATTEMPTS if attempts is None or not isinstance(attempts.value, (int, float)) else int(attempts.value)
-    return Validation(tuple(names), 1 if once else most, "fail" if end is None else str(end.value))
+    return ValidationInstruction(tuple(names), 1 if once else most, "fail" if end is None else str(end.value))

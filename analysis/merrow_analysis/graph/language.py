@@ -18,9 +18,9 @@ from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.definitions.types import TEXT, DefinitionProblem, Type, TypeTable
 from merrow_analysis.definitions.validators import Validator
 from merrow_analysis.graph.boxes.words import word_in
-from merrow_analysis.graph.placing.placement import UNKNOWN, Facts, NumberedSignature, Placement, Signature
+from merrow_analysis.graph.placing.placement import UNKNOWN, Facts, NodeSignature, NumberedSignature, Placement
 from merrow_analysis.graph.placing.ports import place
-from merrow_analysis.graph.resolve import Choice, NodeText, Resolution, Words, resolve
+from merrow_analysis.graph.resolve import NodeText, OperatorChoice, Resolution, Words, resolve
 from merrow_analysis.shared_values import RecentValues, SharedValues
 
 _FACTS = "facts"
@@ -28,7 +28,7 @@ _FEW = 1_000
 """Choices of an operator: few nodes have words of their own."""
 
 
-class Settings(Protocol):
+class GraphSettings(Protocol):
     """What a graph reads of a workflow's settings; `WorkflowSettings` is one."""
 
     declared: bool
@@ -40,7 +40,7 @@ class Settings(Protocol):
     validators: dict[str, Validator]
 
 
-Given = tuple[tuple[str | None, Signature], ...]
+Given = tuple[tuple[str | None, NodeSignature], ...]
 """The label on each edge into a node, and what its source gives."""
 
 
@@ -54,7 +54,7 @@ class Language:
         callees: finds the files that nodes call; None where no file can be read.
     """
 
-    def __init__(self, settings: Settings, callees: Callees | None = None) -> None:
+    def __init__(self, settings: GraphSettings, callees: Callees | None = None) -> None:
         self.callees = callees
         self._declared = (settings.types, settings.operators)
         self.types: TypeTable
@@ -63,9 +63,9 @@ class Language:
         self.operators, operator_problems = declare_operators(settings.operators, self.types)
         self.problems: tuple[DefinitionProblem, ...] = (*type_problems, *operator_problems)
         self._resolutions: SharedValues[NodeText, Resolution] = SharedValues()
-        self._choices: RecentValues[Words, Choice] = RecentValues(_FEW)
+        self._choices: RecentValues[Words, OperatorChoice] = RecentValues(_FEW)
         self._facts: SharedValues[Facts, NumberedFacts] = SharedValues()
-        self._signatures: SharedValues[Signature, NumberedSignature] = SharedValues()
+        self._signatures: SharedValues[NodeSignature, NumberedSignature] = SharedValues()
         self._placements: SharedValues[tuple[object, ...], Placement] = SharedValues()
         # Numbers are never given twice, not even where answers were forgotten: graphs that are still there have them.
         self._numbers = count(1)
@@ -74,7 +74,7 @@ class Language:
         self.placed = self._placements.get
         """What `place` answered for a key; None where it was not asked, or nobody has the answer any more."""
 
-    def serves(self, settings: Settings, callees: Callees | None = None) -> bool:
+    def serves(self, settings: GraphSettings, callees: Callees | None = None) -> bool:
         """Whether it is the language of a workflow with these settings, which calls these files."""
         return self.callees is callees and self._declared == (settings.types, settings.operators)
 
@@ -109,7 +109,7 @@ class Language:
             self._placements.keep(key, known)
         return known
 
-    def _numbered(self, signature: Signature) -> NumberedSignature:
+    def _numbered(self, signature: NodeSignature) -> NumberedSignature:
         known = self._signatures.get(signature)
         return known or self._signatures.keep(signature, NumberedSignature(next(self._numbers), signature))
 

@@ -9,7 +9,7 @@ from merrow_analysis.graph.boxes.words import EACH
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.placing.arrived import with_fields
 from merrow_analysis.graph.placing.notation import EdgeLabel
-from merrow_analysis.graph.placing.placement import Passed, Signature
+from merrow_analysis.graph.placing.placement import NodeSignature, PassedValue
 from merrow_analysis.graph.records import EdgeRecord
 
 
@@ -35,7 +35,7 @@ def levels(graph: Graph, edge: EdgeRecord) -> Levels:
     return Levels(raised, lowered) if raised or lowered else LEVEL
 
 
-def carried(signature: Signature, level: Levels, types: TypeTable) -> Signature:
+def carried(signature: NodeSignature, level: Levels, types: TypeTable) -> NodeSignature:
     """What a node gives, as it arrives over an edge. The items of a list of records have their fields."""
     if level is LEVEL:
         return signature
@@ -63,7 +63,7 @@ class Apart(NamedTuple):
     is_list: bool
 
 
-def taken_apart(graph: Graph, edge: EdgeRecord, source: Signature, label: EdgeLabel, types: TypeTable) -> Apart:
+def taken_apart(graph: Graph, edge: EdgeRecord, source: NodeSignature, label: EdgeLabel, types: TypeTable) -> Apart:
     """What an edge with ``each`` takes apart, by its label. Of a node in a Map all fields of the records that its items give
     are one list.
     """
@@ -83,9 +83,9 @@ def taken_apart(graph: Graph, edge: EdgeRecord, source: Signature, label: EdgeLa
     return Apart(output, path, types.field_at(type_, ".".join(path)) if path else type_, is_list=count is not None)
 
 
-def _passed_at(passed: Passed, level: Levels) -> Passed:
+def _passed_at(passed: PassedValue, level: Levels) -> PassedValue:
     """What is passed on as one leaves a Map in one list."""
-    return Passed(_at(passed.type, level), passed.several and not level.raised)
+    return PassedValue(_at(passed.type, level), passed.several and not level.raised)
 
 
 def _at(type_: Type | None, level: Levels) -> Type | None:

@@ -5,12 +5,12 @@ from __future__ import annotations
 from collections.abc import Callable, Collection, Sequence
 from typing import Generic, TypeVar
 
-from merrow_analysis.graph.model import Graph, Marks, conflicting
+from merrow_analysis.graph.model import Graph, NodeMarks, conflicting
 from merrow_analysis.graph.placing.placement import Placement
 from merrow_analysis.graph.resolve import Resolution
 
 
-def marked(marks: Marks, graph: Graph, nodes: Collection[int]) -> Marks:
+def marked(marks: NodeMarks, graph: Graph, nodes: Collection[int]) -> NodeMarks:
     """The marks where ``nodes`` may be something else; the same object where they are the same."""
     if len(nodes) > len(graph.records) // 2:
         return _marked_cold(graph)
@@ -35,13 +35,13 @@ def marked(marks: Marks, graph: Graph, nodes: Collection[int]) -> Marks:
                 numbers.discard(node)
     if all(kind == kept for kind, kept in zip(kinds, marks, strict=True)):
         return marks
-    return Marks(*(kept if kind == kept else frozenset(kind) for kind, kept in zip(kinds, marks, strict=True)))
+    return NodeMarks(*(kept if kind == kept else frozenset(kind) for kind, kept in zip(kinds, marks, strict=True)))
 
 
-def _marked_cold(graph: Graph) -> Marks:
+def _marked_cold(graph: Graph) -> NodeMarks:
     # Nodes that say the same share what is known of them, and there is seldom anything to mark.
-    resolutions, placements = _Kinds(graph.resolutions), _Kinds(graph.placements)
-    return Marks(
+    resolutions, placements = _NodeKinds(graph.resolutions), _NodeKinds(graph.placements)
+    return NodeMarks(
         placements.which(lambda placement: bool(placement.findings)),
         resolutions.which(lambda resolution: bool(resolution.problems)),
         placements.which(lambda placement: bool(placement.crowded)) | resolutions.which(_takes_several),
@@ -61,7 +61,7 @@ def _marked_cold(graph: Graph) -> Marks:
 _What = TypeVar("_What")
 
 
-class _Kinds(Generic[_What]):
+class _NodeKinds(Generic[_What]):
     """What nodes are, by handle."""
 
     def __init__(self, nodes: Sequence[_What]) -> None:

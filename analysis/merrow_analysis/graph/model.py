@@ -14,15 +14,15 @@ from typing import NamedTuple
 from merrow_analysis.graph.bare.shape import GraphShape
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
 from merrow_analysis.graph.boxes.words import AGAIN, WordedLabel
-from merrow_analysis.graph.language import Language, NumberedFacts, Settings
+from merrow_analysis.graph.language import GraphSettings, Language, NumberedFacts
 from merrow_analysis.graph.placing.placement import Placement
-from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, NodeRecord
-from merrow_analysis.graph.resolve import WRITTEN, Reading, Resolution, Role
+from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, WrittenNode
+from merrow_analysis.graph.resolve import WRITTEN, FlowchartReading, Resolution, Role
 
 _NO_EDGES: tuple[EdgeRecord, ...] = ()
 
 
-class Marks(NamedTuple):
+class NodeMarks(NamedTuple):
     """Handles of the nodes about which there may be something to say, so that not all need be looked at.
 
     ``found``: with findings about their edges; ``problems``: about what is written at them; ``gathering``: ensembles,
@@ -56,18 +56,18 @@ class Graph:
     """
 
     chart: Chart
-    settings: Settings
+    settings: GraphSettings
     language: Language
     handles: dict[str, int]
-    records: list[NodeRecord | None]
+    records: list[WrittenNode | None]
     resolutions: list[Resolution]
     facts: list[NumberedFacts]
     placements: list[Placement]
     shape: GraphShape
-    marks: Marks
+    marks: NodeMarks
     hides: bool = False
     touched: frozenset[int] | None = None
-    reading: Reading = WRITTEN
+    reading: FlowchartReading = WRITTEN
     drawn: Chart = field(default_factory=Chart)
     ends: Mapping[str, Role] = field(default_factory=dict)
     composites: Composites = NO_COMPOSITES
@@ -100,7 +100,7 @@ class Graph:
         return None if edge.arrow.label is None else edge.arrow.label.text
 
 
-def conflicting(record: NodeRecord) -> tuple[MentionRecord, ...]:
+def conflicting(record: WrittenNode) -> tuple[MentionRecord, ...]:
     """The declarations of a node, where their labels differ; Mermaid silently takes the last one."""
     first = None
     differs = False

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from merrow_analysis.definitions.labels.step_text import words_of_id
 from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID, is_diamond, is_interface
-from merrow_analysis.graph.language import Settings
+from merrow_analysis.graph.language import GraphSettings
 from merrow_analysis.graph.model import Graph
-from merrow_analysis.graph.records import NodeRecord
+from merrow_analysis.graph.records import WrittenNode
 from merrow_analysis.graph.resolve import NodeText, Role
 
 
-def written(record: NodeRecord, special: dict[str, Role], graph: Graph) -> tuple[Role | None, NodeText]:
+def written(record: WrittenNode, special: dict[str, Role], graph: Graph) -> tuple[Role | None, NodeText]:
     """The part a node plays at the boundary of the workflow, and all that is written at it."""
     classes = tuple([use.name.text for use in record.classes])
     role = special.get(record.id)
@@ -37,7 +37,7 @@ def written(record: NodeRecord, special: dict[str, Role], graph: Graph) -> tuple
     )
 
 
-def special_nodes(settings: Settings) -> dict[str, Role]:
+def special_nodes(settings: GraphSettings) -> dict[str, Role]:
     """Nodes that are inputs or outputs by their name."""
     special: dict[str, Role] = {PROBLEM_ID: "input", ENTRY_POINT_ID: "input", RETURN_ID: "output"}
     special.update(dict.fromkeys(settings.outputs or (), "output"))

@@ -23,13 +23,13 @@ from merrow_analysis.graph.bare.shape import GraphShape
 from merrow_analysis.graph.boxes.composites import Border, Composites
 from merrow_analysis.graph.boxes.words import AGAIN, EACH, OVER, Word, entered_map
 from merrow_analysis.graph.decisions import Cases, read_cases
-from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Mention
-from merrow_analysis.graph.language import Settings
+from merrow_analysis.graph.flow import Flowchart, FlowEdge, FlowNode, Mention
+from merrow_analysis.graph.language import GraphSettings
 from merrow_analysis.graph.levels import Apart, carried, levels, taken_apart
 from merrow_analysis.graph.liveness.frames import LiveOrder, live_order, unit_order
 from merrow_analysis.graph.liveness.plan import Combinations, combinations, combinations_after
 from merrow_analysis.graph.liveness.waiting import waiting_alone
-from merrow_analysis.graph.model import Graph, Marks, conflicting
+from merrow_analysis.graph.model import Graph, NodeMarks, conflicting
 from merrow_analysis.graph.placing.placement import PlacedEdge, Placement, PortFeed, passed_as_one
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import NodeKind, Resolution
@@ -384,14 +384,14 @@ class TypedGraph:
     it is and how its edges are placed, and `node` gives it as an object.
     """
 
-    def __init__(self, flow: Flow, core: Graph) -> None:
+    def __init__(self, flow: Flowchart, core: Graph) -> None:
         self.flow, self.core = flow, core
-        self.settings: Settings = core.settings
+        self.settings: GraphSettings = core.settings
         self.types: TypeTable = core.language.types
         self.operators: OperatorTable = core.language.operators
         self.problems: tuple[DefinitionProblem, ...] = core.language.problems
         self.shape: GraphShape = core.shape
-        self.marks: Marks = core.marks
+        self.marks: NodeMarks = core.marks
         self.composites: Composites = core.composites
         self.resolutions: Sequence[Resolution] = core.resolutions
         self.placements: Sequence[Placement] = core.placements
@@ -403,7 +403,7 @@ class TypedGraph:
         # What was computed for an earlier graph, and the nodes where this one differs from it.
         self._earlier: tuple[Combinations, frozenset[int]] | None = None
 
-    def after(self, flow: Flow, core: Graph) -> TypedGraph:
+    def after(self, flow: Flowchart, core: Graph) -> TypedGraph:
         """The meaning of another version, whose graph is this one's or was inferred from it."""
         graph = TypedGraph(flow, core)
         if core is self.core:

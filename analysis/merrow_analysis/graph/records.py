@@ -30,7 +30,7 @@ class ClassRecord(NamedTuple):
 
 
 @dataclass(slots=True, eq=False)
-class NodeRecord:
+class WrittenNode:
     """All that is written at one node; see `FlowNode`."""
 
     id: str
@@ -86,7 +86,7 @@ class Delta:
     of edges, by the numbers before any of them, in ascending order; edges at nodes that went must be among the removed.
     """
 
-    nodes: Mapping[str, NodeRecord | None] = field(default_factory=dict)
+    nodes: Mapping[str, WrittenNode | None] = field(default_factory=dict)
     before: Mapping[str, str | None] = field(default_factory=dict)
     edges: Sequence[Splice] = ()
 
@@ -95,7 +95,7 @@ class Delta:
 class Chart:
     """Nodes and edges as drawn: records in the order of first mention, edges in the order of the text. Never changed."""
 
-    nodes: dict[str, NodeRecord] = field(default_factory=dict)
+    nodes: dict[str, WrittenNode] = field(default_factory=dict)
     edges: list[EdgeRecord] = field(default_factory=list)
     incoming: Rows = field(default_factory=dict)
     outgoing: Rows = field(default_factory=dict)
@@ -163,7 +163,7 @@ class Chart:
                     rows.pop(name, None)
         return after
 
-    def _nodes(self, delta: Delta) -> dict[str, NodeRecord]:
+    def _nodes(self, delta: Delta) -> dict[str, WrittenNode]:
         if not delta.nodes:
             return self.nodes
         if not delta.before and None not in delta.nodes.values():
@@ -172,7 +172,7 @@ class Chart:
             if len(nodes) == len(self.nodes):
                 return nodes
         nodes = self.nodes.copy()
-        waiting: dict[str | None, dict[str, NodeRecord]] = {}
+        waiting: dict[str | None, dict[str, WrittenNode]] = {}
         for name, record in delta.nodes.items():
             if record is None or name in delta.before:
                 nodes.pop(name, None)
@@ -187,7 +187,7 @@ class Chart:
         places: dict[str | None, int] = dict(zip(nodes, range(len(nodes)), strict=True))
         left = iter(nodes.items())
         taken = 0
-        after: dict[str, NodeRecord] = {}
+        after: dict[str, WrittenNode] = {}
         for place, group in sorted(
             ((places.get(follower, len(nodes)), group) for follower, group in waiting.items()),
             key=lambda pair: pair[0],
@@ -207,7 +207,7 @@ def _target(edge: EdgeRecord) -> str:
     return edge.target
 
 
-def _count(classes: dict[str, int], nodes: Iterable[NodeRecord], step: int) -> None:
+def _count(classes: dict[str, int], nodes: Iterable[WrittenNode], step: int) -> None:
     """Count the classes of some nodes, up or down; what nothing has is not there."""
     for node in nodes:
         for given in node.classes:

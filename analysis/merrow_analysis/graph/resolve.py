@@ -25,7 +25,7 @@ NodeKind = Literal["input", "output", "operator", "decision", "unknown"]
 Place = Literal["op", "class", "label"]
 
 
-class Reading(NamedTuple):
+class FlowchartReading(NamedTuple):
     """How a flowchart is read. ``names``: a bare operator's name in a box names that operator; ``drawn``: its shapes and words
     say what goes in and what comes out.
     """
@@ -34,7 +34,7 @@ class Reading(NamedTuple):
     drawn: bool = False
 
 
-WRITTEN = Reading()
+WRITTEN = FlowchartReading()
 """A workflow in the notation of the language."""
 
 
@@ -46,7 +46,7 @@ class NodeText(NamedTuple):
     is_diamond: bool
     classes: tuple[str, ...]
     metadata: tuple[str, ...]
-    reading: Reading = WRITTEN
+    reading: FlowchartReading = WRITTEN
     ways: tuple[str | None, ...] = ()
 
 
@@ -78,7 +78,7 @@ class NodeProblem:
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class NodeParameter:
     """A parameter of a node: ``text`` in a label is always a str. ``block`` counts metadata blocks; None for the
     label.
     """
@@ -102,7 +102,7 @@ class Resolution:
     spec: OperatorSpec | None = None
     claims: tuple[Claim, ...] = ()
     problems: tuple[NodeProblem, ...] = ()
-    parameters: dict[str, Parameter] = field(default_factory=dict)
+    parameters: dict[str, NodeParameter] = field(default_factory=dict)
     declared: Type | None = None
     samples: bool = False
     literals: frozenset[str] = frozenset()
@@ -133,7 +133,7 @@ class Resolution:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class OperatorChoice:
     """The operator that the text on a node chooses, the places that name it, and the problems with them. ``plain`` means
     that no text names one, and the node is a plain step.
     """
@@ -148,7 +148,7 @@ class Words(NamedTuple):
     """The words at a node that may name an operator: few nodes have words of their own.
 
     ``text`` is what its label says to people, ``parameters`` that it has some; ``branches`` that it is a diamond with labelled
-    ways out, ``names`` that a bare name counts (`Reading`).
+    ways out, ``names`` that a bare name counts (`FlowchartReading`).
     """
 
     label: str
@@ -164,17 +164,17 @@ def resolve(
     text: NodeText,
     table: OperatorTable,
     types: TypeTable,
-    choices: RecentValues[Words, Choice] | None = None,
+    choices: RecentValues[Words, OperatorChoice] | None = None,
     callees: Callees | None = None,
 ) -> Resolution:
     """Determine a node's operator from the text on it. Never raises. ``choices`` caches answers for equal texts; ``callees``
     finds the files that Calls run.
     """
-    metadata: dict[str, Parameter] = {}
+    metadata: dict[str, NodeParameter] = {}
     op: tuple[str, int] | None = None
     for index, body in enumerate(text.metadata):
         for key, value in parse_metadata(body).values.items():
-            metadata[str(key)] = Parameter(value, index)
+            metadata[str(key)] = NodeParameter(value, index)
     written = metadata.get("op")
     if written is not None and written.block is not None and isinstance(written.value, str) and written.value.strip():
         op = (written.value.strip(), written.block)
@@ -207,7 +207,7 @@ def resolve(
     if parts is None or not parts.parameters or (choice.spec is not None and choice.spec.is_decision):
         parameters = metadata
     else:
-        parameters = {key: Parameter(value.value, None) for key, value in parts.parameters.items()}
+        parameters = {key: NodeParameter(value.value, None) for key, value in parts.parameters.items()}
         parameters.update(metadata)
     if choice.spec is not None and choice.spec.is_call:
         return _call(choice, parameters, parts, types, callees)
@@ -223,7 +223,7 @@ def _written_claims(
     classes: tuple[str, ...], op: tuple[str, int] | None, table: OperatorTable, *, names: bool = True
 ) -> tuple[list[Claim], bool]:
     """Claims by metadata and classes, in order of precedence, and whether one of them says Interface. ``names`` as in
-    `Reading`.
+    `FlowchartReading`.
     """
     claims: list[Claim] = []
     is_interface = False
@@ -249,7 +249,7 @@ def _written_claims(
 def _interface(
     text: NodeText,
     op: tuple[str, int] | None,
-    metadata: dict[str, Parameter],
+    metadata: dict[str, NodeParameter],
     table: OperatorTable,
     types: TypeTable,
 ) -> Resolution:
@@ -266,7 +266,7 @@ def _interface(
     return Resolution(kind, None, tuple(claims), tuple(problems), metadata, declared)
 
 
-def _choose(words: Words, table: OperatorTable) -> Choice:
+def _choose(words: Words, table: OperatorTable) -> OperatorChoice:
     claims, _ = _written_claims(words.classes, words.op, table, names=words.names)
     word = words.label
     known = [claim for claim in claims if claim.spec is not None]
@@ -279,12 +279,12 @@ def _choose(words: Words, table: OperatorTable) -> Choice:
     if unknown:
         meant = label.spec if label is not None else None
         problems += [NodeProblem("unknown", (claim,), meant or table.nearest(claim.word)) for claim in unknown]
-        return Choice(None, (*claims, *said[len(known) :]), tuple(problems))
+        return OperatorChoice(None, (*claims, *said[len(known) :]), tuple(problems))
     if len({claim.spec.name for claim in said if claim.spec is not None}) > 1:
         problems.append(NodeProblem("disagreement", tuple(said)))
-        return Choice(None, tuple(said), tuple(problems))
+        return OperatorChoice(None, tuple(said), tuple(problems))
     if said:
-        return Choice(said[0].spec, tuple(said), tuple(problems))
+        return OperatorChoice(said[0].spec, tuple(said), tuple(problems))
     return _plain(words, table)
 
 
@@ -294,18 +294,18 @@ _SHORTEST_LONE = 5
 _WHICH = "Which way?"
 
 
-def _plain(words: Words, table: OperatorTable) -> Choice:
+def _plain(words: Words, table: OperatorTable) -> OperatorChoice:
     """A node whose words name no operator: a plain step, unless its label is empty, or an operator's name misspelled."""
     if words.branches and words.text:
-        return Choice(table.named("Decision"), (), (), plain=True)
+        return OperatorChoice(table.named("Decision"), (), (), plain=True)
     claim = Claim("label", words.label, 0, None)
     if _LONE_WORD.fullmatch(words.label):
         near = _meant(words, table)
         if near is not None or (words.parameters and words.names):
-            return Choice(None, (claim,), (NodeProblem("unknown", (claim,), near),))
+            return OperatorChoice(None, (claim,), (NodeProblem("unknown", (claim,), near),))
     if not words.text:
-        return Choice(None, (), (NodeProblem("none"),))
-    return Choice(table.named("Custom"), (), (), plain=True)
+        return OperatorChoice(None, (), (NodeProblem("none"),))
+    return OperatorChoice(table.named("Custom"), (), (), plain=True)
 
 
 def _meant(words: Words, table: OperatorTable) -> OperatorSpec | None:
@@ -360,8 +360,8 @@ def called_path(resolution: Resolution) -> str | None:
 
 
 def _call(
-    choice: Choice,
-    parameters: dict[str, Parameter],
+    choice: OperatorChoice,
+    parameters: dict[str, NodeParameter],
     parts: LabelParts | None,
     types: TypeTable,
     callees: Callees | None,
@@ -382,8 +382,8 @@ def _call(
 
 
 def _with_parameters(
-    choice: Choice,
-    parameters: dict[str, Parameter],
+    choice: OperatorChoice,
+    parameters: dict[str, NodeParameter],
     parts: LabelParts | None,
     types: TypeTable,
     plain: str | None = None,
@@ -439,7 +439,7 @@ _NO_LITERALS: frozenset[str] = frozenset()
 
 
 def _read_type(
-    key: str, parameters: dict[str, Parameter], types: TypeTable, problems: list[NodeProblem]
+    key: str, parameters: dict[str, NodeParameter], types: TypeTable, problems: list[NodeProblem]
 ) -> Type | None:
     parameter = parameters.get(key)
     if parameter is None or not isinstance(parameter.value, str):

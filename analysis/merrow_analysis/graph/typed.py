@@ -5,13 +5,13 @@ from __future__ import annotations
 from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites, kind_of, read_composites
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID, is_interface, names_operator
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.flow import Flowchart
 from merrow_analysis.graph.infer import read_graph
-from merrow_analysis.graph.language import Language, Settings
+from merrow_analysis.graph.language import GraphSettings, Language
 from merrow_analysis.graph.nodes import TypedGraph
 
 
-def is_workflow(flow: Flow, settings: Settings, as_workflow: bool = False) -> bool:
+def is_workflow(flow: Flowchart, settings: GraphSettings, as_workflow: bool = False) -> bool:
     """Whether a flowchart is a workflow, as the language defines it; any other one gets syntax diagnostics only.
 
     With ``as_workflow`` any flowchart with a node is, whose front matter does not say ``workflow: false``.
@@ -32,13 +32,13 @@ def is_workflow(flow: Flow, settings: Settings, as_workflow: bool = False) -> bo
 
 
 def build(
-    flow: Flow, settings: Settings, language: Language | None = None, callees: Callees | None = None
+    flow: Flowchart, settings: GraphSettings, language: Language | None = None, callees: Callees | None = None
 ) -> TypedGraph:
     """Type a flowchart, read cold. Never raises. ``language`` is used where it is that of the settings and of ``callees``."""
     return TypedGraph(flow, read_graph(flow.chart, settings, language, composites_of(flow), callees))
 
 
-def composites_of(flow: Flow) -> Composites:
+def composites_of(flow: Flowchart) -> Composites:
     """The Loops and Maps of a flowchart; the same object for flowcharts with the same subgraphs."""
     scenery = flow.scenery
     # What subgraphs are is true of them even where their members are out of date.

@@ -5,14 +5,14 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from merrow_analysis.cases.checking import Beside
+from merrow_analysis.cases.checking import CasesContext
 from merrow_analysis.cases.reading import CasesFile
 from merrow_analysis.cases.schema import CASE_KEYS, CASES, DEFAULT_KEYS, EXPECTATION_KEYS
 from merrow_analysis.definitions.schema import Fragment
 from merrow_analysis.ide.completion.items import Completion, ItemKind
 from merrow_analysis.ide.cursor.yaml_place import entry_at, yaml_place
 from merrow_analysis.ide.hover import Hover
-from merrow_analysis.ide.texts.markup import Code, Markup
+from merrow_analysis.ide.texts.markup import CodeSpan, Markup
 from merrow_analysis.text import Position, Range, TextEdit, split_lines
 
 _TAGS = re.compile(r"^[ \t-]*tags:[ \t]*\[([^\]\n#]*)\]", re.MULTILINE)
@@ -21,7 +21,7 @@ _WORD = re.compile(r"[\w.-]+")
 _FILE: Fragment = {"description": "A text file, from the folder of the cases file."}
 
 
-def complete(file: CasesFile, position: Position, beside: Beside | None) -> list[Completion]:
+def complete(file: CasesFile, position: Position, beside: CasesContext | None) -> list[Completion]:
     """What could be written at a position: keys, metrics, inputs, outputs, tags."""
     lines = split_lines(file.text)
     if position.line > len(lines):
@@ -59,7 +59,7 @@ def _keys_at(path: tuple[str, ...]) -> dict[str, Fragment]:
     return {"file": _FILE} if len(path) > 1 and path[-2] == "inputs" else {}
 
 
-def _inputs(beside: Beside | None) -> dict[str, Fragment]:
+def _inputs(beside: CasesContext | None) -> dict[str, Fragment]:
     names = {} if beside is None or beside.inputs is None else beside.inputs
     return {
         name: {"description": f"An input of {beside.workflow}{', with a default' if optional else ''}."}
@@ -81,7 +81,7 @@ def _keys(keys: dict[str, Fragment], where: Range, *, followed: bool) -> list[Co
     ]
 
 
-def _values(file: CasesFile, path: tuple[str, ...], beside: Beside | None, where: Range) -> list[Completion]:
+def _values(file: CasesFile, path: tuple[str, ...], beside: CasesContext | None, where: Range) -> list[Completion]:
     if path == ("defaults", "metric"):
         return _words(DEFAULT_KEYS["metric"]["enum"], "value", where)
     if path[-1:] == ("tags",):
@@ -99,7 +99,7 @@ def _words(words: Iterable[str], kind: ItemKind, where: Range) -> list[Completio
     return [Completion(word, kind, TextEdit(where, word), f"{number:03}") for number, word in enumerate(words)]
 
 
-def hover(file: CasesFile, position: Position, beside: Beside | None) -> Hover | None:
+def hover(file: CasesFile, position: Position, beside: CasesContext | None) -> Hover | None:
     """What a key means: a metric, an option, an input of the workflow; None elsewhere."""
     lines = split_lines(file.text)
     if position.line >= len(lines):
@@ -117,7 +117,7 @@ def hover(file: CasesFile, position: Position, beside: Beside | None) -> Hover |
         fragment = folded.get(key.casefold())
     if fragment is None or "description" not in fragment:
         return None
-    text = Markup().say(Code(key), ": ", str(fragment["description"]))
+    text = Markup().say(CodeSpan(key), ": ", str(fragment["description"]))
     if "default" in fragment:
-        text.say("Without it: ", Code(str(fragment["default"])), ".")
+        text.say("Without it: ", CodeSpan(str(fragment["default"])), ".")
     return Hover(text, file.range(span))

@@ -11,7 +11,7 @@ from merrow_analysis.text import Range
 
 
 @dataclass(frozen=True, slots=True)
-class Figures:
+class WorkflowFigures:
     """The figures of a workflow: ``title`` in a few words, ``text`` in sentences, ``metrics`` themselves."""
 
     title: str
@@ -27,7 +27,7 @@ def header_range(analysis: Analysis) -> Range | None:
     return header[1].range(header[0].span)
 
 
-def figures(analysis: Analysis) -> Figures | None:
+def figures(analysis: Analysis) -> WorkflowFigures | None:
     """The figures of a workflow's subtasks; None for any other text.
 
     Takes longer than other answers (it looks at all paths): ask when they are shown.
@@ -36,7 +36,7 @@ def figures(analysis: Analysis) -> Figures | None:
         return None
     measured = metrics(analysis.typed)
     part = measured.workflow if measured.workflow is not None else measured.graph
-    return Figures(_title(part), _text(part), measured)
+    return WorkflowFigures(_title(part), _text(part), measured)
 
 
 def _title(part: Measures) -> str:

@@ -23,7 +23,7 @@ from merrow_analysis.ide.cursor.yaml_place import entry_at
 from merrow_analysis.ide.subgraphs import stretch_of
 from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import box_text, drawing_keys, keys_of
-from merrow_analysis.ide.texts.markup import Code, Markup
+from merrow_analysis.ide.texts.markup import CodeSpan, Markup
 from merrow_analysis.ide.texts.node_text import agent_text, edges_text, metrics_text, node_text, uses_of_prompt
 from merrow_analysis.ide.texts.validator_text import validator_text
 from merrow_analysis.ide.texts.variables import variable_text
@@ -83,7 +83,7 @@ def _named(analysis: Analysis, named: Occurrence) -> Markup:
             return box_text(analysis, box)
         members = analysis.flow.subgraphs.get(name)
         count = len(members.nodes) if members is not None else 0
-        return Markup().say("Subgraph ", Code(name), f" with {count} member{'' if count == 1 else 's'}.")
+        return Markup().say("Subgraph ", CodeSpan(name), f" with {count} member{'' if count == 1 else 's'}.")
     if typed is None:
         return Markup()
     if kind == "node":

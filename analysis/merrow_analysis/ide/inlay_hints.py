@@ -11,7 +11,7 @@ from merrow_analysis.edits.labels import takes_label, write_label
 from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.measures.call_bounds import count_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.ide.names.definition import Target, targets_of
+from merrow_analysis.ide.names.definition import DefinitionTarget, targets_of
 from merrow_analysis.ide.subgraphs import stretches
 from merrow_analysis.ide.texts.box_text import change_of
 from merrow_analysis.ide.texts.node_text import decided_by
@@ -26,7 +26,7 @@ class HintPart:
     """A piece of a hint, with the place that it leads to."""
 
     text: str
-    target: Target | None = None
+    target: DefinitionTarget | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -63,9 +63,9 @@ class _Targets:
 
     def __init__(self, analysis: Analysis) -> None:
         self._analysis = analysis
-        self._known: dict[Symbol, Target | None] = {}
+        self._known: dict[Symbol, DefinitionTarget | None] = {}
 
-    def of(self, kind: Kind, name: str) -> Target | None:
+    def of(self, kind: Kind, name: str) -> DefinitionTarget | None:
         wanted = symbol(kind, name)
         if kind == "type":
             return self._types.get(wanted)
@@ -74,12 +74,12 @@ class _Targets:
         return self._known[wanted]
 
     @cached_property
-    def _types(self) -> dict[Symbol, Target]:
+    def _types(self) -> dict[Symbol, DefinitionTarget]:
         """Where the types of the front matter are declared, all read at once: there may be a hint for each of them."""
         front = self._analysis.diagram.front_matter
         places = [] if front is None else occurrences_in(self._analysis, front[1])
         return {
-            place.symbol: Target(place.range, place.whole_range)
+            place.symbol: DefinitionTarget(place.range, place.whole_range)
             for place in reversed(places)  # The first one counts.
             if place.symbol.kind == "type" and place.role == "declaration"
         }

@@ -22,7 +22,7 @@ _OTHER_SCHEME = re.compile(r"[A-Za-z][A-Za-z0-9+.-]+:")
 
 
 @dataclass(frozen=True, slots=True)
-class Link:
+class DocumentLink:
     """``target`` is an address, or, where ``is_file``, a path from the folder of the workflow file."""
 
     range: Range
@@ -31,18 +31,18 @@ class Link:
     is_file: bool
 
 
-def links(analysis: Analysis) -> list[Link]:
+def links(analysis: Analysis) -> list[DocumentLink]:
     """The links of a file, in the order of the text. Anchors and scripts lead nowhere in an editor and are none."""
     return [*_files(analysis), *_called(analysis), *_clicks(analysis)]
 
 
-def _called(analysis: Analysis) -> Iterator[Link]:
+def _called(analysis: Analysis) -> Iterator[DocumentLink]:
     if analysis.typed is not None:
         for _, path, place in calls_of(analysis.typed):
-            yield Link(place, path, "Open the called workflow", is_file=True)
+            yield DocumentLink(place, path, "Open the called workflow", is_file=True)
 
 
-def _clicks(analysis: Analysis) -> Iterator[Link]:
+def _clicks(analysis: Analysis) -> Iterator[DocumentLink]:
     for block in analysis.diagram.blocks:
         for statement in block.statements:
             if not isinstance(statement, Click) or not statement.link:
@@ -54,10 +54,10 @@ def _clicks(analysis: Analysis) -> Iterator[Link]:
             start = block.text.find(statement.link, *statement.span)
             if start != -1:
                 place = block.range((start, start + len(statement.link)))
-                yield Link(place, target, statement.tooltip or f"Open {target}", not is_address)
+                yield DocumentLink(place, target, statement.tooltip or f"Open {target}", not is_address)
 
 
-def _files(analysis: Analysis) -> Iterator[Link]:
+def _files(analysis: Analysis) -> Iterator[DocumentLink]:
     if analysis.diagram.front_matter is None:
         return
     front, block = analysis.diagram.front_matter
@@ -78,4 +78,4 @@ def _files(analysis: Analysis) -> Iterator[Link]:
             continue
         start, end = places[1]
         span = scalar_span(block.text, (front.body_span[0] + start, front.body_span[0] + end))
-        yield Link(block.range(span), path, tooltip, is_file=True)
+        yield DocumentLink(block.range(span), path, tooltip, is_file=True)

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Diagnostic
-from merrow_analysis.graph.flow import Flow, FlowEdge, FlowNode, Subgraph
+from merrow_analysis.graph.flow import Flowchart, FlowEdge, FlowNode, Subgraph
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.syntax.tree import ClassAssign, Style
 from merrow_analysis.text import Range
@@ -92,7 +92,7 @@ def _assigned(analysis: Analysis) -> dict[str, list[Range]]:
     return found
 
 
-def _edge_ids(flow: Flow) -> Iterator[str]:
+def _edge_ids(flow: Flowchart) -> Iterator[str]:
     """The id of each edge's path in Mermaid's drawing: its own, or one made of its ends and, from the second on, a number."""
     taken: set[str] = set()
     between: Counter[tuple[str, str]] = Counter()

@@ -20,7 +20,7 @@ _SECTIONS: Mapping[str, EntryKind] = {"prompts": "prompt", "operators": "operato
 
 
 @dataclass(slots=True, eq=False)
-class Entry:
+class OutlineEntry:
     """One entry of the outline: ``range`` is all of it, ``name_range`` lies in it and is where a click leads."""
 
     name: str
@@ -28,10 +28,10 @@ class Entry:
     range: Range
     name_range: Range
     detail: str = ""
-    children: list[Entry] = field(default_factory=list)
+    children: list[OutlineEntry] = field(default_factory=list)
 
 
-def outline(analysis: Analysis) -> list[Entry]:
+def outline(analysis: Analysis) -> list[OutlineEntry]:
     """The entries of a file in the order of the text, those of a front matter or subgraph below it."""
     entries = list(_front_matter(analysis))
     if not analysis.diagram.is_flowchart:
@@ -56,7 +56,7 @@ def outline(analysis: Analysis) -> list[Entry]:
     return entries
 
 
-def flattened(entries: list[Entry]) -> Iterator[tuple[Entry, str]]:
+def flattened(entries: list[OutlineEntry]) -> Iterator[tuple[OutlineEntry, str]]:
     """Each entry with the name of the one above it, for clients and lists without levels."""
     waiting = [(entry, "") for entry in reversed(entries)]
     while waiting:
@@ -71,21 +71,21 @@ def matches(query: str, name: str) -> bool:
     return all(letter in letters for letter in query.casefold() if not letter.isspace())
 
 
-def _start(entry: Entry) -> Range:
+def _start(entry: OutlineEntry) -> Range:
     return entry.range
 
 
-def _subgraph(analysis: Analysis, stretch: Stretch) -> Entry:
+def _subgraph(analysis: Analysis, stretch: Stretch) -> OutlineEntry:
     head = stretch.head
     place = head.id.span if head.id is not None else head.title.span if head.title is not None else head.span
     detail = stretch.title if stretch.title != stretch.id else ""
     box = analysis.typed.composites.boxes.get(stretch.id) if analysis.typed is not None else None
     if box is not None and not detail.startswith(box.operator):
         detail = f"{box.operator}: {detail}" if detail else box.operator
-    return Entry(stretch.id, "subgraph", stretch.range, stretch.block.range(place), detail)
+    return OutlineEntry(stretch.id, "subgraph", stretch.range, stretch.block.range(place), detail)
 
 
-def _node(analysis: Analysis, node: FlowNode, home: Stretch | None) -> Entry:
+def _node(analysis: Analysis, node: FlowNode, home: Stretch | None) -> OutlineEntry:
     """A node where it is declared, or, inside a subgraph, where it is first mentioned there."""
     mentions = [mention for mention in node.mentions if mention.declares] or node.mentions
     if home is not None:
@@ -93,7 +93,7 @@ def _node(analysis: Analysis, node: FlowNode, home: Stretch | None) -> Entry:
         mentions = inside or mentions
     mention = mentions[0]
     kind, detail = _meaning(analysis, node)
-    return Entry(node.id, kind, _whole(mention), mention.range, detail)
+    return OutlineEntry(node.id, kind, _whole(mention), mention.range, detail)
 
 
 def _meaning(analysis: Analysis, node: FlowNode) -> tuple[EntryKind, str]:
@@ -122,24 +122,24 @@ def _within(inner: Range, outer: Range) -> bool:
     return outer.start <= inner.start and inner.end <= outer.end
 
 
-def _front_matter(analysis: Analysis) -> Iterator[Entry]:
+def _front_matter(analysis: Analysis) -> Iterator[OutlineEntry]:
     if analysis.diagram.front_matter is None:
         return
     front, block = analysis.diagram.front_matter
     document = read_front_matter(front.body, front.indent)
     start = front.body_span[0]
 
-    def entry(name: str, kind: EntryKind, *path: str) -> Entry | None:
+    def entry(name: str, kind: EntryKind, *path: str) -> OutlineEntry | None:
         places = document.places(*path)
         if places is None:
             return None
         (key_start, key_end), (_, value_end) = places
         key: Span = scalar_span(block.text, (start + key_start, start + key_end))
         whole = block.range((start + key_start, start + max(key_end, value_end)))
-        return Entry(name, kind, whole, block.range(key))
+        return OutlineEntry(name, kind, whole, block.range(key))
 
     place = block.range(front.span)
-    top = Entry("front matter", "front-matter", place, Range(place.start, place.start))
+    top = OutlineEntry("front matter", "front-matter", place, Range(place.start, place.start))
     for key in document.values:
         made = entry(key, "key", key)
         if made is None:

@@ -85,7 +85,7 @@ def declarations_of(analysis: Analysis, wanted: Symbol) -> list[Occurrence]:
 def occurrences_in(analysis: Analysis, block: Block) -> list[Occurrence]:
     """Everything named in one block, in the order of the text."""
     found: list[Occurrence] = []
-    names = _Names(analysis, block)
+    names = _BlockNames(analysis, block)
     for statement in block.statements:
         if isinstance(statement, _STATEMENTS_WITH_NAMES):
             found += names.of(statement)
@@ -112,7 +112,7 @@ def _in_templates(analysis: Analysis, block: Block) -> Iterator[Occurrence]:
                     yield Occurrence(named, "reference", block, span, span)
 
 
-class _Names:
+class _BlockNames:
     """The names in the statements of one block."""
 
     def __init__(self, analysis: Analysis, block: Block) -> None:

@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.definitions.prompts import Prompt, PromptBook
 from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings, read_settings
-from merrow_analysis.definitions.templates import Piece, Template, pieces
+from merrow_analysis.definitions.templates import PromptTemplate, TemplatePiece, pieces
 from merrow_analysis.graph.instructions import prompt_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.places.node_places import source_span
@@ -26,12 +26,12 @@ class TemplateText:
     None where it is written in another file.
     """
 
-    text: Template
+    text: PromptTemplate
     nodes: list[TypedNode] = field(default_factory=list)
     block: Block | None = None
     span: Span = (0, 0)
 
-    def written(self) -> list[Piece]:
+    def written(self) -> list[TemplatePiece]:
         """Its pieces with their places in the block; none where it is not written there as it is."""
         if self.block is None:
             return []
@@ -48,8 +48,8 @@ def _may_have_templates(graph: TypedGraph, book: PromptBook) -> bool:
     """Whether any prompt may be a template: a quick look, for files that have none."""
     return (
         bool(graph.marks.templates)
-        or any(isinstance(prompt.text, Template) for prompt in book.prompts.values())
-        or any(isinstance(spec.prompt, Template) for spec in graph.operators.specs.values())
+        or any(isinstance(prompt.text, PromptTemplate) for prompt in book.prompts.values())
+        or any(isinstance(spec.prompt, PromptTemplate) for spec in graph.operators.specs.values())
     )
 
 
@@ -64,7 +64,7 @@ def template_texts(graph: TypedGraph, book: PromptBook, front: Front, own: Workf
             continue
         said = prompt_of(node, book)
         text = said.text if isinstance(said, Prompt) else said
-        if not isinstance(text, Template):
+        if not isinstance(text, PromptTemplate):
             continue
         key, block, span = _source(node, said, front, own)
         found.setdefault(key, TemplateText(text, [], block, span)).nodes.append(node)

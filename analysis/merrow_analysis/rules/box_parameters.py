@@ -11,7 +11,7 @@ from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS, SUBGRAPH_KEY
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related
 from merrow_analysis.graph.boxes.composites import CompositeKind, kind_of, parameters_of
 from merrow_analysis.graph.flow import Subgraph
-from merrow_analysis.graph.resolve import Parameter
+from merrow_analysis.graph.resolve import NodeParameter
 from merrow_analysis.places.node_places import metadata_key_range, metadata_value_range
 from merrow_analysis.rules.fixes.key_fixes import Said
 from merrow_analysis.rules.key_rules import (
@@ -78,7 +78,7 @@ def _bounds(group: Subgraph) -> Iterator[Diagnostic]:
     yield report(WRONG_VALUE, place, message, fixes=fixes)
 
 
-def value_range(group: Subgraph, key: str, said: Parameter) -> Range:
+def value_range(group: Subgraph, key: str, said: NodeParameter) -> Range:
     """Where the value of a composite's parameter stands."""
     if said.block is not None:
         metadata, block = group.metadata[said.block]

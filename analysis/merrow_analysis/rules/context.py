@@ -11,7 +11,7 @@ from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc
 from merrow_analysis.definitions.prompts import PromptBook, ResourceProblem
 from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings
 from merrow_analysis.diagnostics import Diagnostic, Severity
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.flow import Flowchart
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.rules.at_nodes import AtNodes
 from merrow_analysis.rules.boundary import Boundary, find_boundary
@@ -42,7 +42,7 @@ class TextContext:
     """
 
     diagram: Diagram
-    flow: Flow
+    flow: Flowchart
     notable: Sequence[Block]
     settings: WorkflowSettings = NO_SETTINGS
     graph: TypedGraph | None = None

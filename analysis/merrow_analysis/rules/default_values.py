@@ -11,7 +11,7 @@ from functools import lru_cache
 from merrow_analysis.bounded.python_source import parse_python
 from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.plain_values import is_json, read_bool, read_number, read_word
-from merrow_analysis.definitions.provider import ResourceError
+from merrow_analysis.definitions.provider import NoFiles
 from merrow_analysis.definitions.types import (
     ANY,
     BOOL,
@@ -99,7 +99,8 @@ def _no_workflow(text: str) -> str | None:
         return "it is empty"
     for why in oversized(text):
         return why[0].lower() + why[1:].rstrip(".")
-    analysis = analyse(text, provider=_NoFiles(), config=Config(), as_workflow=True)
+    files = NoFiles(lambda path: f"{path} can't be read: a workflow in a `default:` can name no file.")
+    analysis = analyse(text, provider=files, config=Config(), as_workflow=True)
     first = next(iter(analysis.errors), None)
     if first is not None:
         return f"in its line {first.range.start.line + 1}: {first.message.rstrip('.')}"
@@ -110,17 +111,6 @@ def _no_workflow(text: str) -> str | None:
     if len(asked) != 1:
         return f"it must have one input, which is given the problem, and has {len(asked)}"
     return None if len(outputs) == 1 else f"it must have one output, which gives its result, and has {len(outputs)}"
-
-
-class _NoFiles:
-    """A `Provider` that has nothing to read."""
-
-    def read(self, path: str) -> str:
-        raise ResourceError(f"{path} can't be read: a workflow in a `default:` can name no file.")
-
-    def exists(self, path: str) -> bool:
-        del path
-        return False
 
 
 def _record(given: object, type_: Type, fields: Mapping[str, Type], types: TypeTable, depth: int) -> str | None:

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from merrow_analysis.graph.boxes.words import WORDS, meaning, word_in
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
-from merrow_analysis.graph.placing.placement import Finding
+from merrow_analysis.graph.placing.placement import PlacementFinding
 
 
 class Misplaced(NamedTuple):
@@ -24,7 +24,7 @@ def find_misplaced(graph: TypedGraph) -> list[Misplaced]:
     return sorted(found, key=lambda one: one.edge.flow.index) if len(found) > 1 else found
 
 
-def word_of(finding: Finding) -> str | None:
+def word_of(finding: PlacementFinding) -> str | None:
     """The word that was taken for a port or output which doesn't exist; None for any other finding."""
     if finding.kind not in ("unknown-port", "unknown-output") or not finding.names:
         return None

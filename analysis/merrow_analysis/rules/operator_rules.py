@@ -11,7 +11,7 @@ from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STY
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.classes import define_class, give_class
 from merrow_analysis.edits.renaming import rename_class
-from merrow_analysis.graph.flow import Flow, FlowNode
+from merrow_analysis.graph.flow import Flowchart, FlowNode
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import Claim, NodeProblem
@@ -305,7 +305,7 @@ def _other_uses(uses: list[tuple[TypedNode, Claim]]) -> list[Related]:
 _MOST_COMPARED = 500
 
 
-def class_for(spec: OperatorSpec | None, flow: Flow) -> str:
+def class_for(spec: OperatorSpec | None, flow: Flowchart) -> str:
     """The class of an operator as this file defines it, else as published files spell it."""
     if spec is None:
         return INTERFACE_CLASS
@@ -314,7 +314,7 @@ def class_for(spec: OperatorSpec | None, flow: Flow) -> str:
     return next((name for name in known if name.casefold() == wanted), spec.class_name)
 
 
-def _renamed(word: str, right: str, flow: Flow, *, safe: bool = True) -> Fix:
+def _renamed(word: str, right: str, flow: Flowchart, *, safe: bool = True) -> Fix:
     return fix(f"Write {right} for {word}", rename_class(word, right, flow), safe=safe)
 
 

@@ -17,7 +17,7 @@ from merrow_analysis.definitions.schema import (
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Tag
 from merrow_analysis.graph.instructions import agent_name
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.graph.records import NodeRecord
+from merrow_analysis.graph.records import WrittenNode
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.places.node_places import label_part, label_start, metadata_key_range, metadata_value_range
 from merrow_analysis.rules.box_parameters import box_parameters
@@ -84,7 +84,7 @@ def check_parameters(context: GraphContext) -> Iterator[Diagnostic]:
         yield from box_parameters(subgraph)
 
 
-def _found(resolution: Resolution, node: NodeRecord | None) -> tuple[KeyFinding, ...]:
+def _found(resolution: Resolution, node: WrittenNode | None) -> tuple[KeyFinding, ...]:
     """What is wrong with the parameters of a node, and of all others that share its resolution."""
     if node is None or resolution.kind == "unknown" or not (resolution.parameters or resolution.label_parts):
         return ()

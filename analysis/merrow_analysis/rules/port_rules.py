@@ -12,7 +12,7 @@ from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.arrived import is_odd_result
-from merrow_analysis.graph.placing.placement import Finding
+from merrow_analysis.graph.placing.placement import PlacementFinding
 from merrow_analysis.rules.call_rules import BAD_CALLEE
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.copies import ask_before
@@ -164,7 +164,9 @@ def _lacks_workflow(node: TypedNode) -> bool:
     )
 
 
-def tell_of_edge(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic | None:
+def tell_of_edge(
+    context: GraphContext, node: TypedNode, edge: TypedEdge, finding: PlacementFinding
+) -> Diagnostic | None:
     """What there is to say of an edge; None where that is said elsewhere, as of a word of composites that is out of place."""
     tell = _TELL.get(finding.kind)
     return None if tell is None or word_of(finding) is not None else tell(context, node, edge, finding)
@@ -221,7 +223,7 @@ def _label_fix(graph: TypedGraph, edge: TypedEdge, port: str, *, safe: bool, out
     return [fix(f"Write |{text}|", [write_label(edge, text)], safe=safe)]
 
 
-def _unknown_port(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _unknown_port(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: PlacementFinding) -> Diagnostic:
     graph = context.graph
     if finding.port is None:
         message = f"{named(node)} takes no inputs, but {edge.source.id} leads into it; remove the edge."
@@ -274,7 +276,7 @@ def _alike(edge: TypedEdge, other: TypedEdge) -> bool:
     )
 
 
-def _missing_label(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _missing_label(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: PlacementFinding) -> Diagnostic:
     graph = context.graph
     port = finding.port or ""
     text = labelled(edge, port)
@@ -282,7 +284,7 @@ def _missing_label(context: GraphContext, node: TypedNode, edge: TypedEdge, find
     return report(MISSING_PORT_LABEL, edge.flow.range, message, fixes=_label_fix(graph, edge, port, safe=True))
 
 
-def _ambiguous(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _ambiguous(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: PlacementFinding) -> Diagnostic:
     graph = context.graph
     ports = listed([f"`{name}`" for name in finding.names], "or")
     message = f"What {edge.source.id} gives ({finding.given}) fits {ports} of {named(node)}; write which on the edge."
@@ -293,7 +295,9 @@ def _ambiguous(context: GraphContext, node: TypedNode, edge: TypedEdge, finding:
     return report(AMBIGUOUS_PORT, edge.flow.range, message, fixes=fixes)
 
 
-def _missing_input(context: GraphContext, node: TypedNode, finding: Finding, because: list[Cause]) -> Diagnostic:
+def _missing_input(
+    context: GraphContext, node: TypedNode, finding: PlacementFinding, because: list[Cause]
+) -> Diagnostic:
     graph = context.graph
     port, wanted = finding.port or "", finding.wanted or TEXT
     carrying = [edge for edge in node.incoming if edge.order_only and edge.source.placement.signature.has_value]
@@ -340,7 +344,7 @@ def _arrow(graph: TypedGraph, node: TypedNode, name: str) -> str:
     return f"{ENTRY_POINT_ID if port.type == ENTRY_POINT else 'X'} -->|{name}| {node.id}"
 
 
-def _mismatch(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _mismatch(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: PlacementFinding) -> Diagnostic:
     graph = context.graph
     source, given, port = edge.source, finding.given or TEXT, finding.port or ""
     feed = next((feed for feed in edge.feeds if feed.port == port), None)
@@ -366,7 +370,7 @@ def _remedy(edge: TypedEdge, wanted: Type | None) -> str:
     return f"{vouching}." if vouching else "connect a node that gives it."
 
 
-def _unknown_output(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _unknown_output(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: PlacementFinding) -> Diagnostic:
     graph = context.graph
     del node
     written, *near = finding.names
@@ -384,7 +388,7 @@ def _unknown_output(context: GraphContext, node: TypedNode, edge: TypedEdge, fin
     return report(UNKNOWN_OUTPUT, part_range(edge, written), message, fixes=fixes)
 
 
-def _port_spelling(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _port_spelling(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: PlacementFinding) -> Diagnostic:
     graph = context.graph
     port = finding.port or ""
     message = f"{_port(node, port)} is called `{finding.names[0]}` here; write `{port}`."
@@ -392,7 +396,7 @@ def _port_spelling(context: GraphContext, node: TypedNode, edge: TypedEdge, find
     return report(PORT_SPELLING, part_range(edge, finding.names[0]), message[0].upper() + message[1:], fixes=fixes)
 
 
-def _hidden_field(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _hidden_field(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: PlacementFinding) -> Diagnostic:
     graph = context.graph
     del node
     name, label = finding.names[0], edge.placed.label
@@ -405,7 +409,7 @@ def _hidden_field(context: GraphContext, node: TypedNode, edge: TypedEdge, findi
     return report(HIDDEN_FIELD, part_range(edge, name), message, fixes=fixes)
 
 
-def _no_order(node: TypedNode, finding: Finding) -> Diagnostic:
+def _no_order(node: TypedNode, finding: PlacementFinding) -> Diagnostic:
     by, item, numbers = finding.port, finding.given, finding.names
     fields = listed([f"`{name}`" for name in numbers], "or", most=8)
     hint = f"write `by:` with {fields}." if numbers else "give it Numbers, or records that have a field of type Number."
@@ -425,7 +429,7 @@ def _no_order(node: TypedNode, finding: Finding) -> Diagnostic:
     return report(NO_ORDER, place, message, fixes=fixes)
 
 
-def _odd_result(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _odd_result(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: PlacementFinding) -> Diagnostic:
     graph = context.graph
     output = finding.names[0]
     what = f"`{output}` of {edge.source.id} ({finding.given})" if output else f"{finding.given} from {edge.source.id}"
@@ -437,7 +441,7 @@ def _odd_result(context: GraphContext, node: TypedNode, edge: TypedEdge, finding
     return report(ODD_RESULT, label_range(edge), message, fixes=fixes)
 
 
-def _no_value(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: Finding) -> Diagnostic:
+def _no_value(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: PlacementFinding) -> Diagnostic:
     message = (
         f"{edge.source.id} has no value to carry to `{finding.port}` of {named(node)}; feed its port `value`, or "
         f"connect {node.id} with the node that has the value."
@@ -457,7 +461,7 @@ def without_value(edge: TypedEdge) -> list[Cause]:
     return [Cause(MISSING_REQUIRED_INPUT.code, source.flow.range)] if fed else []
 
 
-_TELL: dict[str, Callable[[GraphContext, TypedNode, TypedEdge, Finding], Diagnostic]] = {
+_TELL: dict[str, Callable[[GraphContext, TypedNode, TypedEdge, PlacementFinding], Diagnostic]] = {
     "unknown-port": _unknown_port,
     "unknown-output": _unknown_output,
     "missing-label": _missing_label,

@@ -8,12 +8,12 @@ from itertools import islice
 
 from merrow_analysis.definitions.prompts import MODULE, Prompt, PromptBook
 from merrow_analysis.definitions.settings import WorkflowSettings
-from merrow_analysis.definitions.templates import Piece, Template, pieces, variables
+from merrow_analysis.definitions.templates import PromptTemplate, TemplatePiece, pieces, variables
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.front_matter import entry_removals
 from merrow_analysis.graph.instructions import prompt_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.graph.resolve import Parameter, Resolution
+from merrow_analysis.graph.resolve import NodeParameter, Resolution
 from merrow_analysis.places.node_places import label_range, metadata_value_range
 from merrow_analysis.places.template_places import TemplateText, template_texts
 from merrow_analysis.rules.context import GraphContext, TextContext
@@ -195,7 +195,7 @@ def _role(resolution: Resolution, key: str) -> str:
     return value.strip() if isinstance(value, str) else ""
 
 
-def _has_text(parameter: Parameter | None) -> bool:
+def _has_text(parameter: NodeParameter | None) -> bool:
     return parameter is not None and isinstance(parameter.value, str) and bool(parameter.value.strip())
 
 
@@ -287,7 +287,9 @@ def _unknown_variables(template: TemplateText) -> Iterator[Diagnostic]:
                 yield _unknown(template, node, piece, ports, here=bool(by_place))
 
 
-def _unknown(template: TemplateText, node: TypedNode, piece: Piece, ports: list[str], *, here: bool) -> Diagnostic:
+def _unknown(
+    template: TemplateText, node: TypedNode, piece: TemplatePiece, ports: list[str], *, here: bool
+) -> Diagnostic:
     place = node.flow.range if not here or template.block is None else template.block.range(piece.span)
     braced = f"{{{piece.text}}}" if piece.kind == "variable" else piece.text
     near = closest(braced.strip("{} \t"), ports)
@@ -328,7 +330,7 @@ def template_problems(node: TypedNode, book: PromptBook) -> Iterator[tuple[str, 
         return
     said = prompt_of(node, book)
     text = said.text if isinstance(said, Prompt) else said
-    if not isinstance(text, Template):
+    if not isinstance(text, PromptTemplate):
         return
     named_there, ports = variables(text), {port.name for port in node.input_ports}
     yield from ((UNKNOWN_VARIABLE.code, name) for name in sorted(named_there - ports))

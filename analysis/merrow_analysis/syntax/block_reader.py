@@ -14,7 +14,7 @@ from lark import Token, UnexpectedToken
 from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.syntax.grammar import parse_tokens, statement_grammar
 from merrow_analysis.syntax.lexer import Lexeme, Lexer, LexicalError
-from merrow_analysis.syntax.problems import Failure, explain
+from merrow_analysis.syntax.problems import StatementFailure, explain
 from merrow_analysis.syntax.reduction import Reduction
 from merrow_analysis.syntax.tree import Broken, Chain, EmptyStatement, Metadata, Span, Statement, SyntaxProblem
 
@@ -102,7 +102,9 @@ class BlockReader:
         except _FrontMatterError as error:
             at = error.token.start
             message = "Front matter must begin on the very first line, without a space before ---, and only once."
-            return self._broken(Failure("misplaced-front-matter", message, at, at + 3, at, at, "syntax"), begin)
+            return self._broken(
+                StatementFailure("misplaced-front-matter", message, at, at + 3, at, at, "syntax"), begin
+            )
 
     def _next(self, tokens: Iterator[Lexeme]) -> Lexeme:
         token = next(tokens)
@@ -195,7 +197,7 @@ class BlockReader:
         """The source line of a character of the reduced text."""
         return self.owner.line_of(self.reduced.source(offset))
 
-    def _broken(self, failure: Failure, begin: int) -> int:
+    def _broken(self, failure: StatementFailure, begin: int) -> int:
         text = self.lexer.text
         begin_line = self.owner.line_of(self.base)
         self.owner.spend(failure.reported - begin)

@@ -53,7 +53,7 @@ _Maker = Callable[[str, _Places], "_Statements | None"]
 
 
 @dataclass(slots=True)
-class _Reader:
+class _FormReader:
     """What is known of a form."""
 
     make: _Maker | None = None
@@ -84,7 +84,7 @@ def read_line(line: str, plan_of: Callable[[Form], Plan | None]) -> _Statements 
     reader = _READERS.get(form)
     if reader is None:
         known = known_plans().get(json.dumps(form, separators=(",", ":")))
-        reader = _READERS.keep(form, _Reader() if known is None else _Reader(_maker(json.loads(known))))
+        reader = _READERS.keep(form, _FormReader() if known is None else _FormReader(_maker(json.loads(known))))
         if known is None:
             return None
     if reader.make is None:
@@ -95,7 +95,7 @@ def read_line(line: str, plan_of: Callable[[Form], Plan | None]) -> _Statements 
     return reader.make(line, places)
 
 
-_READERS: RecentValues[Form, _Reader] = RecentValues(1_000)
+_READERS: RecentValues[Form, _FormReader] = RecentValues(1_000)
 _BY_MARKS: RecentValues[str, tuple[tuple[_Pattern, _Maker], ...]] = RecentValues(1_000)
 """The common forms that lines with the same brackets and arrows had last: tried first, which is quicker than `form_of`."""
 _NOT_MARKS = {code: None for code in range(128) if chr(code) not in '[](){}|"&-=@'}

@@ -43,7 +43,7 @@ _FORMS = {
 
 
 @dataclass(slots=True)
-class Failure:
+class StatementFailure:
     """Where a statement failed, in offsets of the reduced text; ``resume_after`` is on the last line that belongs to it."""
 
     flaw: Flaw
@@ -57,7 +57,7 @@ class Failure:
     """False where what is looked for to read on was not found in the whole rest of the text."""
 
 
-def explain(lexer: Lexer, first: int, begin: int, found: Lexeme | None, lexical_at: int | None) -> Failure:
+def explain(lexer: Lexer, first: int, begin: int, found: Lexeme | None, lexical_at: int | None) -> StatementFailure:
     """Say what is wrong with the statement that begins at ``begin``, in a block of lines from ``first`` on.
 
     ``found`` is the token that does not fit; None with ``lexical_at`` where no token can be read.
@@ -69,22 +69,22 @@ def explain(lexer: Lexer, first: int, begin: int, found: Lexeme | None, lexical_
     unfinished = _unfinished(lexer, first, begin, found, at)
     if unfinished is not None:
         message, start, stop = unfinished
-        return Failure("syntax-error", message, start, stop, at, stop - 1, kind)
+        return StatementFailure("syntax-error", message, start, stop, at, stop - 1, kind)
     cause = _never_closed(lexer, found, at)
     if cause is not None:
         start, stop = cause.start, cause.start + len(cause.text)
         closer = _CLOSERS.get(cause.text, "")
         if cause.text.startswith('"'):
             message = f"This quote is never closed: add {closer} at the end of the text."
-            return Failure("unclosed-quote", message, start, stop, at, stop, kind)
+            return StatementFailure("unclosed-quote", message, start, stop, at, stop, kind)
         message = f"This {cause.text} is never closed: add {closer} at the end of the text."
-        return Failure("unclosed-bracket", message, start, stop, at, stop, kind)
+        return StatementFailure("unclosed-bracket", message, start, stop, at, stop, kind)
     line_start = text.rfind("\n", 0, begin) + 1
     comment = text.find("%%", begin, max(end, begin))
     if comment > line_start and "\n" not in text[begin:comment]:
         line_end = _line_end(text, comment)
         message = "A comment needs a line of its own: Mermaid reads what follows %% here as part of the statement."
-        return Failure("comment-after-statement", message, comment, line_end, at, line_end, kind)
+        return StatementFailure("comment-after-statement", message, comment, line_end, at, line_end, kind)
     flaw, message = _describe(lexer, begin, found, at)
     resume = max(at, begin)
     closed = True
@@ -97,7 +97,7 @@ def explain(lexer: Lexer, first: int, begin: int, found: Lexeme | None, lexical_
         # A callback's name and arguments run on to the next parenthesis, however far away.
         resume = begin
     start, stop = _visible(text, at, end, begin)
-    return Failure(flaw, message, start, stop, at, resume, kind, closed)
+    return StatementFailure(flaw, message, start, stop, at, resume, kind, closed)
 
 
 _ARROW_AT_END = re.compile(r"(?:[xo<]?(?:--+[-xo>]|==+[=xo>]|-?\.+-[xo>]?)|~~~+)(?:\|[^|\n]*\|)?$")

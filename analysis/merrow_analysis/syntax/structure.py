@@ -47,7 +47,7 @@ _NAMELESS = re.compile(r"subgraph;?(?:[\r\n]|\Z)")
 _MOST_VALUES, _MOST_DEPTH = 10_000, 100
 
 
-class RefusedError(Exception):
+class MermaidRefusedError(Exception):
     """Mermaid refuses the text; ``line`` counts from 1, None where Mermaid names no line."""
 
     def __init__(self, message: str, line: int | None = None) -> None:
@@ -60,13 +60,15 @@ def parse_record(text: str) -> dict[str, Any]:
     try:
         diagram = parse_diagram(text)
         structure = read_structure(diagram)
-    except RefusedError as refused:
+    except MermaidRefusedError as refused:
         return {"ok": False, "line": refused.line, "error": refused.message, "structure": None}
     return {"ok": True, "line": None, "error": None, "structure": structure}
 
 
 def read_structure(diagram: Diagram) -> dict[str, Any]:
-    """The structure of a diagram as Mermaid's database holds it; raises `RefusedError` at the first thing Mermaid refuses."""
+    """The structure of a diagram as Mermaid's database holds it; raises `MermaidRefusedError` at the first thing Mermaid
+    refuses.
+    """
     if diagram.front_matter is not None:
         _check_front_matter(diagram.front_matter[0])
     database = _Database(diagram)
@@ -85,10 +87,10 @@ def read_structure(diagram: Diagram) -> dict[str, Any]:
     return database.finish()
 
 
-def _refused(broken: Broken, block: Block) -> RefusedError:
+def _refused(broken: Broken, block: Block) -> MermaidRefusedError:
     problem = broken.problem
     line = None if problem.reported_line is None else block.line + problem.reported_line + 1
-    return RefusedError(problem.message, line)
+    return MermaidRefusedError(problem.message, line)
 
 
 def _follows(broken: Broken, block: Block, end: SubgraphEnd, block_of_end: Block) -> bool:
@@ -103,7 +105,7 @@ def _follows(broken: Broken, block: Block, end: SubgraphEnd, block_of_end: Block
 def _check_front_matter(front: FrontMatter) -> None:
     problem = read_front_matter(front.body, front.indent).error
     if problem is not None:
-        raise RefusedError(f"The front matter is not valid YAML: {problem.message}")
+        raise MermaidRefusedError(f"The front matter is not valid YAML: {problem.message}")
 
 
 @dataclass(slots=True)
@@ -162,7 +164,7 @@ class _Database:
             case SubgraphEnd():
                 if not self.open:
                     line = block.position(statement.span[0]).line + 1
-                    raise RefusedError("This end closes no subgraph.", line)
+                    raise MermaidRefusedError("This end closes no subgraph.", line)
                 self._close()
             case Header():
                 self.direction = statement.direction
@@ -185,7 +187,9 @@ class _Database:
 
     def finish(self) -> dict[str, Any]:
         if self.open:
-            raise RefusedError("A subgraph is never closed: write end after its last line.", _last_line(self.diagram))
+            raise MermaidRefusedError(
+                "A subgraph is never closed: write end after its last line.", _last_line(self.diagram)
+            )
         keyword = self.diagram.keyword
         kind = (
             "flowchart-elk"
@@ -254,7 +258,7 @@ class _Database:
         doc = parse_metadata(metadata.body)
         values = {key: _finite(value) for key, value in doc.values.items()}
         if doc.error is not None:
-            raise RefusedError(f"The metadata of {name} is not valid YAML: {doc.error.message}")
+            raise MermaidRefusedError(f"The metadata of {name} is not valid YAML: {doc.error.message}")
         if doc.is_empty:
             return
         subgraph = self.by_id.get(name)
@@ -272,7 +276,7 @@ class _Database:
                 edge["step"] = step
             return
         if doc.value is None:
-            raise RefusedError(f"The metadata of {name} is null: Mermaid stops here.")
+            raise MermaidRefusedError(f"The metadata of {name} is null: Mermaid stops here.")
         vertex = self._vertex(name)
         if vertex is not None:
             _apply_metadata(vertex, name, values)
@@ -334,7 +338,9 @@ class _Database:
             return
         for target in statement.targets:
             if target >= len(self.edges):
-                raise RefusedError(f"linkStyle names edge {target}, but only {len(self.edges)} edges are before it.")
+                raise MermaidRefusedError(
+                    f"linkStyle names edge {target}, but only {len(self.edges)} edges are before it."
+                )
             edge = self.edges[target]
             if statement.interpolate is not None:
                 edge["interpolate"] = statement.interpolate
@@ -350,7 +356,7 @@ class _Database:
         done = self.open.pop()
         start = done.start
         if start is None:
-            raise RefusedError("A subgraph needs a name: write it after the word subgraph.")
+            raise MermaidRefusedError("A subgraph needs a name: write it after the word subgraph.")
         title = start.title.text if start.title is not None else ""
         identifier = start.id.text if start.id is not None else f"subGraph{self.closed}"
         self.closed += 1
@@ -398,9 +404,9 @@ def _apply_metadata(vertex: dict[str, Any], name: str, values: dict[str, Any]) -
     shape = values.get("shape")
     if shape:
         if not isinstance(shape, str):
-            raise RefusedError(f"The shape of {name} is not a name.")
+            raise MermaidRefusedError(f"The shape of {name} is not a name.")
         if shape != shape.lower() or "_" in shape or shape not in SHAPES:
-            raise RefusedError(f"Mermaid has no shape called “{shape}”.")
+            raise MermaidRefusedError(f"Mermaid has no shape called “{shape}”.")
         vertex["shape"] = shape
     label = values.get("label")
     if label:
@@ -411,7 +417,7 @@ def _apply_metadata(vertex: dict[str, Any], name: str, values: dict[str, Any]) -
         if values.get(key):
             vertex[key] = values[key]
             if label and not isinstance(label, str):
-                raise RefusedError(f"The label of {name} must be text.")
+                raise MermaidRefusedError(f"The label of {name} must be text.")
             if not (label and trim(label)) and vertex["text"] == name:
                 vertex["text"] = ""
     for key in ("form", "pos", "constraint"):

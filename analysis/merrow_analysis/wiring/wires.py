@@ -8,7 +8,7 @@ from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type, is_variable, item_of
-from merrow_analysis.edits.change import Link
+from merrow_analysis.edits.change import WantedEdge
 from merrow_analysis.graph.boxes.words import EACH, entered_map
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 
@@ -52,8 +52,8 @@ class Wire(NamedTuple):
     instead: TypedEdge | None = None
 
     @property
-    def link(self) -> Link:
-        return Link(self.source.id, self.target.id, self.label, kept=self.instead is not None)
+    def link(self) -> WantedEdge:
+        return WantedEdge(self.source.id, self.target.id, self.label, kept=self.instead is not None)
 
     @property
     def case(self) -> str:

@@ -67,7 +67,7 @@ _NAMES = ("A", "B")
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Plan:
+class _ChildPlan:
     """A child before it is written; ``is_exact`` says that no type in it differs from what it was in its parent."""
 
     host: int
@@ -138,7 +138,7 @@ def drawn_children(
     )
 
 
-def _takes_call(plan: _Plan) -> bool:
+def _takes_call(plan: _ChildPlan) -> bool:
     """Whether a Call of the donor's comes into the host's text."""
     graph = plan.joint.donor_from.graph
     return any(called_path(graph.by_id[node].resolution) is not None for node in plan.joint.taken)
@@ -148,13 +148,13 @@ _WEIGHTS = (4, 2, 1)
 """How often to begin with tails cut at ensembles and ends, with parts between such cuts, with all others."""
 
 
-def _by_weight(plans: Sequence[_Plan], chance: random.Random) -> list[list[_Plan]]:
+def _by_weight(plans: Sequence[_ChildPlan], chance: random.Random) -> list[list[_ChildPlan]]:
     """The plans in three groups, in random order by their weights, so that a search sees all of them in time."""
-    groups: list[list[_Plan]] = [[], [], []]
+    groups: list[list[_ChildPlan]] = [[], [], []]
     for plan in plans:
         groups[2 if not plan.is_preferred else plan.joint.host_to is not None].append(plan)
     waiting = [(group, weight) for group, weight in zip(groups, _WEIGHTS, strict=True) if group]
-    ordered: list[list[_Plan]] = []
+    ordered: list[list[_ChildPlan]] = []
     while waiting:
         number = chance.choices(range(len(waiting)), [weight for _, weight in waiting])[0]
         ordered.append(waiting.pop(number)[0])
@@ -184,7 +184,7 @@ def _text(analysis: Analysis) -> str:
     return "".join(block.text for block in analysis.diagram.blocks)
 
 
-def _plans(parents: tuple[TypedGraph, TypedGraph]) -> Iterator[_Plan]:
+def _plans(parents: tuple[TypedGraph, TypedGraph]) -> Iterator[_ChildPlan]:
     """Every pair of cuts that matches: tails first, then parts between two cuts."""
     found = [sorted(cuts(graph), key=lambda cut: not cut.is_preferred) for graph in parents]
     pairs = [
@@ -199,7 +199,7 @@ def _plans(parents: tuple[TypedGraph, TypedGraph]) -> Iterator[_Plan]:
     for host in (0, 1):
         for mine, theirs, match in pairs[host]:
             if theirs.downstream and _same_outputs(mine.graph, theirs.graph):
-                yield _Plan(host, Joint(mine, theirs), match == "exact")
+                yield _ChildPlan(host, Joint(mine, theirs), match == "exact")
     few = [{id(cut) for cut in spread(found[parent], _MOST_PARTS)} for parent in (0, 1)]
     for host in (0, 1):
         pairs[host] = [pair for pair in pairs[host] if id(pair[0]) in few[host] and id(pair[1]) in few[1 - host]]
@@ -209,7 +209,7 @@ def _plans(parents: tuple[TypedGraph, TypedGraph]) -> Iterator[_Plan]:
         for mine, theirs, match in pairs[host]:
             for mine_to, theirs_to, again in back:
                 if theirs_to is not theirs and _between(mine, mine_to) and _between(theirs, theirs_to):
-                    yield _Plan(host, Joint(mine, theirs, mine_to, theirs_to), match == again == "exact")
+                    yield _ChildPlan(host, Joint(mine, theirs, mine_to, theirs_to), match == again == "exact")
 
 
 def _between(upper: Cut, lower: Cut) -> bool:
@@ -224,7 +224,7 @@ def _same_outputs(first: TypedGraph, second: TypedGraph) -> bool:
     return mine == {node.id: node.resolution.declared for node in second.outputs}
 
 
-def _twin(plan: _Plan, plans: Sequence[_Plan]) -> _Plan | None:
+def _twin(plan: _ChildPlan, plans: Sequence[_ChildPlan]) -> _ChildPlan | None:
     """The plan with the same cuts and the parents' parts changed over."""
     joint = plan.joint
     wanted = (joint.donor_from, joint.host_from, joint.donor_to, joint.host_to)
@@ -235,7 +235,7 @@ def _twin(plan: _Plan, plans: Sequence[_Plan]) -> _Plan | None:
     return None
 
 
-def _child(plan: _Plan, parents: tuple[Analysis, Analysis], names: Names = _NAMES) -> Child | None:
+def _child(plan: _ChildPlan, parents: tuple[Analysis, Analysis], names: Names = _NAMES) -> Child | None:
     """The child, or None where the two texts can't be put together."""
     try:
         text = join(parents[plan.host], parents[1 - plan.host], plan.joint)
@@ -307,7 +307,7 @@ def _places(*found: Cut | None) -> tuple[CutPlace, ...]:
     return tuple(places)
 
 
-def _title(plan: _Plan, names: Names) -> str:
+def _title(plan: _ChildPlan, names: Names) -> str:
     joint = plan.joint
     host, donor = names[plan.host], names[1 - plan.host]
     if joint.host_to is None or joint.donor_to is None:

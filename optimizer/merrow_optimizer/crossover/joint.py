@@ -15,7 +15,7 @@ from merrow_optimizer.crossover.cuts import Cut
 from merrow_optimizer.joining.front_matter import merged_front_matter
 from merrow_optimizer.joining.layout import laid_out
 from merrow_optimizer.joining.names import NamesError, Share, merge
-from merrow_optimizer.joining.text import End, Selection, members
+from merrow_optimizer.joining.text import End, KeptPart, members
 from merrow_optimizer.joining.types import same_type
 
 
@@ -73,7 +73,7 @@ class _Join:
         taken_classes = self._classes(self.theirs, self.taken | self.added)
         renamed = {name for name in taken_classes if self._is_renamed(name, merged.names)}
         everywhere = self._classes(self.mine, None)
-        hosts = Selection(
+        hosts = KeptPart(
             self.host,
             mine,
             frozenset(host_edges),
@@ -86,7 +86,7 @@ class _Join:
             ),
             is_host=True,
         )
-        donors = Selection(
+        donors = KeptPart(
             self.donor,
             frozenset(self.taken | self.added),
             frozenset(edge.index for edge in self.donor_edges),

@@ -8,13 +8,13 @@ import re
 from dataclasses import replace
 from typing import Any
 
-from merrow_optimizer.evaluation.endings import Fatal, Outcome, ending_of
+from merrow_optimizer.evaluation.endings import Fatal, ItemOutcome, ending_of
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_optimizer.evaluation.scores import InvalidItemError, Status
 from merrow_optimizer.evaluation.unattended import unattended
-from merrow_runtime.asking.asker import ACCOUNT, Account
+from merrow_runtime.asking.asker import ACCOUNT, PurposeAccount
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.options import RunOptions
@@ -85,7 +85,7 @@ class Answering:
         try:
             result = await self._run(name, item, repeat)
         except MonthSpent as failure:  # before it began
-            outcome = Outcome(Status.UNANSWERED, None, "", failure.sentence)
+            outcome = ItemOutcome(Status.UNANSWERED, None, "", failure.sentence)
             return ScoreRecord(item.id, repeat, *outcome, paid, 0.0, "", work, scored), Fatal.BUDGET
         ending = ending_of(result, self._outputs)
         outcome, used, fatal = ending.scored, NOTHING, ending.fatal
@@ -110,7 +110,7 @@ class Answering:
         if not usage.calls:
             return None
         work = self.plan.work_key(item.id, repeat)
-        outcome = Outcome(Status.UNANSWERED, None, "", "It was stopped before there was an answer.")
+        outcome = ItemOutcome(Status.UNANSWERED, None, "", "It was stopped before there was an answer.")
         seconds = 0.0 if run is None else run.seconds or 0.0
         return ScoreRecord(
             item.id, repeat, *outcome, usage, seconds, name, work, score_key(work, item, self.plan.metric)
@@ -123,7 +123,7 @@ class Answering:
         where nothing of it can be used.
         """
         same = known.scored == scored and known.status in (Status.RIGHT, Status.WRONG)
-        outcome, used = Outcome(Status(known.status), known.value, known.read, known.reason), NOTHING
+        outcome, used = ItemOutcome(Status(known.status), known.value, known.read, known.reason), NOTHING
         fatal: Fatal | None = None
         if not same and known.status != Status.FAILED:
             if known.output is None:
@@ -178,22 +178,22 @@ class Answering:
         nodes = (one for one in self._own.told(run) if isinstance(one, NodeRecord))
         return any(one.failed is not None and one.failed.code == EndpointFailure.code for one in nodes)
 
-    async def _scored(self, item: Item, repeat: int, output: Any) -> tuple[Outcome, Usage, Fatal | None]:
+    async def _scored(self, item: Item, repeat: int, output: Any) -> tuple[ItemOutcome, Usage, Fatal | None]:
         """What the metric says of an answer, what it used for that, and whether no other answer can be had now."""
-        scoring = Account(run_name(self._beginning, item.id, repeat))
+        scoring = PurposeAccount(run_name(self._beginning, item.id, repeat))
         ACCOUNT.set(scoring)
         fatal: Fatal | None = None
         try:
             outcome = await self._judged(item, output)
         except (EndpointFailure, BudgetFailure) as failure:  # of a metric that asks a model
-            outcome = Outcome(Status.UNANSWERED, None, "", failure.sentence)
+            outcome = ItemOutcome(Status.UNANSWERED, None, "", failure.sentence)
             if isinstance(failure, BudgetFailure):
                 fatal = Fatal.BUDGET
             elif failure.fatal:
                 fatal = Fatal.ENDPOINT
         return outcome, scoring.used, fatal
 
-    async def _judged(self, item: Item, output: Any) -> Outcome:
+    async def _judged(self, item: Item, output: Any) -> ItemOutcome:
         """What the metric says of an answer. Whatever goes wrong in there makes the item invalid, with the reason; only that a
         model gave no answer is raised (`EndpointFailure`, `BudgetFailure`).
         """
@@ -202,15 +202,19 @@ class Answering:
             async with asyncio.timeout(METRIC_SECONDS):
                 score = await metric.score(item, output)
         except InvalidItemError as problem:
-            return Outcome(Status.INVALID, None, "", str(problem))
+            return ItemOutcome(Status.INVALID, None, "", str(problem))
         except (EndpointFailure, BudgetFailure):
             raise
         except TimeoutError:
-            return Outcome(Status.INVALID, None, "", f"The metric {metric.name} took more than {METRIC_SECONDS:g} s.")
+            return ItemOutcome(
+                Status.INVALID, None, "", f"The metric {metric.name} took more than {METRIC_SECONDS:g} s."
+            )
         except Exception as problem:  # noqa: BLE001 (a metric may be a user's own)
             reason = f"The metric {metric.name} failed: {type(problem).__name__}: {problem}"
-            return Outcome(Status.INVALID, None, "", reason)
+            return ItemOutcome(Status.INVALID, None, "", reason)
         if not 0 <= score.value <= 1:
             reason = f"The metric {metric.name} gave {score.value}, which is not from 0 to 1."
-            return Outcome(Status.INVALID, None, score.read, reason)
-        return Outcome(Status.RIGHT if score.value == 1 else Status.WRONG, float(score.value), score.read, score.reason)
+            return ItemOutcome(Status.INVALID, None, score.read, reason)
+        return ItemOutcome(
+            Status.RIGHT if score.value == 1 else Status.WRONG, float(score.value), score.read, score.reason
+        )

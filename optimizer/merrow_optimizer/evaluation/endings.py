@@ -30,7 +30,7 @@ class Fatal(Enum):
     BUDGET = "budget"
 
 
-class Outcome(NamedTuple):
+class ItemOutcome(NamedTuple):
     """What an item came to; ``value`` is None where it doesn't count, ``read`` what was taken for the answer."""
 
     status: Status
@@ -48,10 +48,10 @@ class Ending(NamedTuple):
     fatal: Fatal | None = None
 
     @property
-    def scored(self) -> Outcome:
+    def scored(self) -> ItemOutcome:
         """What an item came to that no metric has scored."""
         status = Status.INVALID if self.status is None else self.status
-        return Outcome(status, 0.0 if status is Status.FAILED else None, "", self.reason)
+        return ItemOutcome(status, 0.0 if status is Status.FAILED else None, "", self.reason)
 
 
 def ending_of(result: RunResult, outputs: Sequence[str]) -> Ending:

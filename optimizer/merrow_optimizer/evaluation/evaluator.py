@@ -26,7 +26,7 @@ from merrow_runtime.usage import NOTHING, Usage
 OnScore = Callable[[ScoreRecord], None]
 
 
-class Task(NamedTuple):
+class AnswerTask(NamedTuple):
     """One answer to be had: to which item, which repeat, and at which place of the evaluation."""
 
     place: int
@@ -63,12 +63,12 @@ class Evaluator:
         """What the evaluation has used so far."""
         return sum((one.usage for one in self.scores.values()), NOTHING)
 
-    def left(self) -> list[Task]:
+    def left(self) -> list[AnswerTask]:
         """The answers to be had, in order: every item once before any is repeated."""
         done = {key for key, one in self.scores.items() if one.status != Status.UNANSWERED and self._counts(one)}
         every = ((item, repeat) for repeat in range(self.plan.repeats) for item in self.plan.items)
         wanted = ((item, repeat) for item, repeat in every if (item.id, repeat) not in done)
-        return [Task(place, item, repeat) for place, (item, repeat) in enumerate(wanted)]
+        return [AnswerTask(place, item, repeat) for place, (item, repeat) in enumerate(wanted)]
 
     def _counts(self, score: ScoreRecord) -> bool:
         """Whether a score stays: not where only answers of the endpoint that answers now are wanted, and another gave it."""
@@ -110,7 +110,7 @@ class Evaluator:
             if self.plan.asking is not None:
                 self.plan.asking.close()
 
-    async def _work(self, tasks: Iterator[Task], told: OnScore) -> None:
+    async def _work(self, tasks: Iterator[AnswerTask], told: OnScore) -> None:
         for task in tasks:
             again = (task.item.id, task.repeat) in self.scores
             try:
@@ -130,7 +130,7 @@ class Evaluator:
             if self.stopped_by is not None:
                 return
 
-    def _note_unfinished(self, task: Task) -> None:
+    def _note_unfinished(self, task: AnswerTask) -> None:
         """Keep what an answer has paid that was cut off, so that it is counted; a resume goes on with it."""
         with suppress(StoreFailure):
             record = self._answering.unfinished(task.item, task.repeat)

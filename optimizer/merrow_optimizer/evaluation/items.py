@@ -12,7 +12,7 @@ from merrow_runtime.values import canonical
 
 
 @dataclass(frozen=True, slots=True)
-class Place:
+class RecordLocation:
     """Where a record stands: its file, and its first line, from 1."""
 
     file: Path
@@ -31,7 +31,7 @@ class Item:
     inputs: Mapping[str, Any]
     gold: Any
     extra: Mapping[str, Any] = field(default_factory=dict)
-    place: Place | None = None
+    place: RecordLocation | None = None
 
 
 def hash_of(item: Item) -> str:

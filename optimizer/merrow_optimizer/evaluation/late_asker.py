@@ -7,14 +7,14 @@ from typing import Any, TypeVar
 
 from merrow_runtime.asking.asker import ACCOUNT, Asker
 from merrow_runtime.asking.purse import Purse
-from merrow_runtime.asking.question import Answer, Asked, Key, Question
+from merrow_runtime.asking.question import JobQuestion, Key, QuestionAttempt, ReadAnswer
 from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.cache import Cache
 
 T = TypeVar("T")
 
 
-def _parts(asked: Asked) -> Sequence[Any]:
+def _parts(asked: QuestionAttempt) -> Sequence[Any]:
     account = ACCOUNT.get()
     assert account is not None  # noqa: S101 (an answer is scored on an account, which has the name of its run)
     return [account.name, asked.origin, asked.request.to_json()]
@@ -37,7 +37,7 @@ class LateAsker:
         """
         self._asker = Asker(Purse(chosen, workflow), known, KEY)
 
-    async def ask(self, question: Question[T]) -> Answer[T]:
+    async def ask(self, question: JobQuestion[T]) -> ReadAnswer[T]:
         """See `Asker.ask`."""
         assert self._asker is not None  # noqa: S101 (answers are scored by an evaluation that has begun)
         return await self._asker.ask(question)

@@ -32,7 +32,7 @@ Known = Callable[[bytes], Sequence[ScoreRecord]]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class EvaluationLimits:
     """What an evaluation may use over all of its runs; None is without a limit."""
 
     usd: float | None = None
@@ -41,7 +41,7 @@ class Limits:
 
 
 @dataclass(frozen=True, slots=True)
-class Forecast:
+class EvaluationForecast:
     """What an evaluation may do: for how many items, how often, and bounds of calls, tokens and US dollars over all of them.
 
     The cost's most is None where a price is not known, that of calls where a workflow is not planned yet.
@@ -78,7 +78,7 @@ class Plan:
     chosen: ChosenEndpoint
     options: RunOptions
     repeats: int
-    limits: Limits
+    limits: EvaluationLimits
     inputs: Mapping[str, Mapping[str, Any]] = field(repr=False)
     asking: LateAsker | None = None
     """What the metric asks a model with, where it does."""
@@ -143,7 +143,7 @@ def make_plan(
     options: RunOptions,
     *,
     repeats: int = 1,
-    limits: Limits | None = None,
+    limits: EvaluationLimits | None = None,
     asking: LateAsker | None = None,
     reviser: Reviser | None = None,
 ) -> Plan:
@@ -157,7 +157,9 @@ def make_plan(
     inputs = {item.id: values for item, values in zip(data.items, given, strict=True)}
     if options.default_model is None:
         options = replace(options, default_model=chosen.model)
-    plan = Plan(workflow, data.items, metric, chosen, options, repeats, limits or Limits(), inputs, asking, reviser)
+    plan = Plan(
+        workflow, data.items, metric, chosen, options, repeats, limits or EvaluationLimits(), inputs, asking, reviser
+    )
     _check_budget(plan)
     return plan
 
@@ -199,10 +201,10 @@ def figures(amount: float) -> str:
     return f"{_UP.create_decimal(repr(amount)):,f}"
 
 
-def forecast_item(plan: Plan, item: Item) -> Forecast:
+def forecast_item(plan: Plan, item: Item) -> EvaluationForecast:
     """What one answer to an item may use."""
     found = dry_run(plan.workflow, plan.inputs[item.id], options=plan.options, endpoint=plan.chosen.endpoint)
-    return Forecast(1, 1, found.calls, found.tokens, found.cost_usd)
+    return EvaluationForecast(1, 1, found.calls, found.tokens, found.cost_usd)
 
 
 _SAMPLE = 20
@@ -213,7 +215,7 @@ JUDGED_MOST = 2
 """Calls at most of a metric that asks a model, for an answer; one at least."""
 
 
-def forecast(plan: Plan, known: Known) -> Forecast:
+def forecast(plan: Plan, known: Known) -> EvaluationForecast:
     """What the evaluation may use beyond what is ``known``, which gives the scores for the key of an answer. Tokens and cost are
     estimates, without those of a metric that asks a model.
     """
@@ -240,7 +242,7 @@ def forecast(plan: Plan, known: Known) -> Forecast:
         return Bounds(least + more.least, None if most is None or more.most is None else most + more.most)
 
     judging = None if plan.asking is None else Bounds(judged, JUDGED_MOST * judged)
-    return Forecast(
+    return EvaluationForecast(
         len(plan.items),
         plan.repeats,
         total([one.calls for one in some], judging),

@@ -10,7 +10,7 @@ from typing import Any
 
 from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.statistics.intervals import Interval, interval_of
-from merrow_optimizer.evaluation.statistics.paired import Difference, compare, interval_method
+from merrow_optimizer.evaluation.statistics.paired import PairedDifference, compare, interval_method
 from merrow_optimizer.evaluation.statistics.repeats import is_flaky, pass_hat
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import NOTHING, Usage
@@ -108,7 +108,7 @@ class Comparison:
     how many items only one of them has a score for. ``difference`` is None where they share no item.
     """
 
-    difference: Difference | None
+    difference: PairedDifference | None
     better: Sequence[str]
     worse: Sequence[str]
     left_out: int

@@ -11,11 +11,11 @@ from functools import lru_cache
 from pathlib import Path
 from typing import Any, TypeVar
 
-from merrow_optimizer.extraction.refused import Refused
+from merrow_optimizer.extraction.refused import AnswerRefused
 from merrow_optimizer.planning.json_objects import JsonObject, Unreadable, json_objects
 from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.asking.asker import Asker
-from merrow_runtime.asking.question import Question
+from merrow_runtime.asking.question import JobQuestion
 from merrow_runtime.errors import EmptyAnswerFailure
 from merrow_runtime.models.endpoint import Endpoint, OnText
 from merrow_runtime.requests import AnswerSchema, Message, ModelReply, ModelRequest
@@ -31,7 +31,7 @@ T = TypeVar("T")
 
 
 @dataclass(slots=True)
-class Tally:
+class QuestionTally:
     """Of the questions of one stage: how many were put, calls made for them, how many answers were valid at first, after being
     sent back, and never; and how many were sent back since they repeated a case.
     """
@@ -119,7 +119,7 @@ class Generator:
     """Puts the questions of an extraction to the ``model`` that extracts, and counts what came of them by stages."""
 
     def __init__(self, model: str, asker: Asker) -> None:
-        self.tallies: dict[int, Tally] = {}
+        self.tallies: dict[int, QuestionTally] = {}
         self._model, self._asker = model, asker
 
     async def answer(
@@ -130,25 +130,25 @@ class Generator:
         read: Callable[[Mapping[str, Any]], T],
         temperature: float = 0.0,
     ) -> T | None:
-        """What ``read`` makes of the answer; None where it refused every one of them (it raises `Refused`).
+        """What ``read`` makes of the answer; None where it refused every one of them (it raises `AnswerRefused`).
 
         Raises `EndpointFailure`, `BudgetFailure`, `StoreFailure`.
         """
-        tally = self.tallies.setdefault(stage, Tally())
+        tally = self.tallies.setdefault(stage, QuestionTally())
         tally.questions += 1
 
         def read_object(reply: ModelReply) -> T:
             tally.calls += 1
             try:
                 return read(_object(reply))
-            except Refused as why:
+            except AnswerRefused as why:
                 tally.leaks += why.is_leak
                 raise
 
         asked = (str(stage), self._model, tuple(messages), read_object, schema, TRIES, temperature, LONGEST_ANSWER)
         try:
-            answer = await self._asker.ask(Question(*asked))
-        except Refused:
+            answer = await self._asker.ask(JobQuestion(*asked))
+        except AnswerRefused:
             tally.never += 1
             return None
         if answer.attempts > 1:
@@ -159,21 +159,21 @@ class Generator:
 
 
 def _object(reply: ModelReply) -> Mapping[str, Any]:
-    """The object of an answer. Raises `Refused`."""
+    """The object of an answer. Raises `AnswerRefused`."""
     if reply.finish == "refusal":
-        raise Refused(["You refused to answer; answer for the problems as they are."])
+        raise AnswerRefused(["You refused to answer; answer for the problems as they are."])
     unreadable: Unreadable | None = None
     for one in json_objects(reply.text):
         if isinstance(one, JsonObject):
             if one.repeated:
-                raise Refused([f"The answer has the key {one.repeated[0]!r} twice in one object."])
+                raise AnswerRefused([f"The answer has the key {one.repeated[0]!r} twice in one object."])
             if _HALF.search(json.dumps(one.value, ensure_ascii=False)):
-                raise Refused(["The answer has half of a character (a lone surrogate); write whole characters."])
+                raise AnswerRefused(["The answer has half of a character (a lone surrogate); write whole characters."])
             return one.value
         unreadable = unreadable or one
     if unreadable is None:
-        raise Refused(["The answer has no JSON object; answer with one and nothing else."])
-    raise Refused([f"{unreadable.why} Answer more briefly." if unreadable.cut else unreadable.why])
+        raise AnswerRefused(["The answer has no JSON object; answer with one and nothing else."])
+    raise AnswerRefused([f"{unreadable.why} Answer more briefly." if unreadable.cut else unreadable.why])
 
 
 async def together(awaited: Sequence[Awaitable[T]]) -> list[T]:

@@ -17,7 +17,7 @@ _DIGITS = 20
 
 
 @dataclass(frozen=True, slots=True)
-class Case:
+class SolvedCase:
     """A solved case: its item, and its solution as it is shown to the model that extracts."""
 
     item: Item
@@ -46,24 +46,24 @@ def problem_digest(item: Item) -> str:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class CaseSplit:
     """The cases that operators are extracted from, and those of the probe, each in the order of their ids."""
 
-    extracted: Sequence[Case]
-    probe: Sequence[Case]
+    extracted: Sequence[SolvedCase]
+    probe: Sequence[SolvedCase]
 
     @property
-    def all(self) -> list[Case]:
+    def all(self) -> list[SolvedCase]:
         """Both parts."""
         return [*self.extracted, *self.probe]
 
 
-def split(items: Sequence[Item], solutions: Mapping[str, str], seed: int) -> Split:
+def split(items: Sequence[Item], solutions: Mapping[str, str], seed: int) -> CaseSplit:
     """70 % of the cases to extract from, 30 % for the probe: by their ids and the seed, whatever their order. A single case is
     extracted from.
     """
     ordered = in_order(items, seed)
     count = min(len(ordered) - 1, math.ceil(len(ordered) * PROBE_SHARE - 0.5)) if len(ordered) > 1 else 0
-    cases = [Case(item, solutions[item.id]) for item in ordered]
+    cases = [SolvedCase(item, solutions[item.id]) for item in ordered]
     kept = len(cases) - count
-    return Split(*(sorted(part, key=lambda case: case.id) for part in (cases[:kept], cases[kept:])))
+    return CaseSplit(*(sorted(part, key=lambda case: case.id) for part in (cases[:kept], cases[kept:])))

@@ -11,7 +11,7 @@ EXACT = 18
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class CoverCandidate:
     """A candidate as the choice sees it."""
 
     name: str
@@ -20,7 +20,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class SetCover:
     """The chosen candidates, by number, how many cases they cover, and whether that is enough."""
 
     chosen: tuple[int, ...]
@@ -29,7 +29,7 @@ class Choice:
     is_exact: bool
 
 
-def choose(offers: Sequence[Offer], cases: Sequence[Sequence[int]], coverage: float) -> Choice:
+def choose(offers: Sequence[CoverCandidate], cases: Sequence[Sequence[int]], coverage: float) -> SetCover:
     """The fewest candidates that cover at least this share of the cases; where none do, the fewest of those that cover the most.
 
     A case has a set of bits for each of its steps: bit k says that candidate k can do it; it is covered where each of its steps
@@ -39,7 +39,7 @@ def choose(offers: Sequence[Offer], cases: Sequence[Sequence[int]], coverage: fl
     exact = len(offers) <= EXACT
     chosen = _exact(offers, cases, needed) if exact else _greedy(offers, cases, needed)
     covered = sum(_covers(chosen, case) for case in cases)
-    return Choice(tuple(sorted(chosen)), covered, covered >= needed, exact)
+    return SetCover(tuple(sorted(chosen)), covered, covered >= needed, exact)
 
 
 def _covers(chosen: Sequence[int], case: Sequence[int]) -> bool:
@@ -47,7 +47,7 @@ def _covers(chosen: Sequence[int], case: Sequence[int]) -> bool:
     return all(bits & step for step in case)
 
 
-def _rank(offers: Sequence[Offer], chosen: Sequence[int]) -> tuple[float, float, list[tuple[str, int]]]:
+def _rank(offers: Sequence[CoverCandidate], chosen: Sequence[int]) -> tuple[float, float, list[tuple[str, int]]]:
     """Smaller is better, among sets of one size."""
     some = [offers[one] for one in chosen]
     names = sorted((offers[one].name, one) for one in chosen)
@@ -58,7 +58,7 @@ def _rank(offers: Sequence[Offer], chosen: Sequence[int]) -> tuple[float, float,
 # numbers is one on all sets.
 
 
-def _exact(offers: Sequence[Offer], cases: Sequence[Sequence[int]], needed: int) -> list[int]:
+def _exact(offers: Sequence[CoverCandidate], cases: Sequence[Sequence[int]], needed: int) -> list[int]:
     count = len(offers)
     everything = (1 << (1 << count)) - 1
     has = [_sets_with(one, count) for one in range(count)]
@@ -147,7 +147,7 @@ class _Counts:
 # Greedy
 
 
-def _greedy(offers: Sequence[Offer], cases: Sequence[Sequence[int]], needed: int) -> list[int]:
+def _greedy(offers: Sequence[CoverCandidate], cases: Sequence[Sequence[int]], needed: int) -> list[int]:
     """Candidate by candidate, the one that completes the most cases, or does the most steps; then without those that have become
     superfluous.
     """

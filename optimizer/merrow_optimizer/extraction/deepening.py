@@ -18,11 +18,11 @@ from merrow_optimizer.extraction.asking import (
     object_schema,
     question,
 )
-from merrow_optimizer.extraction.kinds import Signature, merged
+from merrow_optimizer.extraction.kinds import OperatorSignature, merged
 from merrow_optimizer.extraction.leaks import CaseLeaks
 from merrow_optimizer.extraction.naming import Named, takes
 from merrow_optimizer.extraction.pooling import Deepened
-from merrow_optimizer.extraction.refused import Refused
+from merrow_optimizer.extraction.refused import AnswerRefused
 from merrow_optimizer.extraction.steps import operator_name, read_prompt, words_of_name
 from merrow_runtime.requests import Message
 
@@ -65,16 +65,16 @@ class Path:
 
 
 @dataclass(frozen=True, slots=True)
-class Ground:
+class PathStart:
     """What all paths begin with: the groups as operators, their signatures by number, and the cases of each."""
 
     operators: Sequence[Deepened]
-    signatures: Mapping[int, Signature]
+    signatures: Mapping[int, OperatorSignature]
     cases: Mapping[int, Sequence[str]]
     leaks: CaseLeaks
 
 
-def ground_of(named: Sequence[Named], leaks: CaseLeaks) -> Ground:
+def ground_of(named: Sequence[Named], leaks: CaseLeaks) -> PathStart:
     """The groups, each an operator with a name of its own."""
     names = distinct([one.name for one in named])
     operators = [
@@ -82,7 +82,7 @@ def ground_of(named: Sequence[Named], leaks: CaseLeaks) -> Ground:
         for number, (name, one) in enumerate(zip(names, named, strict=True))
     ]
     cases = {number: sorted({place.case for place in one.group.members}) for number, one in enumerate(named)}
-    return Ground(operators, {number: one.group.signature for number, one in enumerate(named)}, cases, leaks)
+    return PathStart(operators, {number: one.group.signature for number, one in enumerate(named)}, cases, leaks)
 
 
 def distinct(names: Sequence[str]) -> list[str]:
@@ -104,7 +104,7 @@ def shown_operators(operators: Sequence[Deepened]) -> list[dict[str, Any]]:
     return [{"name": one.name, **takes(one.signature), "prompt": one.prompt[:_LONGEST_SHOWN]} for one in operators]
 
 
-async def deepen(ground: Ground, generator: Generator, number: int, of: int, steps: int) -> Path:
+async def deepen(ground: PathStart, generator: Generator, number: int, of: int, steps: int) -> Path:
     """One of ``of`` paths, by its number from 0: at most so many steps, fewer where a step changes nothing or has no valid
     answer. Its number decides how the model is asked (the temperature).
     """
@@ -132,7 +132,7 @@ def _further(operators: Sequence[Deepened]) -> tuple[Message, ...]:
     return Message("assistant", now), Message("user", instructions("deepening_again"))
 
 
-async def aggregate(ground: Ground, paths: Sequence[Path], generator: Generator) -> Path | None:
+async def aggregate(ground: PathStart, paths: Sequence[Path], generator: Generator) -> Path | None:
     """One set of the operators of all paths, put together by the model; None where no answer could be used."""
     everything = [one for path in paths for one in path.operators]
     names = distinct([one.name for one in everything])
@@ -145,10 +145,10 @@ async def aggregate(ground: Ground, paths: Sequence[Path], generator: Generator)
 
 
 def read_step(
-    said: Mapping[str, Any], before: Sequence[Deepened], ground: Ground
+    said: Mapping[str, Any], before: Sequence[Deepened], ground: PathStart
 ) -> tuple[list[Deepened], list[Mapped]]:
-    """The operators of an answer, and what became of those before. Raises `Refused` for a mapping that is not total, makes a
-    result wider or invents an operator, and for more operators than before.
+    """The operators of an answer, and what became of those before. Raises `AnswerRefused` for a mapping that is not total,
+    makes a result wider or invents an operator, and for more operators than before.
     """
     prompts = _prompts(said.get("operators"))
     mapping = _mapping(said.get("mapping"), [one.name for one in before])
@@ -183,29 +183,29 @@ def read_step(
             continue
         try:
             ground.leaks.check(prompts[name], sorted({case for source in sources for case in ground.cases[source]}))
-        except Refused as why:
+        except AnswerRefused as why:
             if not problems:
-                raise Refused([f"{name}: {sentence}" for sentence in why.sentences], is_leak=True) from None
+                raise AnswerRefused([f"{name}: {sentence}" for sentence in why.sentences], is_leak=True) from None
         found.append(Deepened(name, prompts[name], own, sources))
     if problems:
-        raise Refused(problems[:_MOST_TOLD])
+        raise AnswerRefused(problems[:_MOST_TOLD])
     return found, mapped
 
 
 def _prompts(said: object) -> dict[str, str]:
     """The prompts of operators by their names."""
     if not isinstance(said, list) or not said or not all(isinstance(one, dict) for one in said):
-        raise Refused(["`operators` must be a list of objects with `name` and `prompt`, at least one."])
+        raise AnswerRefused(["`operators` must be a list of objects with `name` and `prompt`, at least one."])
     found: dict[str, str] = {}
     for one in said:
         name = one.get("name")
         if not isinstance(name, str) or not name.strip():
-            raise Refused(["Each operator needs a `name`."])
+            raise AnswerRefused(["Each operator needs a `name`."])
         own = operator_name(name)
         if not 1 <= words_of_name(name.replace(" ", "_")) <= MOST_WORDS:
-            raise Refused([f"The name {name[:60]!r} is not one of one or two words."])
+            raise AnswerRefused([f"The name {name[:60]!r} is not one of one or two words."])
         if own.casefold() in {known.casefold() for known in found}:
-            raise Refused([f"Two operators are called {own}; each has a name of its own."])
+            raise AnswerRefused([f"Two operators are called {own}; each has a name of its own."])
         found[own] = read_prompt(one.get("prompt"), f"operator {own}")
     return found
 
@@ -236,5 +236,5 @@ def _mapping(said: object, names: Sequence[str]) -> dict[str, Mapped]:
     if missing:
         problems.append(f"`mapping` does not say what becomes of {', '.join(missing[:_MOST_TOLD])}.")
     if problems:
-        raise Refused(problems[:_MOST_TOLD])
+        raise AnswerRefused(problems[:_MOST_TOLD])
     return found

@@ -12,20 +12,20 @@ from typing import Any
 
 from merrow_optimizer.extraction import deepening
 from merrow_optimizer.extraction.asking import Generator, SentBackIfEmpty, together
-from merrow_optimizer.extraction.cases import Case
-from merrow_optimizer.extraction.choosing import Choice, Offer, choose
-from merrow_optimizer.extraction.deepening import Ground, Path, deepen, ground_of
-from merrow_optimizer.extraction.grouping import Group, Grouping, Place
+from merrow_optimizer.extraction.cases import SolvedCase
+from merrow_optimizer.extraction.choosing import CoverCandidate, SetCover, choose
+from merrow_optimizer.extraction.deepening import Path, PathStart, deepen, ground_of
+from merrow_optimizer.extraction.grouping import Grouping, StepGroup, StepReference
 from merrow_optimizer.extraction.initial import described_steps, steps_of
 from merrow_optimizer.extraction.naming import Named, as_its_steps, name_group, place_all, step_of
-from merrow_optimizer.extraction.operators import Operator, own_operator
+from merrow_optimizer.extraction.operators import ExtractedOperator, own_operator
 from merrow_optimizer.extraction.plan import ExtractionPlan
-from merrow_optimizer.extraction.pooling import Candidate, pooled
-from merrow_optimizer.extraction.rewriting import Rewritten, fitting, rewritten, swapped
+from merrow_optimizer.extraction.pooling import PooledOperator, pooled
+from merrow_optimizer.extraction.rewriting import RewrittenCase, fitting, rewritten, swapped
 from merrow_optimizer.extraction.steps import Steps, kinds_of
 from merrow_optimizer.extraction.trials import Stopped, Trial, Trials
 from merrow_optimizer.extraction.wording import word
-from merrow_optimizer.extraction.writing import Typed, case_text
+from merrow_optimizer.extraction.writing import TypedSteps, case_text
 from merrow_optimizer.suggestions.answers import KEY
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.bounded import bounded
@@ -54,8 +54,8 @@ class Proved:
     run, since a step has no operator).
     """
 
-    case: Case
-    rewritten: Rewritten
+    case: SolvedCase
+    rewritten: RewrittenCase
     own: Trial
     trial: Trial | None
 
@@ -66,7 +66,7 @@ class Proved:
 
 
 @dataclass(slots=True)
-class Outcome:
+class ExtractionOutcome:
     """All that an extraction came to. ``why_nothing`` says why there are no operators, where there are none."""
 
     steps: dict[str, Steps] = field(default_factory=dict)
@@ -74,10 +74,10 @@ class Outcome:
     named: list[Named] = field(default_factory=list)
     placed: int = 0
     paths: list[Path] = field(default_factory=list)
-    pool: list[Candidate] = field(default_factory=list)
-    choice: Choice | None = None
-    operators: list[Operator] = field(default_factory=list)
-    chosen: list[Candidate] = field(default_factory=list)
+    pool: list[PooledOperator] = field(default_factory=list)
+    choice: SetCover | None = None
+    operators: list[ExtractedOperator] = field(default_factory=list)
+    chosen: list[PooledOperator] = field(default_factory=list)
     proved: dict[str, Proved] = field(default_factory=dict)
     notes: list[str] = field(default_factory=list)
     why_nothing: str | None = None
@@ -91,7 +91,7 @@ class Extractor:
     def __init__(self, record: ExtractionRecord, plan: ExtractionPlan, user: Store, own: Store) -> None:
         self.id, self.plan, self.dataset = record.id, plan, record.dataset
         self.stopped_by: str | None = None
-        self.outcome = Outcome()
+        self.outcome = ExtractionOutcome()
         self._clock = Clock(plan.base.limits.seconds, record.seconds)
         self._user, self._own, self._cases_file = user, own, record.cases
         self._known = user.extractions.kept(record.id)
@@ -162,7 +162,9 @@ class Extractor:
         typed = self._typed(grouping)
         own = await self._own_runs(typed)
         if "deep" in without:
-            outcome.pool = [Candidate(one.name, one.prompt, one.signature, one.sources, 1) for one in ground.operators]
+            outcome.pool = [
+                PooledOperator(one.name, one.prompt, one.signature, one.sources, 1) for one in ground.operators
+            ]
             able = {name: _by_group(name, steps[name], outcome.named) for name in steps}
             chosen = list(range(len(outcome.pool)))
         else:
@@ -187,7 +189,7 @@ class Extractor:
             return
         done = 0
 
-        async def one(case: Case) -> Steps | None:
+        async def one(case: SolvedCase) -> Steps | None:
             nonlocal done
             found = await steps_of(case, task, self.plan.leaks, self.generator)
             done += 1
@@ -200,18 +202,18 @@ class Extractor:
             else:
                 outcome.steps[case.id] = steps
 
-    def _typed(self, grouping: Grouping) -> dict[str, Typed]:
+    def _typed(self, grouping: Grouping) -> dict[str, TypedSteps]:
         """The cases with what their steps give: worked out for those that are extracted from, each for itself in the probe."""
         inputs = self.plan.task.inputs
-        found: dict[str, Typed] = {}
+        found: dict[str, TypedSteps] = {}
         for name, steps in sorted(self.outcome.steps.items()):
-            alone = Typed(steps, kinds_of(steps, self.plan.task.answer), inputs)
-            typed = Typed(steps, grouping.kinds(name), inputs) if name in grouping.cases else alone
+            alone = TypedSteps(steps, kinds_of(steps, self.plan.task.answer), inputs)
+            typed = TypedSteps(steps, grouping.kinds(name), inputs) if name in grouping.cases else alone
             # A kind that was worked out may not fit a built-in reader: then the case stays as it was.
             found[name] = typed if swapped(typed, {}) is not None else alone
         return found
 
-    async def _own_runs(self, typed: Mapping[str, Typed]) -> dict[str, Trial]:
+    async def _own_runs(self, typed: Mapping[str, TypedSteps]) -> dict[str, Trial]:
         texts = {name: case_text(one, {}) or "" for name, one in typed.items()}
         found = await self._run_all("running cases", [(name, text, "own") for name, text in texts.items()])
         return dict(zip(texts, found, strict=True))
@@ -231,14 +233,14 @@ class Extractor:
 
     # Stages 3 and 4
 
-    async def _deepen(self, ground: Ground) -> None:
+    async def _deepen(self, ground: PathStart) -> None:
         settings = self.plan.settings
         self._told("making operators more general", 0, settings.paths)
         self.outcome.paths = await together(
             [deepen(ground, self.generator, number, settings.paths, settings.steps) for number in range(settings.paths)]
         )
 
-    async def _aggregate(self, ground: Ground) -> bool:
+    async def _aggregate(self, ground: PathStart) -> bool:
         """Have the model put the paths together; whether it did."""
         found = await deepening.aggregate(ground, self.outcome.paths, self.generator)
         if found is None:
@@ -248,7 +250,7 @@ class Extractor:
             return False
         paths = self.outcome.paths
         self.outcome.pool = [
-            Candidate(
+            PooledOperator(
                 one.name,
                 one.prompt,
                 one.signature,
@@ -260,7 +262,7 @@ class Extractor:
         return True
 
     async def _swaps(
-        self, typed: Mapping[str, Typed], own: Mapping[str, Trial], *, is_run: bool
+        self, typed: Mapping[str, TypedSteps], own: Mapping[str, Trial], *, is_run: bool
     ) -> dict[str, dict[str, int]]:
         """For each case of those that are extracted from, and each of its steps by name, the candidates that can take its place,
         as bits: the file has no error then, and the case is answered no worse.
@@ -293,9 +295,9 @@ class Extractor:
                 able[name][step] |= can << number
         return able
 
-    def _choose(self, able: Mapping[str, Mapping[str, int]]) -> Choice:
+    def _choose(self, able: Mapping[str, Mapping[str, int]]) -> SetCover:
         outcome = self.outcome
-        offers = [Offer(one.name, one.support, estimate_tokens(one.prompt)) for one in outcome.pool]
+        offers = [CoverCandidate(one.name, one.support, estimate_tokens(one.prompt)) for one in outcome.pool]
         cases = [list(able[name].values()) for name in sorted(able)]
         outcome.choice = choose(offers, cases, self.plan.settings.coverage)
         return outcome.choice
@@ -323,16 +325,16 @@ class Extractor:
 
     async def _prove(
         self,
-        typed: Mapping[str, Typed],
+        typed: Mapping[str, TypedSteps],
         own: Mapping[str, Trial],
         able: Mapping[str, Mapping[str, int]],
         chosen: Sequence[int],
     ) -> None:
         outcome = self.outcome
-        made: dict[str, Rewritten] = {}
+        made: dict[str, RewrittenCase] = {}
         for name, case in sorted(typed.items()):
             if name in able:
-                offers: Mapping[str, Sequence[Operator]] = {
+                offers: Mapping[str, Sequence[ExtractedOperator]] = {
                     step: [
                         operator
                         for number, operator in zip(chosen, outcome.operators, strict=True)
@@ -358,11 +360,11 @@ def _groups_of(case: str, named: Sequence[Named]) -> dict[int, int]:
     return {place.step: number for number, one in enumerate(named) for place in one.group.members if place.case == case}
 
 
-def _operators(candidates: Sequence[Candidate], named: Sequence[Named]) -> list[Operator]:
+def _operators(candidates: Sequence[PooledOperator], named: Sequence[Named]) -> list[ExtractedOperator]:
     """Candidates as operators, each with a name of its own."""
     names = deepening.distinct([one.name for one in candidates])
     return [
-        Operator(
+        ExtractedOperator(
             name,
             one.signature,
             one.prompt,
@@ -380,7 +382,7 @@ def _by_group(case: str, steps: Steps, named: Sequence[Named]) -> dict[str, int]
 
 def _each_step(grouping: Grouping, plan: ExtractionPlan) -> list[Named]:
     """Every step as a group of its own, those that are said in the same words as one: the ablation without clustering."""
-    found: dict[tuple[Any, str, str], list[Place]] = {}
+    found: dict[tuple[Any, str, str], list[StepReference]] = {}
     for group in grouping.groups():
         for place in group.members:
             step = step_of(grouping.cases, place)
@@ -392,12 +394,12 @@ def _each_step(grouping: Grouping, plan: ExtractionPlan) -> list[Named]:
             for place in found[key]
             for kind in own_operator(step_of(grouping.cases, place), grouping.kinds(place.case)).many
         )
-        group = Group(key[0], tuple(sorted(found[key])), many & key[0].kinds)
+        group = StepGroup(key[0], tuple(sorted(found[key])), many & key[0].kinds)
         named.append(as_its_steps(grouping.cases, group, plan.leaks))
     return named
 
 
-def shapes(outcome: Outcome) -> list[tuple[Proved, int]]:
+def shapes(outcome: ExtractionOutcome) -> list[tuple[Proved, int]]:
     """The shapes of cases that are whole with the set, equal up to renaming, the commonest first: of each the first case, and
     how many have it.
     """

@@ -8,12 +8,12 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 
 from merrow_analysis.definitions.types import TEXT, Type
-from merrow_optimizer.extraction.kinds import INPUTS, Signature, signature, unifies
-from merrow_optimizer.extraction.steps import Step, Steps, kinds_of
+from merrow_optimizer.extraction.kinds import INPUTS, OperatorSignature, signature, unifies
+from merrow_optimizer.extraction.steps import CaseStep, Steps, kinds_of
 
 
 @dataclass(frozen=True, order=True, slots=True)
-class Place:
+class StepReference:
     """A step: the id of its case, and its number in it, from 0."""
 
     case: str
@@ -21,11 +21,11 @@ class Place:
 
 
 @dataclass(frozen=True, slots=True)
-class Group:
+class StepGroup:
     """Steps that are one operator; ``many`` are the kinds of which some of them read several values."""
 
-    signature: Signature
-    members: tuple[Place, ...]
+    signature: OperatorSignature
+    members: tuple[StepReference, ...]
     many: frozenset[Type] = frozenset()
 
 
@@ -33,8 +33,8 @@ class Group:
 class Open:
     """A step that fits several groups, by their signatures: which one, the model says."""
 
-    place: Place
-    choices: tuple[Signature, ...]
+    place: StepReference
+    choices: tuple[OperatorSignature, ...]
 
 
 @dataclass(slots=True)
@@ -46,8 +46,8 @@ class Grouping:
     cases: Mapping[str, Steps]
     answer: Type
     _kinds: dict[str, dict[str, Type]] = field(init=False)
-    _joined: dict[Place, Signature] = field(default_factory=dict)
-    _alone: set[Place] = field(default_factory=set)
+    _joined: dict[StepReference, OperatorSignature] = field(default_factory=dict)
+    _alone: set[StepReference] = field(default_factory=set)
 
     def __post_init__(self) -> None:
         self._kinds = {name: kinds_of(steps, self.answer) for name, steps in self.cases.items()}
@@ -73,7 +73,7 @@ class Grouping:
                     blocked.add(step.name)
         return found
 
-    def place(self, said: Mapping[Place, Signature | None]) -> None:
+    def place(self, said: Mapping[StepReference, OperatorSignature | None]) -> None:
         """Put steps into groups as the model says; None: into one of their own kind. What follows from that is worked out."""
         for place, chosen in said.items():
             if chosen is None:
@@ -83,10 +83,10 @@ class Grouping:
         self._take_over(said)
         self._settle()
 
-    def groups(self) -> list[Group]:
+    def groups(self) -> list[StepGroup]:
         """All groups, in the order of their signatures."""
-        found: dict[Signature, list[Place]] = {}
-        many: dict[Signature, set[Type]] = {}
+        found: dict[OperatorSignature, list[StepReference]] = {}
+        many: dict[OperatorSignature, set[Type]] = {}
         for case in sorted(self.cases):
             for place, _ in self._own(case):
                 own = self.signature(place)
@@ -95,31 +95,33 @@ class Grouping:
                 many.setdefault(own, set()).update(
                     kind for kind in taken if taken.count(kind) > 1 and kind in own.kinds
                 )
-        return [Group(own, tuple(sorted(found[own])), frozenset(many[own])) for own in sorted(found)]
+        return [StepGroup(own, tuple(sorted(found[own])), frozenset(many[own])) for own in sorted(found)]
 
-    def signature(self, place: Place) -> Signature:
+    def signature(self, place: StepReference) -> OperatorSignature:
         """That of the group in which a step is."""
         return self._joined.get(place) or self._bare(place)
 
-    def _own(self, case: str) -> list[tuple[Place, Step]]:
+    def _own(self, case: str) -> list[tuple[StepReference, CaseStep]]:
         """The steps of a case that have an operator of their own."""
-        return [(Place(case, number), step) for number, step in enumerate(self.cases[case]) if step.built_in is None]
+        return [
+            (StepReference(case, number), step) for number, step in enumerate(self.cases[case]) if step.built_in is None
+        ]
 
-    def _taken(self, place: Place) -> list[Type]:
+    def _taken(self, place: StepReference) -> list[Type]:
         kinds = self._kinds[place.case]
         return [INPUTS.get(name) or kinds[name] for name in self.cases[place.case][place.step].reads]
 
-    def _bare(self, place: Place) -> Signature:
+    def _bare(self, place: StepReference) -> OperatorSignature:
         """The signature of a step by what is known of it alone."""
         return signature(self._taken(place), self._kinds[place.case][self.cases[place.case][place.step].name])
 
-    def _strong(self) -> list[Signature]:
+    def _strong(self) -> list[OperatorSignature]:
         """The signatures of groups that say all."""
         return sorted(
             {own for case in self.cases for place, _ in self._own(case) if not (own := self.signature(place)).is_weak}
         )
 
-    def _choices(self, place: Place, strong: Sequence[Signature]) -> list[Signature]:
+    def _choices(self, place: StepReference, strong: Sequence[OperatorSignature]) -> list[OperatorSignature]:
         """The groups that a weak step which is in none may be of."""
         if place in self._joined or place in self._alone or not self._bare(place).is_weak:
             return []
@@ -142,7 +144,7 @@ class Grouping:
             self._joined.update(found)
             self._take_over(found)
 
-    def _take_over(self, joined: Mapping[Place, Signature | None]) -> None:
+    def _take_over(self, joined: Mapping[StepReference, OperatorSignature | None]) -> None:
         """What steps give follows from their group; then what their sources give, where a single kind is missing."""
         for place, own in joined.items():
             name = self.cases[place.case][place.step].name
@@ -158,6 +160,8 @@ class Grouping:
             missing = own.kinds - {INPUTS.get(name) or kinds[name] for name in step.reads}
             readers = [one for one in steps if texts and texts[0] in one.reads]
             if len(texts) == len(missing) == len(readers) == 1 and texts[0] not in built_in:
-                source = Place(place.case, next(number for number, one in enumerate(steps) if one.name == texts[0]))
+                source = StepReference(
+                    place.case, next(number for number, one in enumerate(steps) if one.name == texts[0])
+                )
                 if source not in self._alone:
                     kinds[texts[0]] = next(iter(missing))

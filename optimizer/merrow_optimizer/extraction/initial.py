@@ -16,11 +16,11 @@ from merrow_optimizer.extraction.asking import (
     object_schema,
     question,
 )
-from merrow_optimizer.extraction.cases import Case
+from merrow_optimizer.extraction.cases import SolvedCase
 from merrow_optimizer.extraction.leaks import CaseLeaks
-from merrow_optimizer.extraction.refused import Refused
+from merrow_optimizer.extraction.refused import AnswerRefused
 from merrow_optimizer.extraction.steps import Steps, kinds_of, read_steps
-from merrow_optimizer.extraction.writing import Typed, case_text, problems_of
+from merrow_optimizer.extraction.writing import TypedSteps, case_text, problems_of
 from merrow_runtime.requests import Message
 
 STAGE = 1
@@ -42,7 +42,7 @@ _LONGEST_SHOWN = 24_000
 
 
 @dataclass(frozen=True, slots=True)
-class Task:
+class ExtractionTask:
     """What the cases have in common: their inputs by the ids of nodes, the kind of their answers, and what the data is, in
     words.
     """
@@ -52,7 +52,7 @@ class Task:
     described: Mapping[str, Any]
 
 
-def case_question(case: Case, task: Task) -> tuple[Message, ...]:
+def case_question(case: SolvedCase, task: ExtractionTask) -> tuple[Message, ...]:
     """The question about a case."""
     shown = {
         "The problem": case.problem[:_LONGEST_SHOWN],
@@ -62,30 +62,30 @@ def case_question(case: Case, task: Task) -> tuple[Message, ...]:
     return question("initial", shown, SCHEMA)
 
 
-def read_case(said: Mapping[str, Any], task: Task, leaks: CaseLeaks | None, cases: Sequence[str]) -> Steps:
+def read_case(said: Mapping[str, Any], task: ExtractionTask, leaks: CaseLeaks | None, cases: Sequence[str]) -> Steps:
     """The steps of an answer, as a workflow that the checker finds nothing wrong with, and without anything of these cases.
 
-    Raises `Refused`.
+    Raises `AnswerRefused`.
     """
     steps = read_steps(said, task.inputs)
     for step in steps:
         if leaks is not None and step.built_in is None:
             leaks.check(step.prompt, cases)
-    text = case_text(Typed(steps, kinds_of(steps, task.answer), task.inputs), {})
+    text = case_text(TypedSteps(steps, kinds_of(steps, task.answer), task.inputs), {})
     problems = ["What the steps read does not fit what they take."] if text is None else problems_of(text)
     if problems:
-        raise Refused(problems[:8])
+        raise AnswerRefused(problems[:8])
     return steps
 
 
-async def steps_of(case: Case, task: Task, leaks: CaseLeaks, generator: Generator) -> Steps | None:
+async def steps_of(case: SolvedCase, task: ExtractionTask, leaks: CaseLeaks, generator: Generator) -> Steps | None:
     """The steps of a case; None where no answer could be used."""
     return await generator.answer(
         STAGE, case_question(case, task), SCHEMA, lambda said: read_case(said, task, leaks, [case.id])
     )
 
 
-async def described_steps(task: Task, generator: Generator) -> Steps | None:
+async def described_steps(task: ExtractionTask, generator: Generator) -> Steps | None:
     """The steps for any case, by the description of the data alone; None where no answer could be used."""
     shown = {"The problems": dict(task.described), "The inputs of the workflow, by their names": list(task.inputs)}
     asked = question("described", shown, SCHEMA)

@@ -47,7 +47,7 @@ class Input:
 
 
 @dataclass(frozen=True, order=True, slots=True)
-class Signature:
+class OperatorSignature:
     """What is taken, by kind in sorted order, each once, and what is given."""
 
     inputs: tuple[Input, ...]
@@ -67,12 +67,12 @@ class Signature:
         return frozenset(one.kind for one in self.inputs)
 
 
-def signature(taken: Iterable[Type], given: Type) -> Signature:
+def signature(taken: Iterable[Type], given: Type) -> OperatorSignature:
     """The signature of a step that takes values of these kinds, all of them needed."""
-    return Signature(tuple(Input(kind) for kind in sorted(set(taken))), given)
+    return OperatorSignature(tuple(Input(kind) for kind in sorted(set(taken))), given)
 
 
-def unifies(taken: Iterable[Type], given: Type, strong: Signature) -> bool:
+def unifies(taken: Iterable[Type], given: Type, strong: OperatorSignature) -> bool:
     """Whether a step that takes and gives these kinds can have this signature: a Text stands for any kind."""
     if given not in (TEXT, strong.output):
         return False
@@ -82,7 +82,7 @@ def unifies(taken: Iterable[Type], given: Type, strong: Signature) -> bool:
     return counted.keys() <= strong.kinds and len(missing) <= texts and (texts == 0 or bool(strong.inputs))
 
 
-def merged(signatures: Iterable[Signature]) -> Signature | None:
+def merged(signatures: Iterable[OperatorSignature]) -> OperatorSignature | None:
     """The signature of one operator for all that has these: what only some take is optional. None where their results are of
     different kinds, so that the operator's would be wider than each.
     """
@@ -95,4 +95,4 @@ def merged(signatures: Iterable[Signature]) -> Signature | None:
     counted = Counter(one for each in found for one in each.kinds)
     optional = {one.kind for each in found for one in each.inputs if one.is_optional}
     inputs = tuple(Input(kind, counted[kind] < len(found) or kind in optional) for kind in sorted(counted))
-    return Signature(inputs, outputs.pop())
+    return OperatorSignature(inputs, outputs.pop())

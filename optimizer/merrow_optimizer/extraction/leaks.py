@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from merrow_optimizer.evaluation.metrics.boxes import last_box
-from merrow_optimizer.extraction.cases import Case
-from merrow_optimizer.extraction.refused import Refused
+from merrow_optimizer.extraction.cases import SolvedCase
+from merrow_optimizer.extraction.refused import AnswerRefused
 from merrow_optimizer.suggestions.leaks import runs, words
 from merrow_runtime.values import as_text
 
@@ -28,7 +28,7 @@ class CaseLeaks:
     whose words are everybody's.
     """
 
-    def __init__(self, cases: Sequence[Case], *, is_code: bool) -> None:
+    def __init__(self, cases: Sequence[SolvedCase], *, is_code: bool) -> None:
         self._answers: dict[str, set[str]] = {}
         counted: Counter[tuple[str, ...]] = Counter()
         for case in cases:
@@ -38,27 +38,27 @@ class CaseLeaks:
         self._runs = {run for run, times in counted.items() if times < SHARED}
 
     def check(self, prompt: str, cases: Iterable[str]) -> None:
-        """Raise `Refused` where a prompt has words of any case, or an answer of one of these, by their ids. The sentence repeats
-        nothing of it.
+        """Raise `AnswerRefused` where a prompt has words of any case, or an answer of one of these, by their ids. The sentence
+        repeats nothing of it.
         """
         said = words(prompt)
         if not said:
             return
         single = {*said, *(number.replace(",", "") for number in _NUMBER.findall(prompt))}
         if not self._runs.isdisjoint(runs(said, RUN)):
-            raise Refused(
+            raise AnswerRefused(
                 [f"The prompt has {RUN} or more words in a row of a case; say it for any case of this kind."],
                 is_leak=True,
             )
         for case in cases:
             if not single.isdisjoint(self._answers[case]):
-                raise Refused(
+                raise AnswerRefused(
                     ["The prompt has the answer of a case in it; say how answers are found, and use no example."],
                     is_leak=True,
                 )
 
 
-def answer_words(case: Case) -> set[str]:
+def answer_words(case: SolvedCase) -> set[str]:
     """What of a case's answer no prompt may have: numbers of two digits or more, words of four letters or more."""
     gold = "" if case.item.gold is None else as_text(case.item.gold)
     answer = last_box(gold) or gold

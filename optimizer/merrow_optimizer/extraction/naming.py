@@ -7,11 +7,11 @@ from dataclasses import dataclass
 from typing import Any
 
 from merrow_optimizer.extraction.asking import TEXT_VALUE, Generator, object_schema, question, together
-from merrow_optimizer.extraction.grouping import Group, Grouping, Open, Place
-from merrow_optimizer.extraction.kinds import Signature
+from merrow_optimizer.extraction.grouping import Grouping, Open, StepGroup, StepReference
+from merrow_optimizer.extraction.kinds import OperatorSignature
 from merrow_optimizer.extraction.leaks import CaseLeaks
-from merrow_optimizer.extraction.refused import Refused
-from merrow_optimizer.extraction.steps import Step, Steps, operator_name, read_name, read_prompt
+from merrow_optimizer.extraction.refused import AnswerRefused
+from merrow_optimizer.extraction.steps import CaseStep, Steps, operator_name, read_name, read_prompt
 from merrow_runtime.requests import Message
 
 STAGE = 2
@@ -26,18 +26,18 @@ _LONGEST_SHOWN = 600
 class Named:
     """A group with the name and prompt of its operator."""
 
-    group: Group
+    group: StepGroup
     name: str
     prompt: str
 
 
-def step_of(cases: Mapping[str, Steps], place: Place) -> Step:
+def step_of(cases: Mapping[str, Steps], place: StepReference) -> CaseStep:
     """The step at a place."""
     return cases[place.case][place.step]
 
 
 def shown_members(
-    cases: Mapping[str, Steps], members: Sequence[Place], most: int = _MOST_SHOWN
+    cases: Mapping[str, Steps], members: Sequence[StepReference], most: int = _MOST_SHOWN
 ) -> list[dict[str, str]]:
     """Some of the steps of a group, evenly spread, each different one once."""
     found: dict[tuple[str, str], dict[str, str]] = {}
@@ -49,11 +49,11 @@ def shown_members(
     return listed[::stride]
 
 
-def _shown(step: Step) -> dict[str, str]:
+def _shown(step: CaseStep) -> dict[str, str]:
     return {"name": step.name, "does": step.does, "prompt": step.prompt[:_LONGEST_SHOWN]}
 
 
-def takes(own: Signature) -> dict[str, Any]:
+def takes(own: OperatorSignature) -> dict[str, Any]:
     """A signature as a model is shown it."""
     return {"takes": [str(one) for one in own.inputs], "gives": own.output}
 
@@ -70,8 +70,8 @@ async def place_all(grouping: Grouping, generator: Generator) -> int:
 
 
 async def _placed(
-    one: Open, grouping: Grouping, members: Mapping[Signature, Sequence[Place]], generator: Generator
-) -> Signature | None:
+    one: Open, grouping: Grouping, members: Mapping[OperatorSignature, Sequence[StepReference]], generator: Generator
+) -> OperatorSignature | None:
     cases = grouping.cases
     shown = {
         "The step": _shown(step_of(cases, one.place)),
@@ -81,24 +81,24 @@ async def _placed(
         ],
     }
 
-    def read(said: Mapping[str, Any]) -> Signature | None:
+    def read(said: Mapping[str, Any]) -> OperatorSignature | None:
         number = said.get("group")
         if number is None:
             return None
         if type(number) is not int or not 1 <= number <= len(one.choices):
-            raise Refused([f"`group` must be a number from 1 to {len(one.choices)}, or null."])
+            raise AnswerRefused([f"`group` must be a number from 1 to {len(one.choices)}, or null."])
         return one.choices[number - 1]
 
     return await generator.answer(STAGE, question("placing", shown, PLACING), PLACING, read)
 
 
-def group_question(cases: Mapping[str, Steps], group: Group) -> tuple[Message, ...]:
+def group_question(cases: Mapping[str, Steps], group: StepGroup) -> tuple[Message, ...]:
     """The question for the name and prompt of a group."""
     shown = {"The operator": takes(group.signature), "Its steps": shown_members(cases, group.members)}
     return question("groups", shown, SCHEMA)
 
 
-async def name_group(cases: Mapping[str, Steps], group: Group, leaks: CaseLeaks, generator: Generator) -> Named:
+async def name_group(cases: Mapping[str, Steps], group: StepGroup, leaks: CaseLeaks, generator: Generator) -> Named:
     """A group with its name and prompt: those of the model, else of its most frequent step."""
     of_cases = sorted({place.case for place in group.members})
 
@@ -111,7 +111,7 @@ async def name_group(cases: Mapping[str, Steps], group: Group, leaks: CaseLeaks,
     return found or as_its_steps(cases, group, leaks)
 
 
-def as_its_steps(cases: Mapping[str, Steps], group: Group, leaks: CaseLeaks) -> Named:
+def as_its_steps(cases: Mapping[str, Steps], group: StepGroup, leaks: CaseLeaks) -> Named:
     """A group named and worded as the step that most of it are, of several the first by name, whose prompt has nothing of a
     case.
     """
@@ -121,7 +121,7 @@ def as_its_steps(cases: Mapping[str, Steps], group: Group, leaks: CaseLeaks) -> 
     for name, prompt in ranked:
         try:
             leaks.check(prompt, of_cases)
-        except Refused:
+        except AnswerRefused:
             continue
         return Named(group, name, prompt)
     return Named(group, ranked[0][0], f"From what you are given, work out the {group.signature.output}.")

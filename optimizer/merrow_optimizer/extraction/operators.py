@@ -7,19 +7,19 @@ from dataclasses import dataclass
 
 from merrow_analysis.definitions.types import TEXT, Type
 from merrow_analysis.edits.yaml_write import quoted
-from merrow_optimizer.extraction.kinds import INPUTS, Signature, port_of, signature
-from merrow_optimizer.extraction.steps import Step, operator_name
+from merrow_optimizer.extraction.kinds import INPUTS, OperatorSignature, port_of, signature
+from merrow_optimizer.extraction.steps import CaseStep, operator_name
 from merrow_optimizer.planning.writing import front_key, front_text
 
 
 @dataclass(frozen=True, slots=True)
-class Operator:
+class ExtractedOperator:
     """An operator with a prompt. ``many`` are the kinds of which it takes several values; ``note`` is for readers of the
     library.
     """
 
     name: str
-    signature: Signature
+    signature: OperatorSignature
     prompt: str
     many: frozenset[Type] = frozenset()
     note: str = ""
@@ -53,19 +53,19 @@ def _written(kind: Type) -> str:
     return quoted(kind) if "[" in kind else kind
 
 
-def own_operator(step: Step, kinds: Mapping[str, Type]) -> Operator:
+def own_operator(step: CaseStep, kinds: Mapping[str, Type]) -> ExtractedOperator:
     """The operator that a step is before anything is put together; ``kinds`` are those of all steps of its case."""
     taken = taken_by(step, kinds)
     many = frozenset(kind for kind in taken if taken.count(kind) > 1)
-    return Operator(operator_name(step.name), signature(taken, kinds[step.name]), step.prompt, many)
+    return ExtractedOperator(operator_name(step.name), signature(taken, kinds[step.name]), step.prompt, many)
 
 
-def taken_by(step: Step, kinds: Mapping[str, Type]) -> list[Type]:
+def taken_by(step: CaseStep, kinds: Mapping[str, Type]) -> list[Type]:
     """The kinds of what a step reads, one for each source."""
     return [INPUTS.get(name) or kinds[name] for name in step.reads]
 
 
-def library_text(operators: Iterable[Operator]) -> str:
+def library_text(operators: Iterable[ExtractedOperator]) -> str:
     """The operator library, as a YAML file."""
     lines = [line for one in operators for line in one.declared("  ")]
     return "".join(f"{line}\n" for line in ("operators:" if lines else "operators: {}", *lines))

@@ -10,8 +10,8 @@ from typing import Any
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_optimizer.extraction import initial
 from merrow_optimizer.extraction.asking import LONGEST_ANSWER, TRIES
-from merrow_optimizer.extraction.cases import Case, Split
-from merrow_optimizer.extraction.initial import Task, case_question
+from merrow_optimizer.extraction.cases import CaseSplit, SolvedCase
+from merrow_optimizer.extraction.initial import ExtractionTask, case_question
 from merrow_optimizer.extraction.leaks import CaseLeaks
 from merrow_optimizer.extraction.steps import MOST_STEPS
 from merrow_runtime.errors import UsageFailure
@@ -33,7 +33,7 @@ _STEP = (200, 9_000)
 
 
 @dataclass(frozen=True, slots=True)
-class Settings:
+class ExtractionSettings:
     """How operators are drawn: paths and steps of stage 3, the share of cases that the set is to cover, what is left out (of
     `PARTS`), and who puts the paths together: ``cover`` or ``model``.
     """
@@ -73,10 +73,10 @@ class ExtractionPlan:
     """
 
     base: Plan
-    split: Split
-    task: Task
+    split: CaseSplit
+    task: ExtractionTask
     generator: str
-    settings: Settings
+    settings: ExtractionSettings
     seed: int
     left_out: int = 0
 
@@ -128,7 +128,7 @@ def _stages(plan: ExtractionPlan) -> Iterator[StageForecast]:
     yield _priced(plan, 5, "runs of cases", plan.base.model, (least, most), _STEP, _STEP)
 
 
-def _question_tokens(plan: ExtractionPlan, case: Case) -> int:
+def _question_tokens(plan: ExtractionPlan, case: SolvedCase) -> int:
     request = ModelRequest(plan.generator, case_question(case, plan.task), schema=initial.SCHEMA)
     return prompt_tokens(request)
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from dataclasses import dataclass
 
-from merrow_optimizer.extraction.kinds import Signature, merged
+from merrow_optimizer.extraction.kinds import OperatorSignature, merged
 
 ALIKE = 0.5
 """The share of common sources from which two operators of one signature are the same."""
@@ -17,22 +17,22 @@ class Deepened:
 
     name: str
     prompt: str
-    signature: Signature
+    signature: OperatorSignature
     sources: frozenset[int]
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class PooledOperator:
     """An operator of the pool. ``support`` is how many paths have one that it was put together from."""
 
     name: str
     prompt: str
-    signature: Signature
+    signature: OperatorSignature
     sources: frozenset[int]
     support: int
 
 
-def pooled(paths: Sequence[Sequence[Deepened]], signatures: Mapping[int, Signature]) -> list[Candidate]:
+def pooled(paths: Sequence[Sequence[Deepened]], signatures: Mapping[int, OperatorSignature]) -> list[PooledOperator]:
     """The candidates, by signature and sources. ``signatures`` are those of the groups by their numbers."""
     listed = [(number, one) for number, path in enumerate(paths) for one in path]
     parts: list[list[tuple[int, Deepened]]] = []
@@ -50,7 +50,9 @@ def _are_alike(one: Deepened, other: Deepened) -> bool:
     )
 
 
-def _candidate(part: Iterable[tuple[int, Deepened]], signatures: Mapping[int, Signature]) -> Candidate | None:
+def _candidate(
+    part: Iterable[tuple[int, Deepened]], signatures: Mapping[int, OperatorSignature]
+) -> PooledOperator | None:
     """One operator of those that are alike: named as most are, worded as in the first path that names it so."""
     members = sorted(part, key=lambda entry: (entry[0], entry[1].name))
     names = [one.name for _, one in members]
@@ -60,4 +62,4 @@ def _candidate(part: Iterable[tuple[int, Deepened]], signatures: Mapping[int, Si
     if own is None:
         return None
     prompt = next(one.prompt for _, one in members if one.name == name)
-    return Candidate(name, prompt, own, sources, len({number for number, _ in members}))
+    return PooledOperator(name, prompt, own, sources, len({number for number, _ in members}))

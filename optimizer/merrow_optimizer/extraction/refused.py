@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from merrow_runtime.errors import AnswerFailure
 
 
-class Refused(AnswerFailure):
+class AnswerRefused(AnswerFailure):
     """An answer can't be used, for these reasons, each a sentence that the model is told. ``is_leak`` says that it repeats a
     case.
     """

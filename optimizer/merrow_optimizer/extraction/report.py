@@ -11,11 +11,11 @@ from merrow_analysis.fresh_ids import FreshIds
 from merrow_optimizer.evaluation.statistics.intervals import interval_of
 from merrow_optimizer.extraction.cases import problem_digest
 from merrow_optimizer.extraction.deepening import Path
-from merrow_optimizer.extraction.extractor import Extractor, Outcome, Proved, shapes
+from merrow_optimizer.extraction.extractor import ExtractionOutcome, Extractor, Proved, shapes
 from merrow_optimizer.extraction.naming import takes
 from merrow_optimizer.extraction.operators import library_text
 from merrow_optimizer.extraction.plan import ExtractionPlan
-from merrow_optimizer.extraction.pooling import Candidate
+from merrow_optimizer.extraction.pooling import PooledOperator
 from merrow_optimizer.extraction.trials import Trials
 from merrow_runtime.asking.rows import JobRows
 from merrow_runtime.models.tokens import estimate_tokens
@@ -100,7 +100,7 @@ def is_enough(coverage: Mapping[str, Any], plan: ExtractionPlan) -> bool:
     return share is not None and share >= plan.settings.coverage - 1e-9
 
 
-def chain(outcome: Outcome) -> list[dict[str, Any]]:
+def chain(outcome: ExtractionOutcome) -> list[dict[str, Any]]:
     """How many operators there were from step to step, those of paths as ranges."""
     initial = sum(len(one.group.members) for one in outcome.named)
     found: list[dict[str, Any]] = [
@@ -116,7 +116,7 @@ def chain(outcome: Outcome) -> list[dict[str, Any]]:
     return found
 
 
-def _cases(outcome: Outcome, plan: ExtractionPlan) -> dict[str, Any]:
+def _cases(outcome: ExtractionOutcome, plan: ExtractionPlan) -> dict[str, Any]:
     return {
         "extraction": len(plan.split.extracted),
         "probe": len(plan.split.probe),
@@ -127,7 +127,7 @@ def _cases(outcome: Outcome, plan: ExtractionPlan) -> dict[str, Any]:
     }
 
 
-def _support(one: Candidate, outcome: Outcome) -> dict[str, Any]:
+def _support(one: PooledOperator, outcome: ExtractionOutcome) -> dict[str, Any]:
     cases = {place.case for source in one.sources for place in outcome.named[source].group.members}
     groups = [outcome.named[source].name for source in sorted(one.sources)]
     return {"support": one.support, "paths": len(outcome.paths), "cases": len(cases), "groups": groups}
@@ -141,14 +141,14 @@ def _path(path: Path) -> dict[str, Any]:
     }
 
 
-def _parts(outcome: Outcome, plan: ExtractionPlan) -> dict[str, list[Proved]]:
+def _parts(outcome: ExtractionOutcome, plan: ExtractionPlan) -> dict[str, list[Proved]]:
     parts = {"extraction": plan.split.extracted, "probe": plan.split.probe}
     return {
         name: [outcome.proved[case.id] for case in cases if case.id in outcome.proved] for name, cases in parts.items()
     }
 
 
-def _coverage(outcome: Outcome, plan: ExtractionPlan) -> dict[str, Any]:
+def _coverage(outcome: ExtractionOutcome, plan: ExtractionPlan) -> dict[str, Any]:
     """What share of each part is covered, with its interval; of the cases whose steps could be used."""
     found: dict[str, Any] = {}
     for name, proved in _parts(outcome, plan).items():
@@ -163,7 +163,7 @@ def _coverage(outcome: Outcome, plan: ExtractionPlan) -> dict[str, Any]:
     return found
 
 
-def _scores(outcome: Outcome) -> dict[str, Any]:
+def _scores(outcome: ExtractionOutcome) -> dict[str, Any]:
     """The mean score of all cases by their own workflows, and of those that are whole with the set by both."""
     proved = list(outcome.proved.values())
     both = [(one.own.value, one.trial.value) for one in proved if one.trial is not None]
@@ -179,7 +179,7 @@ def _mean(values: Sequence[float]) -> float | None:
     return sum(values) / len(values) if values else None
 
 
-def _compression(outcome: Outcome) -> dict[str, Any]:
+def _compression(outcome: ExtractionOutcome) -> dict[str, Any]:
     """Nodes, operators and tokens of prompts: of the workflows of all cases that were extracted from, and of what is written
     in their place.
     """
@@ -208,7 +208,7 @@ def _cost(rows: JobRows, trials: Trials) -> dict[str, Any]:
     return {"generator": rows.used.to_json(), "runs_of_cases": trials.count}
 
 
-def _shown_shapes(outcome: Outcome) -> list[tuple[Proved, int]]:
+def _shown_shapes(outcome: ExtractionOutcome) -> list[tuple[Proved, int]]:
     return shapes(outcome)[:MOST_SHAPES]
 
 

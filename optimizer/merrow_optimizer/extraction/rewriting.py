@@ -7,35 +7,35 @@ from dataclasses import dataclass
 
 from merrow_analysis.definitions.types import Type
 from merrow_optimizer.extraction.kinds import unifies
-from merrow_optimizer.extraction.operators import Operator, taken_by
-from merrow_optimizer.extraction.writing import Typed, case_text, problems_of
+from merrow_optimizer.extraction.operators import ExtractedOperator, taken_by
+from merrow_optimizer.extraction.writing import TypedSteps, case_text, problems_of
 
-Offers = Mapping[str, Sequence[Operator]]
+Offers = Mapping[str, Sequence[ExtractedOperator]]
 """For each step of a case, by its name, the operators that may take its place, the best first."""
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class RewrittenCase:
     """A case with operators in place of steps (by their names). ``is_whole``: every step that is not built in has one."""
 
     text: str
-    mapped: Mapping[str, Operator]
+    mapped: Mapping[str, ExtractedOperator]
     is_whole: bool
 
 
-def swapped(case: Typed, mapped: Mapping[str, Operator]) -> str | None:
+def swapped(case: TypedSteps, mapped: Mapping[str, ExtractedOperator]) -> str | None:
     """The file of a case in which these steps, by their names, have these operators; None where one does not fit."""
     text = case_text(case, mapped)
     return None if text is None or problems_of(text) else text
 
 
-def rewritten(case: Typed, offers: Offers) -> Rewritten | None:
+def rewritten(case: TypedSteps, offers: Offers) -> RewrittenCase | None:
     """A case with as many of its steps replaced as fit together; None where not even its own steps fit, which is not so for what
     stage 1 accepted.
     """
     wanted = {name: found[0] for name, found in offers.items() if found}
     own = [step.name for step in case.steps if step.built_in is None]
-    mapped: dict[str, Operator] = {}
+    mapped: dict[str, ExtractedOperator] = {}
     text = case_text(case, wanted)
     if text is not None and not problems_of(text):
         mapped = wanted
@@ -48,15 +48,15 @@ def rewritten(case: Typed, offers: Offers) -> Rewritten | None:
                     mapped, text = {**mapped, name: operator}, tried
                     break
         text = text or case_text(case, {})
-    return None if text is None else Rewritten(text, mapped, all(name in mapped for name in own))
+    return None if text is None else RewrittenCase(text, mapped, all(name in mapped for name in own))
 
 
-def fitting(case: Typed, operators: Sequence[Operator]) -> Offers:
+def fitting(case: TypedSteps, operators: Sequence[ExtractedOperator]) -> Offers:
     """The operators that fit the steps of a case by their signatures alone: those that take and give just the same first. For
     cases that no operator was drawn from.
     """
     kinds: dict[str, Type] = dict(case.kinds)
-    found: dict[str, Sequence[Operator]] = {}
+    found: dict[str, Sequence[ExtractedOperator]] = {}
     for step in case.steps:
         if step.built_in is not None:
             continue
@@ -74,7 +74,7 @@ def fitting(case: Typed, operators: Sequence[Operator]) -> Offers:
     return found
 
 
-def _fits(taken: Sequence[Type], given: Type, operator: Operator) -> bool:
+def _fits(taken: Sequence[Type], given: Type, operator: ExtractedOperator) -> bool:
     own = operator.signature
     if unifies(taken, given, own):
         return True

@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OPERATOR_VARIANTS, InputPort, OperatorSpec
 from merrow_analysis.definitions.types import BUILT_IN_TYPES, TEXT, Type, TypeExpressionError, innermost, is_variable
 from merrow_optimizer.extraction.kinds import GIVEN, INPUTS
-from merrow_optimizer.extraction.refused import Refused
+from merrow_optimizer.extraction.refused import AnswerRefused
 
 MOST_STEPS = 12
 """Steps that a case may have."""
@@ -39,7 +39,7 @@ _RESERVED = frozenset(
 
 
 @dataclass(frozen=True, slots=True)
-class Step:
+class CaseStep:
     """One step: ``reads`` has names of steps or ids of inputs (`INPUTS`); ``gives`` is the kind that was declared. It is an
     operator of its own with a ``prompt``, or a ``built_in`` one.
     """
@@ -52,7 +52,7 @@ class Step:
     built_in: str | None = None
 
 
-Steps = tuple[Step, ...]
+Steps = tuple[CaseStep, ...]
 """The steps of one case, each after those that it reads; the last one gives the answer."""
 
 
@@ -72,32 +72,32 @@ def words_of_name(name: str) -> int:
 
 
 def read_prompt(said: object, whose: str) -> str:
-    """A prompt that can be used. Raises `Refused`."""
+    """A prompt that can be used. Raises `AnswerRefused`."""
     if not isinstance(said, str) or not said.strip():
-        raise Refused([f"`prompt` of {whose} is missing; write what the model is to do."])
+        raise AnswerRefused([f"`prompt` of {whose} is missing; write what the model is to do."])
     text = said.strip()
     if len(text) > LONGEST_PROMPT:
-        raise Refused([f"`prompt` of {whose} has {len(text):,} characters; write at most {LONGEST_PROMPT:,}."])
+        raise AnswerRefused([f"`prompt` of {whose} has {len(text):,} characters; write at most {LONGEST_PROMPT:,}."])
     return text
 
 
 def read_name(said: object) -> str:
-    """A name as it can be used. Raises `Refused`."""
+    """A name as it can be used. Raises `AnswerRefused`."""
     if not isinstance(said, str) or not said.strip() or len(said) > 4 * LONGEST_NAME:
-        raise Refused([f"`name` must be a name of at most {LONGEST_NAME} letters."])
+        raise AnswerRefused([f"`name` must be a name of at most {LONGEST_NAME} letters."])
     return operator_name(said)
 
 
 def read_steps(said: Mapping[str, object], inputs: Iterable[str]) -> Steps:
     """The steps of an answer, in an order in which they can run; ``inputs`` are the ids of the case's inputs.
 
-    Raises `Refused` with all that is wrong.
+    Raises `AnswerRefused` with all that is wrong.
     """
     listed = said.get("steps")
     if not isinstance(listed, list) or not listed:
-        raise Refused(["`steps` must be a list with at least one step."])
+        raise AnswerRefused(["`steps` must be a list with at least one step."])
     if len(listed) > MOST_STEPS:
-        raise Refused([f"There are {len(listed):,} steps; divide the work into at most {MOST_STEPS}."])
+        raise AnswerRefused([f"There are {len(listed):,} steps; divide the work into at most {MOST_STEPS}."])
     problems: list[str] = []
     names: dict[str, str] = {}
     spelled = {name.casefold(): name for name in inputs} | {"input": "PROBLEM", "inputs": "PROBLEM"}
@@ -110,20 +110,20 @@ def read_steps(said: Mapping[str, object], inputs: Iterable[str]) -> Steps:
         else:
             names[name.casefold()] = name
     if problems:
-        raise Refused(problems)
-    found: dict[str, Step] = {}
+        raise AnswerRefused(problems)
+    found: dict[str, CaseStep] = {}
     for one in listed:
         try:
             step = _step(one, names, spelled)
             found[step.name] = step
-        except Refused as why:
+        except AnswerRefused as why:
             problems += why.sentences
     if problems:
-        raise Refused(problems)
+        raise AnswerRefused(problems)
     return _in_order(found)
 
 
-def _step(said: Mapping[str, object], names: Mapping[str, str], spelled: Mapping[str, str]) -> Step:
+def _step(said: Mapping[str, object], names: Mapping[str, str], spelled: Mapping[str, str]) -> CaseStep:
     name = str(said["name"])
     problems: list[str] = []
     listed = said.get("reads")
@@ -145,19 +145,19 @@ def _step(said: Mapping[str, object], names: Mapping[str, str], spelled: Mapping
     gives = TEXT
     try:
         gives = _kind(said.get("gives"))
-    except Refused as why:
+    except AnswerRefused as why:
         if built_in is None:
             problems += [f"Step {name}: {sentence}" for sentence in why.sentences]
     prompt = ""
     if built_in is None:
         try:
             prompt = read_prompt(said.get("prompt"), f"step {name}")
-        except Refused as why:
+        except AnswerRefused as why:
             problems += why.sentences
     if problems:
-        raise Refused(problems)
+        raise AnswerRefused(problems)
     does = said.get("does")
-    return Step(
+    return CaseStep(
         name,
         " ".join(does.split())[:_LONGEST_DOES] if isinstance(does, str) else "",
         tuple(reads),
@@ -174,19 +174,19 @@ def _kind(said: object) -> Type:
     except TypeExpressionError:
         kind = ""
     if innermost(kind) not in GIVEN:
-        raise Refused([f"`gives` must be one of {known}, or a list of one such as list[Text]."])
+        raise AnswerRefused([f"`gives` must be one of {known}, or a list of one such as list[Text]."])
     return kind
 
 
-def _in_order(steps: Mapping[str, Step]) -> Steps:
-    """The steps by what they read, then as they were written. Raises `Refused` for cycles, and unless one of them alone is the
-    last.
+def _in_order(steps: Mapping[str, CaseStep]) -> Steps:
+    """The steps by what they read, then as they were written. Raises `AnswerRefused` for cycles, and unless one of them alone
+    is the last.
     """
-    left, ordered = dict(steps), list[Step]()
+    left, ordered = dict(steps), list[CaseStep]()
     while left:
         ready = next((one for one in left.values() if not any(name in left for name in one.reads)), None)
         if ready is None:
-            raise Refused(
+            raise AnswerRefused(
                 [f"The steps {', '.join(sorted(left))} wait for each other; let none read what needs its result."]
             )
         ordered.append(left.pop(ready.name))
@@ -194,14 +194,14 @@ def _in_order(steps: Mapping[str, Step]) -> Steps:
     last = [one for one in ordered if one.name not in read]
     if len(last) != 1:
         names = ", ".join(one.name for one in last)
-        raise Refused([f"Nothing reads {names}; exactly one step gives the answer, and every other one is read."])
+        raise AnswerRefused([f"Nothing reads {names}; exactly one step gives the answer, and every other one is read."])
     return (*(one for one in ordered if one is not last[0]), last[0])
 
 
 # What flows
 
 
-def spec_of(step: Step) -> OperatorSpec | None:
+def spec_of(step: CaseStep) -> OperatorSpec | None:
     """The signature of a built-in step."""
     return None if step.built_in is None else BUILT_IN_TABLE.specs[step.built_in.casefold()]
 
@@ -225,14 +225,14 @@ def kinds_of(steps: Steps, answer: Type) -> dict[str, Type]:
     return {step.name: kinds[step.name] for step in steps}
 
 
-def _given(step: Step, kinds: Mapping[str, Type]) -> Type:
+def _given(step: CaseStep, kinds: Mapping[str, Type]) -> Type:
     spec = spec_of(step)
     if spec is None:
         return step.gives
     return _filled(output_port(step, spec)[1], [kinds[name] for name in step.reads])
 
 
-def output_port(step: Step, spec: OperatorSpec) -> tuple[str, Type]:
+def output_port(step: CaseStep, spec: OperatorSpec) -> tuple[str, Type]:
     """The output of a built-in step that is meant: that of the declared kind, else the default one."""
     found = next((one for one in spec.outputs if one.type == step.gives), spec.outputs[0])
     return found.name, found.type
@@ -243,7 +243,7 @@ def _filled(type_: Type, given: Sequence[Type]) -> Type:
     return BUILT_IN_TYPES.common(given) if is_variable(innermost(type_)) else type_
 
 
-def _wanted(reader: Step, name: str, kinds: Mapping[str, Type]) -> Type | None:
+def _wanted(reader: CaseStep, name: str, kinds: Mapping[str, Type]) -> Type | None:
     """The kind of text that a built-in reader wants of a step; None where any will do."""
     spec = spec_of(reader)
     if spec is None:
@@ -256,7 +256,7 @@ def _wanted(reader: Step, name: str, kinds: Mapping[str, Type]) -> Type | None:
     return left[0]
 
 
-def ports_of(step: Step, spec: OperatorSpec, kinds: Mapping[str, Type]) -> list[tuple[str, InputPort]]:
+def ports_of(step: CaseStep, spec: OperatorSpec, kinds: Mapping[str, Type]) -> list[tuple[str, InputPort]]:
     """Which port of a built-in step each of its sources feeds; inputs of the case that it needs and does not read are added."""
     fed: list[tuple[str, InputPort]] = []
     for source in step.reads:

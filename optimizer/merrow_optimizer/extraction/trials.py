@@ -13,11 +13,11 @@ from typing import Any
 
 from merrow_optimizer.evaluation.answering import Answering, ignore_failure, run_name
 from merrow_optimizer.evaluation.scores import Status
-from merrow_optimizer.extraction.cases import Case
-from merrow_optimizer.extraction.operators import Operator
+from merrow_optimizer.extraction.cases import SolvedCase
+from merrow_optimizer.extraction.operators import ExtractedOperator
 from merrow_optimizer.extraction.plan import ExtractionPlan
 from merrow_optimizer.extraction.rewriting import swapped
-from merrow_optimizer.extraction.writing import Typed, analysed
+from merrow_optimizer.extraction.writing import TypedSteps, analysed
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.store.database import Store
@@ -73,7 +73,7 @@ class Trials:
         self._swapping = asyncio.Semaphore(2 * base.concurrency)
         self._is_resumed = own.has_runs
 
-    async def score(self, case: Case, text: str, what: str) -> Trial:
+    async def score(self, case: SolvedCase, text: str, what: str) -> Trial:
         """How the workflow with this text, which the checker finds nothing wrong with, answers its case. ``what`` says what the
         run is for. Questions that another run of the case has put are not asked again. Raises `Stopped`, `StoreFailure`.
         """
@@ -89,7 +89,7 @@ class Trials:
             raise
         return Trial(known["status"], known["value"], known["semantic"], known["run"])
 
-    async def _kept(self, key: str, case: Case, text: str, name: str) -> Mapping[str, Any]:
+    async def _kept(self, key: str, case: SolvedCase, text: str, name: str) -> Mapping[str, Any]:
         """What is known of a run by its key, else the run, which is kept."""
         known: Mapping[str, Any] | None = self._known.get(key)
         if known is not None and known["status"] != Status.UNANSWERED:
@@ -105,7 +105,9 @@ class Trials:
             raise Stopped(why)
         return found
 
-    async def swap(self, case: Case, typed: Typed, mapped: Mapping[str, Operator], own: Trial, *, is_run: bool) -> bool:
+    async def swap(
+        self, case: SolvedCase, typed: TypedSteps, mapped: Mapping[str, ExtractedOperator], own: Trial, *, is_run: bool
+    ) -> bool:
         """Whether steps of a case can have these operators: the file has no error, and where it ``is_run``, the case is
         answered no worse than by its own workflow.
         """
@@ -116,7 +118,7 @@ class Trials:
             return (await self.score(case, text, "swap")).value >= own.value
 
     async def _run(
-        self, key: str, case: Case, workflow: Workflow, name: str, *, again: bool
+        self, key: str, case: SolvedCase, workflow: Workflow, name: str, *, again: bool
     ) -> tuple[dict[str, Any], str | None]:
         """What a run came to, and why there can be no other."""
         base = self._plan.base

@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Any
 
 from merrow_optimizer.extraction.asking import TEXT_VALUE, Generator, object_schema, question
-from merrow_optimizer.extraction.grouping import Place
+from merrow_optimizer.extraction.grouping import StepReference
 from merrow_optimizer.extraction.leaks import CaseLeaks
 from merrow_optimizer.extraction.naming import shown_members, takes
-from merrow_optimizer.extraction.pooling import Candidate
+from merrow_optimizer.extraction.pooling import PooledOperator
 from merrow_optimizer.extraction.steps import Steps, read_prompt
 
 STAGE = 4
@@ -18,8 +18,12 @@ SCHEMA = object_schema("prompt", prompt=TEXT_VALUE)
 
 
 async def word(
-    chosen: Candidate, members: Sequence[Place], cases: Mapping[str, Steps], leaks: CaseLeaks, generator: Generator
-) -> Candidate:
+    chosen: PooledOperator,
+    members: Sequence[StepReference],
+    cases: Mapping[str, Steps],
+    leaks: CaseLeaks,
+    generator: Generator,
+) -> PooledOperator:
     """A chosen operator with the model's prompt; as it is where no answer could be used."""
     shown = {
         "The operator": {"name": chosen.name, **takes(chosen.signature)},

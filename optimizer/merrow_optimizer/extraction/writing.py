@@ -11,14 +11,14 @@ from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STY
 from merrow_analysis.definitions.types import Type
 from merrow_analysis.fresh_ids import FreshIds
 from merrow_optimizer.extraction.kinds import INPUTS, port_of
-from merrow_optimizer.extraction.operators import Operator, own_operator
-from merrow_optimizer.extraction.steps import Step, Steps, output_port, ports_of, spec_of
+from merrow_optimizer.extraction.operators import ExtractedOperator, own_operator
+from merrow_optimizer.extraction.steps import CaseStep, Steps, output_port, ports_of, spec_of
 
 _SHAPES = {"PROBLEM": "Problem", "ENTRY_POINT": "entry_point", "TESTS": "tests"}
 
 
 @dataclass(frozen=True, slots=True)
-class Typed:
+class TypedSteps:
     """The steps of a case with what each gives; ``inputs`` are the ids of the inputs that the case has."""
 
     steps: Steps
@@ -27,7 +27,7 @@ class Typed:
 
 
 @dataclass(frozen=True, slots=True)
-class Edge:
+class StepEdge:
     """What flows from a step (by its name) or an input (by its id) into a port; ``step`` None: the result. ``output`` is named
     where the source has several.
     """
@@ -38,46 +38,46 @@ class Edge:
     output: str = ""
 
 
-def edges(case: Typed, mapped: Mapping[str, Operator]) -> list[Edge] | None:
+def edges(case: TypedSteps, mapped: Mapping[str, ExtractedOperator]) -> list[StepEdge] | None:
     """The edges of a case whose steps have these operators (those that are missing, their own); None where one doesn't fit."""
     kinds: dict[str, Type] = {
         **{name: INPUTS[name] for name in case.inputs},
         **case.kinds,
         **{name: operator.signature.output for name, operator in mapped.items()},
     }
-    found: list[Edge] = []
+    found: list[StepEdge] = []
     for step in case.steps:
         into = _edges_into(step, kinds, mapped, case)
         if into is None:
             return None
         found += into
-    return [*found, Edge(case.steps[-1].name, None, output=_output(case.steps[-1]))]
+    return [*found, StepEdge(case.steps[-1].name, None, output=_output(case.steps[-1]))]
 
 
 def _edges_into(
-    step: Step, kinds: Mapping[str, Type], mapped: Mapping[str, Operator], case: Typed
-) -> list[Edge] | None:
+    step: CaseStep, kinds: Mapping[str, Type], mapped: Mapping[str, ExtractedOperator], case: TypedSteps
+) -> list[StepEdge] | None:
     by_name = {one.name: one for one in case.steps}
     spec = spec_of(step)
     if spec is not None:
         fed = ports_of(step, spec, kinds)
         if {source for source, _ in fed} < set(step.reads):
             return None
-        return [Edge(source, step.name, port.name, _output(by_name.get(source))) for source, port in fed]
+        return [StepEdge(source, step.name, port.name, _output(by_name.get(source))) for source, port in fed]
     operator = mapped.get(step.name) or own_operator(step, kinds)
-    found: list[Edge] = []
+    found: list[StepEdge] = []
     taken: dict[Type, int] = {}
     for source in step.reads:
         kind = operator.port(kinds[source])
         if kind is None or (taken.get(kind) and kind not in operator.many):
             return None
         taken[kind] = taken.get(kind, 0) + 1
-        found.append(Edge(source, step.name, port_of(kind), _output(by_name.get(source))))
+        found.append(StepEdge(source, step.name, port_of(kind), _output(by_name.get(source))))
     needed = {one.kind for one in operator.signature.inputs if not one.is_optional}
     return found if needed <= taken.keys() else None
 
 
-def _output(step: Step | None) -> str:
+def _output(step: CaseStep | None) -> str:
     """The output of a built-in step that is meant, where it is not the default one."""
     spec = None if step is None else spec_of(step)
     if step is None or spec is None:
@@ -86,7 +86,7 @@ def _output(step: Step | None) -> str:
     return "" if name == spec.outputs[0].name else name
 
 
-def case_text(case: Typed, mapped: Mapping[str, Operator]) -> str | None:
+def case_text(case: TypedSteps, mapped: Mapping[str, ExtractedOperator]) -> str | None:
     """The file of a case whose steps have these operators; None where one of them doesn't fit. Nothing of the problem
     or its solution is in it. Operators are declared in the front matter, so that the file can be run wherever it is.
     """
@@ -94,7 +94,7 @@ def case_text(case: Typed, mapped: Mapping[str, Operator]) -> str | None:
     if wires is None:
         return None
     names = FreshIds((one.name for one in mapped.values()), str.casefold)
-    own: dict[str, Operator] = {}
+    own: dict[str, ExtractedOperator] = {}
     for step in case.steps:
         if step.name not in mapped and step.built_in is None:
             operator = own_operator(step, case.kinds)
@@ -103,7 +103,7 @@ def case_text(case: Typed, mapped: Mapping[str, Operator]) -> str | None:
     return "".join(f"{line}\n" for line in _lines(case, operators, wires))
 
 
-def _lines(case: Typed, operators: Mapping[str, Operator], wires: list[Edge]) -> Iterator[str]:
+def _lines(case: TypedSteps, operators: Mapping[str, ExtractedOperator], wires: list[StepEdge]) -> Iterator[str]:
     ids = {step.name: f"S{number}" for number, step in enumerate(case.steps, 1)}
     declared = {one.name: one for step in case.steps if (one := operators.get(step.name)) is not None}
     yield from ("---", "workflow:")

@@ -9,16 +9,16 @@ from __future__ import annotations
 import re
 from collections.abc import Mapping, Sequence
 
-from merrow_optimizer.joining.text import Piece, PieceKind, Selection
+from merrow_optimizer.joining.text import KeptPart, PieceKind, TextPiece
 
 _LINE_END = re.compile(r"\r\n|\n|\r")
 _INDENT = re.compile(r"[ \t]*")
 
-_Owned = tuple[Piece, int]
+_Owned = tuple[TextPiece, int]
 """A piece with the number of its parent."""
 
 
-def laid_out(host: Selection, donor: Selection, front: str) -> str:
+def laid_out(host: KeptPart, donor: KeptPart, front: str) -> str:
     """The text of both selections under a front matter. It uses the host's line ends and indentation."""
     mine, theirs = host.pieces(), donor.pieces()
     theirs = fitted_to(mine, theirs)
@@ -31,17 +31,17 @@ def laid_out(host: Selection, donor: Selection, front: str) -> str:
     else:
         merged = [(piece, 0) for piece in mine]
         if any(piece.kind not in ("blank", "comment") for piece in theirs):
-            merged = [*merged, (Piece("blank", eol), 1), *((piece, 1) for piece in _trimmed(theirs))]
+            merged = [*merged, (TextPiece("blank", eol), 1), *((piece, 1) for piece in _trimmed(theirs))]
     merged = _with_single_blanks([(piece, owner) for piece, owner in merged if piece.text])
     return (front if eol == "\n" else _LINE_END.sub(eol, front)) + together(merged, eol)
 
 
-def together(merged: Sequence[tuple[Piece, int]], eol: str) -> str:
+def together(merged: Sequence[tuple[TextPiece, int]], eol: str) -> str:
     """Pieces, each with the number of its parent, as one text in which each line ends."""
     return "".join(_ended(text, eol) for text in _with_links(merged) if text)
 
 
-def fitted_to(mine: Sequence[Piece], theirs: Sequence[Piece]) -> list[Piece]:
+def fitted_to(mine: Sequence[TextPiece], theirs: Sequence[TextPiece]) -> list[TextPiece]:
     """A donor's pieces without those at its top, with the host's line ends and indentation."""
     eol, indent = _line_end(mine), _indent(mine)
     base = min(
@@ -50,13 +50,13 @@ def fitted_to(mine: Sequence[Piece], theirs: Sequence[Piece]) -> list[Piece]:
     return [_fitted(piece, base, indent, eol) for piece in theirs if piece.text and piece.kind not in ("front", "top")]
 
 
-def below_the_top(pieces: Sequence[Piece]) -> list[Piece]:
+def below_the_top(pieces: Sequence[TextPiece]) -> list[TextPiece]:
     """The pieces below the first line of the flowchart, without what the text says of itself as a whole."""
     first = max((number for number, piece in enumerate(pieces) if piece.kind in ("front", "top")), default=-1)
     return list(pieces[first + 1 :])
 
 
-def _line_end(pieces: Sequence[Piece]) -> str:
+def _line_end(pieces: Sequence[TextPiece]) -> str:
     for piece in pieces:
         found = _LINE_END.search(piece.text)
         if found is not None:
@@ -64,7 +64,7 @@ def _line_end(pieces: Sequence[Piece]) -> str:
     return "\n"
 
 
-def _indent(pieces: Sequence[Piece]) -> str:
+def _indent(pieces: Sequence[TextPiece]) -> str:
     for kind in ("edge", "node", "group"):
         for piece in pieces:
             if piece.kind == kind and piece.text:
@@ -72,7 +72,7 @@ def _indent(pieces: Sequence[Piece]) -> str:
     return "    "
 
 
-def _fitted(piece: Piece, base: str, indent: str, eol: str) -> Piece:
+def _fitted(piece: TextPiece, base: str, indent: str, eol: str) -> TextPiece:
     """A donor's piece with the host's line ends, and with the host's indentation in place of the donor's ``base``."""
     text = piece.text
     if piece.kind == "blank":
@@ -82,21 +82,21 @@ def _fitted(piece: Piece, base: str, indent: str, eol: str) -> Piece:
         text = f"{indent}{deeper}{text.strip()}{eol}"
     else:
         text = _ended(_LINE_END.sub(eol, text), eol)
-    return Piece(piece.kind, text, piece.edges, piece.gone, piece.counted)
+    return TextPiece(piece.kind, text, piece.edges, piece.gone, piece.counted)
 
 
 def _ended(text: str, eol: str) -> str:
     return text if not text or text.endswith(("\n", "\r")) else text + eol
 
 
-def _silences(piece: Piece) -> bool:
+def _silences(piece: TextPiece) -> bool:
     return "merrow" in piece.text.casefold()
 
 
 _RANK: Mapping[PieceKind, int] = {"node": 0, "class": 1, "edge": 2}
 
 
-def _is_sectioned(pieces: Sequence[Piece]) -> bool:
+def _is_sectioned(pieces: Sequence[TextPiece]) -> bool:
     """Whether all nodes stand before all edges, classes between or after, and no subgraph holds any of them."""
     if any(piece.kind == "group" for piece in pieces):
         return False
@@ -106,10 +106,10 @@ def _is_sectioned(pieces: Sequence[Piece]) -> bool:
     return not nodes or not after or nodes[-1] < after[0]
 
 
-def _by_sections(mine: list[Piece], theirs: list[Piece]) -> list[_Owned]:
+def _by_sections(mine: list[TextPiece], theirs: list[TextPiece]) -> list[_Owned]:
     """Put each kind of the donor's lines where the host has that kind."""
-    groups: dict[PieceKind, list[Piece]] = {}
-    waiting: list[Piece] = []
+    groups: dict[PieceKind, list[TextPiece]] = {}
+    waiting: list[TextPiece] = []
     for number, piece in enumerate(theirs):
         if piece.kind == "blank":
             waiting = []
@@ -119,7 +119,7 @@ def _by_sections(mine: list[Piece], theirs: list[Piece]) -> list[_Owned]:
         else:
             groups.setdefault(piece.kind, []).extend((*waiting, piece))
             waiting = []
-    inserts: dict[int, list[Piece]] = {}
+    inserts: dict[int, list[TextPiece]] = {}
     nodes = _place(mine, "node", len(mine))
     classes = _place(mine, "class", None)
     definitions = _place(mine, "classdef", None)
@@ -141,7 +141,7 @@ def _by_sections(mine: list[Piece], theirs: list[Piece]) -> list[_Owned]:
     return merged
 
 
-def _is_about_one(following: Sequence[Piece]) -> bool:
+def _is_about_one(following: Sequence[TextPiece]) -> bool:
     """Whether a comment speaks of one line, as against being the heading of several."""
     lines = 0
     for piece in following:
@@ -151,7 +151,7 @@ def _is_about_one(following: Sequence[Piece]) -> bool:
     return lines == 1
 
 
-def _place(pieces: list[Piece], kind: PieceKind, otherwise: int | None) -> int | None:
+def _place(pieces: list[TextPiece], kind: PieceKind, otherwise: int | None) -> int | None:
     """Before what goes of a kind, else behind the last of it."""
     own = [number for number, piece in enumerate(pieces) if piece.kind == kind]
     gone = [number for number in own if pieces[number].gone]
@@ -160,7 +160,7 @@ def _place(pieces: list[Piece], kind: PieceKind, otherwise: int | None) -> int |
     return own[-1] + 1 if own else otherwise
 
 
-def _trimmed(pieces: list[Piece]) -> list[Piece]:
+def _trimmed(pieces: list[TextPiece]) -> list[TextPiece]:
     """Without blank lines at both ends."""
     first, last = 0, len(pieces)
     while first < last and pieces[first].kind == "blank":

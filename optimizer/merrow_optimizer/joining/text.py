@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.graph.flow import Flow, FlowEdge
+from merrow_analysis.graph.flow import Flowchart, FlowEdge
 from merrow_analysis.places.names import Symbol, respelled
 from merrow_analysis.places.occurrences import occurrences_in
 from merrow_analysis.syntax.tree import (
@@ -52,7 +52,7 @@ class Counted(NamedTuple):
 
 
 @dataclass(slots=True)
-class Piece:
+class TextPiece:
     """Some whole lines. ``edges`` are the numbers of the parent's edges that they draw, in order.
 
     ``gone`` marks where something of the parent is left out or led elsewhere; such a piece may be empty.
@@ -66,7 +66,7 @@ class Piece:
 
 
 @dataclass(slots=True)
-class Selection:
+class KeptPart:
     """What of a parent is kept: nodes by id, edges by number, those led elsewhere with their new ends.
 
     ``names`` has the new names of what is called otherwise in the child; ``classes`` are the classes whose definitions
@@ -94,9 +94,9 @@ class Selection:
             name for name, group in flow.subgraphs.items() if any(node in self.nodes for node in members(flow, name))
         )
 
-    def pieces(self) -> list[Piece]:
+    def pieces(self) -> list[TextPiece]:
         """What is kept, in the order of the parent's text."""
-        found: list[Piece] = []
+        found: list[TextPiece] = []
         open_groups: list[bool] = []
         for block in self.analysis.diagram.blocks:
             found += self._block(block, open_groups)
@@ -104,11 +104,11 @@ class Selection:
 
     # Statements
 
-    def _block(self, block: Block, open_groups: list[bool]) -> Iterator[Piece]:
+    def _block(self, block: Block, open_groups: list[bool]) -> Iterator[TextPiece]:
         statements = list(block.statements)
         if not statements:
             if all(open_groups):
-                yield Piece("blank", block.text)
+                yield TextPiece("blank", block.text)
             return
         verdicts = [self._verdict(statement, block, open_groups) for statement in statements]
         # A `linkStyle` is counted again, or dropped, by itself.
@@ -120,7 +120,7 @@ class Selection:
             splices = [splice for edge in edges if edge in self.led for splice in self._led_in_place(edge, renamed)]
             gone = any(edge in self.led for edge in edges)
             text = renamed.text(0, len(block.text), splices)
-            yield Piece(_kind(statements), text, edges, gone=gone, counted=_counted(statements[0], block))
+            yield TextPiece(_kind(statements), text, edges, gone=gone, counted=_counted(statements[0], block))
             return
         indent = block.text[: len(block.text) - len(block.text.lstrip())].rpartition("\n")[2]
         last_line = split_lines(block.text)[-1]
@@ -129,11 +129,11 @@ class Selection:
         for statement, verdict in zip(statements, verdicts, strict=True):
             lines = list(self._part(statement, block, renamed, verdict))
             if not lines:
-                yield Piece(_kind([statement]), "", gone=True)
+                yield TextPiece(_kind([statement]), "", gone=True)
             for number, (text, edges) in enumerate(lines):
                 kind: PieceKind = "edge" if edges else _kind([statement], alone=True)
                 counted = _counted(statement, block)
-                yield Piece(kind, f"{indent}{text}{ending}", edges, gone=number == 0, counted=counted)
+                yield TextPiece(kind, f"{indent}{text}{ending}", edges, gone=number == 0, counted=counted)
 
     def _verdict(self, statement: Statement, block: Block, open_groups: list[bool]) -> bool | None:
         """True: kept whole; False: left out; None: kept in part."""
@@ -259,7 +259,7 @@ class Selection:
         return splices
 
 
-def members(flow: Flow, name: str) -> Iterator[str]:
+def members(flow: Flowchart, name: str) -> Iterator[str]:
     """The nodes and subgraphs in a subgraph, however deep."""
     waiting = [name]
     seen = {name}
@@ -342,9 +342,9 @@ def _kind(statements: list[Statement], *, alone: bool = False) -> PieceKind:
     return "comment" if isinstance(first, Comment) else "top"
 
 
-def _without_idle_comments(pieces: list[Piece]) -> list[Piece]:
+def _without_idle_comments(pieces: list[TextPiece]) -> list[TextPiece]:
     """Without comments above a paragraph of which nothing is kept; one that silences a rule belongs to one statement."""
-    kept: list[Piece] = []
+    kept: list[TextPiece] = []
     for number, piece in enumerate(pieces):
         if piece.kind == "comment":
             following = pieces[number + 1 :]
@@ -357,7 +357,7 @@ def _without_idle_comments(pieces: list[Piece]) -> list[Piece]:
     return kept
 
 
-def _paragraph(pieces: list[Piece]) -> Iterator[Piece]:
+def _paragraph(pieces: list[TextPiece]) -> Iterator[TextPiece]:
     """What follows up to a blank line, or to a comment after something else."""
     seen = False
     for piece in pieces:

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import PROBLEM
-from merrow_analysis.edits.change import Link, as_it_is
+from merrow_analysis.edits.change import WantedEdge, as_it_is
 from merrow_analysis.graph.measures.siblings import is_voice
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.wiring.wires import has_variable, joined
@@ -51,15 +51,15 @@ def insert(original: Original, edge: TypedEdge, spec: OperatorSpec) -> Mutation:
     is_task = given.type is not None and original.typed.types.fits(given.type, PROBLEM)
     role = role_after(spec, given.type, is_task)
     new = described(spec, node_id(spec, role, original), edge.source.id, role, original)
-    links: list[Link] = []
+    links: list[WantedEdge] = []
     from_decision = edge.source.kind == "decision"
     if from_decision:
-        links.append(Link(edge.source.id, new.id, case_label(edge, spec, through.name), kept=True))
+        links.append(WantedEdge(edge.source.id, new.id, case_label(edge, spec, through.name), kept=True))
     else:
         label = port_label(spec, through.name, given.type, named=names_bulk(original), original=original)
-        links.append(Link(edge.source.id, new.id, joined(given.output, label)))
+        links.append(WantedEdge(edge.source.id, new.id, joined(given.output, label)))
     links += _sides(original, edge, spec, new.id)
-    links.append(Link(new.id, edge.target.id, relabelled(edge, None, original), kept=not from_decision))
+    links.append(WantedEdge(new.id, edge.target.id, relabelled(edge, None, original), kept=not from_decision))
     return Mutation(
         original,
         ADDITION,
@@ -96,10 +96,10 @@ def insert_in_branch(original: Original, edge: TypedEdge, spec: OperatorSpec) ->
     new = described(spec, node_id(spec, role, original), edge.source.id, role, original)
     links = [
         as_it_is(edge.flow),
-        Link(edge.source.id, new.id, case_label(edge, spec, None)),
+        WantedEdge(edge.source.id, new.id, case_label(edge, spec, None)),
         new_link(given, new.id, spec, spec.inputs[0].name, original),
         *_sides(original, before, spec, new.id),
-        Link(new.id, target.id, _bulk_label(original, before)),
+        WantedEdge(new.id, target.id, _bulk_label(original, before)),
     ]
     return Mutation(
         original,
@@ -117,7 +117,7 @@ def _bulk_label(original: Original, before: TypedEdge) -> str | None:
     return port_label(before.target.spec, before.port or "", None, named=not before.inferred, original=original)
 
 
-def _sides(original: Original, edge: TypedEdge, spec: OperatorSpec, new: str) -> Iterator[Link]:
+def _sides(original: Original, edge: TypedEdge, spec: OperatorSpec, new: str) -> Iterator[WantedEdge]:
     """Edges into the ports that a new node needs besides its through port, from upstream of the edge's source."""
     for port in spec.inputs[1:]:
         source = next(feeders(original, edge.source, port), None) if port.required else None

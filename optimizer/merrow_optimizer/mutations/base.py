@@ -14,14 +14,14 @@ from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.text import Range, TextEdit, apply_edits
 
 
-class Node(NamedTuple):
+class GraphNode(NamedTuple):
     """A node in graph terms; ``operator`` is ``Interface`` for inputs and outputs, empty where it is not known."""
 
     id: str
     operator: str
 
 
-class Edge(NamedTuple):
+class GraphEdge(NamedTuple):
     """One value on an edge: from an output (out of a Decision: from a case) into a port; empty names for neither."""
 
     source: str
@@ -31,18 +31,18 @@ class Edge(NamedTuple):
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class WorkflowDifference:
     """How one workflow differs from another. Every tuple is sorted; one that stands twice differs twice.
 
     ``changed_nodes`` are nodes that keep their id under another operator, as (before, after). Prompts are names of the
     front matter's prompts, and ``NODE.prompt`` for a node's own.
     """
 
-    added_nodes: tuple[Node, ...] = ()
-    removed_nodes: tuple[Node, ...] = ()
-    added_edges: tuple[Edge, ...] = ()
-    removed_edges: tuple[Edge, ...] = ()
-    changed_nodes: tuple[tuple[Node, Node], ...] = ()
+    added_nodes: tuple[GraphNode, ...] = ()
+    removed_nodes: tuple[GraphNode, ...] = ()
+    added_edges: tuple[GraphEdge, ...] = ()
+    removed_edges: tuple[GraphEdge, ...] = ()
+    changed_nodes: tuple[tuple[GraphNode, GraphNode], ...] = ()
     added_prompts: tuple[str, ...] = ()
     removed_prompts: tuple[str, ...] = ()
 
@@ -53,8 +53,8 @@ class Terms:
     ``NODE.prompt`` for each node that has a prompt of its own.
     """
 
-    nodes: dict[str, Node]
-    edges: Counter[Edge]
+    nodes: dict[str, GraphNode]
+    edges: Counter[GraphEdge]
     prompts: set[str]
 
 
@@ -70,7 +70,7 @@ def terms_of_nodes(nodes: Iterable[TypedNode], but: Container[EdgeRecord] = ()) 
     """
     terms = Terms({}, Counter(), set())
     for node in nodes:
-        terms.nodes[node.id] = Node(node.id, node.operator or "")
+        terms.nodes[node.id] = GraphNode(node.id, node.operator or "")
         if "prompt" in node.resolution.parameters:
             terms.prompts.add(f"{node.id}.prompt")
         for edge in node.incoming:
@@ -78,20 +78,20 @@ def terms_of_nodes(nodes: Iterable[TypedNode], but: Container[EdgeRecord] = ()) 
                 continue
             start = edge.case_label or ""
             if not edge.feeds:
-                terms.edges[Edge(edge.record.source, start, node.id, "")] += 1
+                terms.edges[GraphEdge(edge.record.source, start, node.id, "")] += 1
             for feed in edge.feeds:
-                terms.edges[Edge(edge.record.source, feed.output or start, node.id, feed.port)] += 1
+                terms.edges[GraphEdge(edge.record.source, feed.output or start, node.id, feed.port)] += 1
     return terms
 
 
 def difference(
     before: Terms, after: Terms, prompts_before: Iterable[str] = (), prompts_after: Iterable[str] = ()
-) -> Difference:
+) -> WorkflowDifference:
     """How ``after`` differs from ``before``; the prompts are those of the two front matters."""
     old, new = before.nodes, after.nodes
     old_prompts = before.prompts | set(prompts_before)
     new_prompts = after.prompts | set(prompts_after)
-    return Difference(
+    return WorkflowDifference(
         tuple(sorted(new[name] for name in new.keys() - old.keys())),
         tuple(sorted(old[name] for name in old.keys() - new.keys())),
         tuple(sorted((after.edges - before.edges).elements())),
@@ -102,7 +102,7 @@ def difference(
     )
 
 
-def workflow_difference(before: Analysis, after: Analysis) -> Difference:
+def workflow_difference(before: Analysis, after: Analysis) -> WorkflowDifference:
     """How one analysed workflow differs from another. Raises `ValueError` where either is not a workflow."""
     if before.typed is None or after.typed is None:
         raise ValueError("only workflows can be compared")
@@ -131,7 +131,7 @@ class Move:
     title: str
     target: Range
     edits: tuple[TextEdit, ...]
-    difference: Difference
+    difference: WorkflowDifference
     reverse: tuple[TextEdit, ...] = field(repr=False, default=())
     created: tuple[NewFile, ...] = ()
 
@@ -141,7 +141,7 @@ class Move:
 
 
 @dataclass(frozen=True, slots=True)
-class Refused:
+class MoveRefusal:
     """Why a move is not safe: the ``precondition`` that failed (its name) and a sentence about this move."""
 
     precondition: str

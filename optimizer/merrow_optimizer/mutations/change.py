@@ -14,13 +14,13 @@ from functools import cached_property, partial
 from itertools import accumulate
 from typing import Generic, TypeVar, overload
 
-from merrow_analysis.edits.change import GraphChange, Link, label_of
+from merrow_analysis.edits.change import GraphChange, WantedEdge, label_of
 from merrow_analysis.edits.delta import graph_after
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.rules.drawn.syntax_rules import MOST_EDGES
 from merrow_analysis.rules.registry import Flags
 from merrow_analysis.text import Range
-from merrow_optimizer.mutations.base import Difference, difference, terms_of_nodes
+from merrow_optimizer.mutations.base import WorkflowDifference, difference, terms_of_nodes
 from merrow_optimizer.mutations.harm import brings_harm
 from merrow_optimizer.mutations.original import Original, troubles
 
@@ -45,11 +45,11 @@ class Mutation(GraphChange):
     doubts: tuple[tuple[str, str], ...] = ()
 
     @cached_property
-    def new_links(self) -> list[Link]:
+    def new_links(self) -> list[WantedEdge]:
         """The links that are not edges of the workflow already."""
         return [link for put in self.edges.values() for link in put if not self._is_old(link)]
 
-    def _is_old(self, link: Link) -> bool:
+    def _is_old(self, link: WantedEdge) -> bool:
         return any(label_of(edge) == link.label for edge in self.original.edges_between(link.source, link.target))
 
     @property
@@ -109,7 +109,7 @@ class Mutation(GraphChange):
         self.__dict__["new_troubles"] = Counter()
 
     @cached_property
-    def difference(self) -> Difference:
+    def difference(self) -> WorkflowDifference:
         """The difference that this change declares."""
         before = set(self.original.analysis.settings.prompts)
         after = (before - set(self.original.workflow_text.lost_prompts(self))) | {

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Sequence
 from functools import partial
 
-from merrow_analysis.edits.change import Link
+from merrow_analysis.edits.change import WantedEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.mutations.change import Mutation, Proposal
 from merrow_optimizer.mutations.names import DELETION
@@ -26,7 +26,7 @@ def remove(original: Original, node: TypedNode) -> Mutation:
     before = [edge for edge in node.incoming if edge.source is not node]
     coming = [edge for edge in before if through is not None and edge.port == through.name]
     gates = [edge for edge in before if edge.order_only]
-    edges: dict[int, tuple[Link, ...]] = {edge.index: () for edge in node.flow.incoming}
+    edges: dict[int, tuple[WantedEdge, ...]] = {edge.index: () for edge in node.flow.incoming}
     edges.update({edge.index: () for edge in node.flow.outgoing})
     for edge in [edge for edge in node.outgoing if edge.target is not node]:
         edges[edge.flow.index] = tuple(_bridges(original, node, edge, coming, gates))
@@ -43,7 +43,7 @@ def remove(original: Original, node: TypedNode) -> Mutation:
 
 def _bridges(
     original: Original, node: TypedNode, edge: TypedEdge, coming: list[TypedEdge], gates: list[TypedEdge]
-) -> Iterator[Link]:
+) -> Iterator[WantedEdge]:
     """What takes the place of one of a node's outgoing edges, in the order of its inputs."""
     kept = True
     stay = {
@@ -61,11 +61,13 @@ def _bridges(
         if votes and before.source.kind == "input" and len({name for name, *_ in stay}) > 1:
             continue
         if before.source.kind == "decision":
-            yield Link(before.source.id, edge.target.id, case_label(before, edge.target.spec, edge.port))
+            yield WantedEdge(before.source.id, edge.target.id, case_label(before, edge.target.spec, edge.port))
             continue
-        yield Link(before.source.id, edge.target.id, relabelled(edge, source_of(before).output, original), kept=kept)
+        yield WantedEdge(
+            before.source.id, edge.target.id, relabelled(edge, source_of(before).output, original), kept=kept
+        )
         kept = False
     opened = {(other.source.id, other.case) for other in edge.target.incoming if other.order_only}
     for gate in gates:
         if (gate.source.id, gate.case) not in opened:
-            yield Link(gate.source.id, edge.target.id, case_label(gate, edge.target.spec, None))
+            yield WantedEdge(gate.source.id, edge.target.id, case_label(gate, edge.target.spec, None))

@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.graph.measures.call_bounds import most_calls
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_optimizer.mutations.base import Difference
+from merrow_optimizer.mutations.base import WorkflowDifference
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.original import Original
 
@@ -28,7 +28,7 @@ def effect(change: Mutation) -> str:
     return _sentence([_calls(change), _width(change), *_types(change), *prompts, *_structure(change.difference)])
 
 
-def structure(delta: Difference) -> str:
+def structure(delta: WorkflowDifference) -> str:
     """Which nodes and edges come, go and change, as one line."""
     return _sentence(_structure(delta))
 
@@ -39,7 +39,7 @@ def _sentence(pieces: list[str]) -> str:
     return text[:1].upper() + text[1:] if text.startswith(_VERBS) else text
 
 
-def _structure(delta: Difference) -> list[str]:
+def _structure(delta: WorkflowDifference) -> list[str]:
     pieces: list[str] = []
     for verb, nodes, edges in (
         ("adds", delta.added_nodes, delta.added_edges),

@@ -14,7 +14,7 @@ from merrow_analysis.diagnostics import Severity
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
 from merrow_analysis.edits.write import write
 from merrow_optimizer.mutations import addition, deletion, rewiring, subgraph, substitution
-from merrow_optimizer.mutations.base import Move, Refused, move_id
+from merrow_optimizer.mutations.base import Move, MoveRefusal, move_id
 from merrow_optimizer.mutations.boxes import is_torn
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.calls.moves import rewritings
@@ -44,32 +44,32 @@ NOWHERE = Files()
 """No file: there are no files beside it."""
 
 
-def make(change: Mutation, preconditions: Collection[Precondition] = ALL, files: Files = NOWHERE) -> Move | Refused:
+def make(change: Mutation, preconditions: Collection[Precondition] = ALL, files: Files = NOWHERE) -> Move | MoveRefusal:
     """The move that makes a change, or the precondition that fails for it."""
     refused = failing(change, preconditions)
     return refused if refused is not None else written(change, files)
 
 
-def written(change: Mutation, files: Files = NOWHERE) -> Move | Refused:
+def written(change: Mutation, files: Files = NOWHERE) -> Move | MoveRefusal:
     """The move that makes a change, whether it is safe or not; refused if the text can't express it."""
     original = change.original
     try:
         workflow_text = original.workflow_text
         mutant, edits, reverse = edits_both_ways(workflow_text.places, write(workflow_text, change))
     except CannotWriteError as problem:
-        return Refused(_WRITING, str(problem), change.title)
+        return MoveRefusal(_WRITING, str(problem), change.title)
     except ValueError:
-        return Refused(_WRITING, "The places to edit lie inside each other.", change.title)
+        return MoveRefusal(_WRITING, "The places to edit lie inside each other.", change.title)
     if bool(change.wrapped) or original.needs_reading:
         trial = files.open_after(original.analysis, edits, mutant)
         after = trial.analysis()
         original.newest = mutant, trial
         if (original.typed.composites or change.wrapped) and is_torn(change, after):
-            return Refused(
+            return MoveRefusal(
                 BOXES.name, "A Loop or Map would hold other nodes, or other edges would cross it.", change.title
             )
         if _unsettled(original, after):
-            return Refused(
+            return MoveRefusal(
                 _WRITING, "What the file says of its own findings, or can't be read, would not stand.", change.title
             )
     return Move(identity(change), change.operator, change.title, change.target, edits, change.difference, reverse)
@@ -101,7 +101,7 @@ def _listings(proposals: Proposals) -> Callable[[Original], Sequence[Proposal]]:
 
 
 @dataclass(frozen=True, slots=True)
-class Choice:
+class MoveFilter:
     """Which moves to look for: ``operators`` by name, ``preconditions`` that must hold, and how far to grow.
 
     ``files`` opens a mutant in the same way as the workflow itself if it has to be analysed, and has the files that it may
@@ -117,10 +117,10 @@ class Choice:
         """How to get an operator's proposals, the same each time, as a sequence to draw from."""
         return _listings(self.operators[operator])
 
-    def make(self, change: Mutation) -> Move | Refused:
+    def make(self, change: Mutation) -> Move | MoveRefusal:
         if self._outgrows(change):
             reason = f"The workflow would have {_grown(change)} nodes; it may grow to {self.max_nodes}."
-            return Refused(_GROWTH, reason, change.title)
+            return MoveRefusal(_GROWTH, reason, change.title)
         return make(change, self.preconditions, self.files)
 
     def _outgrows(self, change: Mutation) -> bool:
@@ -146,7 +146,7 @@ class Choice:
         if change.doubts:
             return None
         move = written(change, self.files)
-        if isinstance(move, Refused):
+        if isinstance(move, MoveRefusal):
             return None
         change.found_sound()
         return move if failing(change) is None else None
@@ -157,10 +157,10 @@ def _grown(change: Mutation) -> int:
     return len(change.original.flow.nodes) + len(change.added) - len(change.removed)
 
 
-DEFAULT = Choice(OPERATORS)
+DEFAULT = MoveFilter(OPERATORS)
 
 
-def changes(original: Original, choice: Choice = DEFAULT) -> Iterator[Mutation]:
+def changes(original: Original, choice: MoveFilter = DEFAULT) -> Iterator[Mutation]:
     """Everything that the operators propose, safe or not, in an order that depends only on the text."""
     for proposals in choice.operators.values():
         for proposal in proposals(original):
@@ -171,7 +171,7 @@ Failed = Callable[[Exception], None]
 """What to do about a fault of Merrow in one mutation, after which the others follow; it may raise it again."""
 
 
-def moves(analysis: Analysis, choice: Choice = DEFAULT, failed: Failed | None = None) -> Iterator[Move]:
+def moves(analysis: Analysis, choice: MoveFilter = DEFAULT, failed: Failed | None = None) -> Iterator[Move]:
     """All safe moves of a workflow, lazily, in an order that depends only on the text; none if it is not a workflow. Without
     ``failed`` a fault in one of them is raised.
     """
@@ -191,8 +191,8 @@ def moves(analysis: Analysis, choice: Choice = DEFAULT, failed: Failed | None = 
 
 
 def _makings(
-    original: Original, choice: Choice, failed: Failed | None
-) -> Iterator[Callable[[], Move | Refused | None]]:
+    original: Original, choice: MoveFilter, failed: Failed | None
+) -> Iterator[Callable[[], Move | MoveRefusal | None]]:
     """How to make each mutation that the operators propose."""
     for proposals in choice.operators.values():
         for proposal in _all_of(partial(proposals, original), failed):
@@ -211,7 +211,7 @@ def _all_of(several: Callable[[], Iterable[_T]], failed: Failed | None) -> Itera
         failed(problem)
 
 
-def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move | Refused | None:
+def find(analysis: Analysis, identifier: str, choice: MoveFilter = DEFAULT) -> Move | MoveRefusal | None:
     """The move with an id; if it is not safe, the precondition that failed; None if there is none with that id."""
     if why_unchangeable(analysis) is not None:
         return None
@@ -225,12 +225,12 @@ def find(analysis: Analysis, identifier: str, choice: Choice = DEFAULT) -> Move 
     return None
 
 
-def draw(analysis: Analysis, random: Random, choice: Choice = DEFAULT) -> Move | None:
+def draw(analysis: Analysis, random: Random, choice: MoveFilter = DEFAULT) -> Move | None:
     """A random safe move: first the operator, then one of its moves, both chosen uniformly; None if there is none."""
     return None if why_unchangeable(analysis) is not None else draw_from(Original(analysis), random, choice)
 
 
-def draw_from(original: Original, random: Random, choice: Choice = DEFAULT) -> Move | None:
+def draw_from(original: Original, random: Random, choice: MoveFilter = DEFAULT) -> Move | None:
     """The same for a workflow that is used more than once, which is faster from the second time on.
 
     Proposals are tried in random order until one is safe, which draws uniformly from the safe ones without listing them. Unsafe
@@ -251,7 +251,7 @@ def draw_from(original: Original, random: Random, choice: Choice = DEFAULT) -> M
     return None
 
 
-def _draw_one(proposals: Sequence[Proposal], random: Random, choice: Choice, unsafe: set[int]) -> Move | None:
+def _draw_one(proposals: Sequence[Proposal], random: Random, choice: MoveFilter, unsafe: set[int]) -> Move | None:
     for number in _shuffled(len(proposals), random):
         if number not in unsafe:
             move = choice.make_if_safe(proposals[number]())
@@ -278,7 +278,7 @@ class Mutant:
     text: str
 
 
-def random_mutants(text: str, count: int, seed: int, choice: Choice = DEFAULT) -> Iterator[Mutant]:
+def random_mutants(text: str, count: int, seed: int, choice: MoveFilter = DEFAULT) -> Iterator[Mutant]:
     """``count`` random mutants, each made from the one before; fewer if no safe move is left.
 
     The same text, seed and choice give the same mutants everywhere.
@@ -295,7 +295,7 @@ def random_mutants(text: str, count: int, seed: int, choice: Choice = DEFAULT) -
 class Lineage:
     """A workflow that is mutated repeatedly; what consecutive mutants share is kept."""
 
-    def __init__(self, text: str, choice: Choice = DEFAULT) -> None:
+    def __init__(self, text: str, choice: MoveFilter = DEFAULT) -> None:
         self.text = text
         self._analyser = choice.files.open(text)
         self.choice = replace(choice, files=replace(choice.files, reading=self._analyser))

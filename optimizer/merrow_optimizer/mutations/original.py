@@ -12,7 +12,7 @@ from merrow_analysis.consequences import unexplained
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.edits.workflow_text import WorkflowText
 from merrow_analysis.graph.bare.reach import reach
-from merrow_analysis.graph.flow import Flow, FlowEdge
+from merrow_analysis.graph.flow import Flowchart, FlowEdge
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.rules.context import GraphContext, check_graph
 from merrow_analysis.rules.drawn.plain_rules import PLAIN_STEPS
@@ -50,7 +50,7 @@ class Original:
             raise ValueError("only a workflow whose operators are written can be changed")
         self.analysis = analysis
         self.typed: TypedGraph = analysis.typed
-        self.flow: Flow = analysis.flow
+        self.flow: Flowchart = analysis.flow
         self._remembered: dict[Any, Any] = {}
         self.unsafe: dict[Any, set[int]] = {}
         self.newest: tuple[str, Analyser] | None = None
@@ -177,7 +177,7 @@ def troubles(graph: TypedGraph, *, skipped: Flags = Flags.NONE) -> Counter[tuple
     )
 
 
-def _owners(flow: Flow, lines: set[int]) -> Mapping[Range, str]:
+def _owners(flow: Flowchart, lines: set[int]) -> Mapping[Range, str]:
     """The node of each place on some lines (or in a block of several): where it is written, or an edge leads into it.
 
     Read off the records: of a large graph each look would leave objects for all nodes and edges behind.

@@ -21,7 +21,7 @@ from merrow_analysis.rules.drawn.syntax_rules import MOST_EDGES
 from merrow_analysis.rules.prompt_rules import template_problems
 from merrow_analysis.rules.registry import Flags, find_rule, flags_of
 from merrow_analysis.wiring.wires import OWN_KIND
-from merrow_optimizer.mutations.base import Refused
+from merrow_optimizer.mutations.base import MoveRefusal
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import ADDITION, DELETION, SUBSTITUTION
 from merrow_optimizer.mutations.original import Original
@@ -262,14 +262,14 @@ ALL: tuple[Precondition, ...] = (TYPES, BRIDGE, SIDES, PORTS, CAPACITY, KINDS, P
 NAMES: tuple[str, ...] = tuple(precondition.name for precondition in ALL)
 
 
-def failing(change: Mutation, preconditions: Collection[Precondition] = ALL) -> Refused | None:
+def failing(change: Mutation, preconditions: Collection[Precondition] = ALL) -> MoveRefusal | None:
     """The first precondition that fails for a change; None where it is safe."""
     for name, doubt in change.doubts:
         if any(precondition.name == name for precondition in preconditions):
-            return Refused(name, doubt, change.title)
+            return MoveRefusal(name, doubt, change.title)
     for precondition in ALL:
         if precondition in preconditions:
             reason = precondition.check(change)
             if reason is not None:
-                return Refused(precondition.name, reason, change.title)
+                return MoveRefusal(precondition.name, reason, change.title)
     return None

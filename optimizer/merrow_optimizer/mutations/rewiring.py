@@ -8,7 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 
-from merrow_analysis.edits.change import Link
+from merrow_analysis.edits.change import WantedEdge
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.wiring.wires import NodeOutput
 from merrow_optimizer.mutations import rewiring_heads
@@ -41,7 +41,7 @@ def _tails(original: Original) -> Sequence[Proposal]:
 def rewire(original: Original, edge: TypedEdge, source: NodeOutput) -> Mutation:
     """Let an edge start at another output."""
     what = source.node.id if source.output is None else f"{source.output} of {source.node.id}"
-    link = Link(source.node.id, edge.target.id, relabelled(edge, source.output, original), kept=True)
+    link = WantedEdge(source.node.id, edge.target.id, relabelled(edge, source.output, original), kept=True)
     return Mutation(
         original,
         REWIRING,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM
-from merrow_analysis.edits.change import Link
+from merrow_analysis.edits.change import WantedEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.wiring.wires import joined
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
@@ -85,7 +85,7 @@ def lead_to(original: Original, edge: TypedEdge, head: Head) -> Mutation:
         REWIRING,
         f"Lead {what if start is None else f'{start} of {what}'} to {where} instead of {old}",
         edge.flow.range,
-        edges={edge.flow.index: (Link(edge.source.id, node.id, label, kept=True),)},
+        edges={edge.flow.index: (WantedEdge(edge.source.id, node.id, label, kept=True),)},
         content=("head", edge.source.id, edge.output, edge.case_label, edge.target.id, edge.port, node.id, name),
         doubts=tuple(_doubts(original, edge, head)),
     )

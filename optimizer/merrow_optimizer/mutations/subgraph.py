@@ -32,7 +32,7 @@ from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
 _Item = TypeVar("_Item")
 
 
-class Group(NamedTuple):
+class ProposalGroup(NamedTuple):
     """What one pattern, or one move of Loops and Maps, might do: at most so many ``proposals``, made when looked at.
 
     ``draws_boxes`` where they draw Loops or Maps: what comes of that is only known when the whole mutant was read.
@@ -52,21 +52,21 @@ def proposals(original: Original, patterns: Iterable[Pattern] | None = None) -> 
     return [proposal for group in groups(original, patterns) for proposal in group.proposals]
 
 
-def groups(original: Original, patterns: Iterable[Pattern] | None = None) -> list[Group]:
+def groups(original: Original, patterns: Iterable[Pattern] | None = None) -> list[ProposalGroup]:
     """The same, apart: first each pattern's, the largest part of them."""
     known = tuple(built_in_patterns() if patterns is None else patterns)
     nodes = original.typed.nodes
     suiting = [pattern for pattern in known if suits(original, pattern)]
     mosts = [len(nodes) * (1 if pattern.core is not None else LARGEST_PART) for pattern in suiting]
-    found = [Group(most, _uses(original, pattern)) for most, pattern in zip(mosts, suiting, strict=True)]
+    found = [ProposalGroup(most, _uses(original, pattern)) for most, pattern in zip(mosts, suiting, strict=True)]
     # To look for instances takes long where there are none; so they are looked for behind the uses of a pattern.
-    last = found.pop() if found else Group(0, iter(()))
-    found.append(Group(last.most + len(nodes) * len(known), chain(last.proposals, _back(original, known))))
+    last = found.pop() if found else ProposalGroup(0, iter(()))
+    found.append(ProposalGroup(last.most + len(nodes) * len(known), chain(last.proposals, _back(original, known))))
     found.append(
-        Group(3 * len(original.typed.composites.boxes) + len(nodes), loop_proposals(original), draws_boxes=True)
+        ProposalGroup(3 * len(original.typed.composites.boxes) + len(nodes), loop_proposals(original), draws_boxes=True)
     )
     over = (proposal for node in nodes for proposal in mapping(original, node))
-    return [*found, Group(len(original.typed.edges), over, draws_boxes=True)]
+    return [*found, ProposalGroup(len(original.typed.edges), over, draws_boxes=True)]
 
 
 def _back(original: Original, known: tuple[Pattern, ...]) -> Iterator[Proposal]:
@@ -82,7 +82,7 @@ def _uses(original: Original, pattern: Pattern) -> Iterator[Proposal]:
         yield from (partial(instead, original, pattern, part) for part in regions if can_stand_for(pattern, part))
 
 
-class _Shared(Generic[_Item]):
+class _SharedItems(Generic[_Item]):
     """Items that several patterns look at, each made when the first of them comes to it."""
 
     def __init__(self, items: Iterable[_Item]) -> None:
@@ -99,12 +99,12 @@ class _Shared(Generic[_Item]):
             yield self._made[number]
 
 
-def _cores(original: Original) -> _Shared[Core]:
-    return _Shared(core for node in original.typed.nodes for core in possible_cores(original, [node]))
+def _cores(original: Original) -> _SharedItems[Core]:
+    return _SharedItems(core for node in original.typed.nodes for core in possible_cores(original, [node]))
 
 
-def _parts(original: Original) -> _Shared[SingleOutputPart]:
-    return _Shared(part for node in original.typed.nodes for part in parts_ending_in(original, node))
+def _parts(original: Original) -> _SharedItems[SingleOutputPart]:
+    return _SharedItems(part for node in original.typed.nodes for part in parts_ending_in(original, node))
 
 
 def with_patterns(patterns: Iterable[Pattern]) -> Callable[[Original], Sequence[Proposal]]:

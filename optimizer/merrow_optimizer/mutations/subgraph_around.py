@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from typing import NamedTuple
 
-from merrow_analysis.edits.change import Link, as_it_is, label_of
+from merrow_analysis.edits.change import WantedEdge, as_it_is, label_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import SUBGRAPH
@@ -93,7 +93,7 @@ def around(original: Original, pattern: Pattern, core: TypedNode) -> Mutation:
     links = _beside(core, filled, pattern)
     for node in pattern.nodes:
         links += (link(original, filled, edge) for edge in pattern.into(node.id))
-    edges: dict[int, tuple[Link, ...]] = {}
+    edges: dict[int, tuple[WantedEdge, ...]] = {}
     if pattern.exit == pattern.core:
         edges[last.index] = (as_it_is(last), *links, *into_core)
     else:
@@ -118,12 +118,12 @@ def around(original: Original, pattern: Pattern, core: TypedNode) -> Mutation:
     )
 
 
-def _beside(core: TypedNode, filled: Filled, pattern: Pattern) -> list[Link]:
+def _beside(core: TypedNode, filled: Filled, pattern: Pattern) -> list[WantedEdge]:
     """The copies' edges: those of the core."""
-    found: list[Link] = []
+    found: list[WantedEdge] = []
     for copy in pattern.copies:
         for edge in core.flow.incoming:
             if edge.carries_nothing:
                 continue
-            found.append(Link(edge.source.id, filled.ids[copy.id], label_of(edge)))
+            found.append(WantedEdge(edge.source.id, filled.ids[copy.id], label_of(edge)))
     return found

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.types import TEXT, Type, is_variable, item_of
-from merrow_analysis.edits.change import Link, NewNode
+from merrow_analysis.edits.change import NewNode, WantedEdge
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.wiring.wires import joined
@@ -125,13 +125,13 @@ def _copied(original: Original, copy: PatternNode, core: TypedNode, name: str, b
     return NewNode(made.id, made.spec, made.beside, made.role, made.prompt, tuple(values.items()), made.prompt_name)
 
 
-def link(original: Original, filled: Filled, edge: PatternEdge, port: str | None = None) -> Link:
+def link(original: Original, filled: Filled, edge: PatternEdge, port: str | None = None) -> WantedEdge:
     """An edge of a pattern in the workflow; ``port`` where the target calls it otherwise."""
     spec = filled.specs[edge.target]
     given = filled.types.get(edge.source) if edge.source in filled.types else _given(filled, edge)
     label = port_label(spec, port or edge.port, given, named=names_bulk(original), original=original)
     output = edge.output if edge.output is not None else filled.outputs.get(edge.source)
-    return Link(filled.ids[edge.source], filled.ids[edge.target], joined(output, label))
+    return WantedEdge(filled.ids[edge.source], filled.ids[edge.target], joined(output, label))
 
 
 def _given(filled: Filled, edge: PatternEdge) -> Type:
@@ -144,9 +144,9 @@ def _given(filled: Filled, edge: PatternEdge) -> Type:
     return TEXT if output is None or is_variable(inner) else output.type
 
 
-def read_on(original: Original, edge: TypedEdge, source: str, output: str | None) -> Link:
+def read_on(original: Original, edge: TypedEdge, source: str, output: str | None) -> WantedEdge:
     """A reader's edge that starts at another node now, in the same place."""
-    return Link(source, edge.target.id, relabelled(edge, output, original), kept=True)
+    return WantedEdge(source, edge.target.id, relabelled(edge, output, original), kept=True)
 
 
 def listed(names: Sequence[str]) -> str:

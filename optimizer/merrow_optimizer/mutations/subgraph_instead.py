@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from dataclasses import dataclass
 
-from merrow_analysis.edits.change import Link
+from merrow_analysis.edits.change import WantedEdge
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.mutations.change import Mutation
@@ -107,7 +107,7 @@ def instead(original: Original, pattern: Pattern, part: SingleOutputPart) -> Mut
         filled.types[pattern.entry] = part.entry.type
     links = [link(original, filled, edge) for node in pattern.nodes for edge in pattern.into(node.id)]
     removed = frozenset(node.id for node in part.nodes)
-    edges: dict[int, tuple[Link, ...]] = {
+    edges: dict[int, tuple[WantedEdge, ...]] = {
         edge.index: () for node in part.nodes for edge in (*node.flow.incoming, *node.flow.outgoing)
     }
     for number, edge in enumerate(readers(part.last)):

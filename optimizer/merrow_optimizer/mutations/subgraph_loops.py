@@ -7,7 +7,7 @@ from functools import partial
 
 from merrow_analysis.definitions.schema import MOST_TURNS
 from merrow_analysis.definitions.types import FEEDBACK
-from merrow_analysis.edits.change import Link, NewNode, Wrapping, as_it_is
+from merrow_analysis.edits.change import NewNode, WantedEdge, Wrapping, as_it_is
 from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.boxes.words import AGAIN, FIRST, OVER
 from merrow_analysis.graph.measures.call_bounds import count_of
@@ -71,9 +71,9 @@ def wrap(original: Original, node: TypedNode, task: NodeOutput) -> Mutation:
     judge = NewNode(node_id(review, None, original), review, node.id)
     box = original.free_name(original.cased("REFINE"), [judge.id])
     links = (
-        Link(node.id, judge.id, "solution"),
+        WantedEdge(node.id, judge.id, "solution"),
         new_link(task, judge.id, review, "problem", original),
-        Link(judge.id, node.id, f"{AGAIN}:feedback:{port.name}"),
+        WantedEdge(judge.id, node.id, f"{AGAIN}:feedback:{port.name}"),
     )
     last = node.outgoing[-1].flow
     return Mutation(
@@ -103,12 +103,14 @@ def with_turns(original: Original, box: Composite, turns: int) -> Mutation:
 def unwrap(original: Original, box: Composite) -> Mutation:
     """Make a mere group of a Loop: its edges back go, and its nodes run once."""
     typed = original.typed
-    edges: dict[int, tuple[Link, ...]] = {edge.flow.index: () for edge in typed.again if edge.border.scope == box.id}
+    edges: dict[int, tuple[WantedEdge, ...]] = {
+        edge.flow.index: () for edge in typed.again if edge.border.scope == box.id
+    }
     left = {edge.target.id for edge in typed.again if edge.border.scope != box.id}
     for edge in typed.edges:
         if edge.word == FIRST and box.id in edge.entered and edge.target.id not in left:
             text = typed.core.text_of(edge.record)
-            edges[edge.flow.index] = (Link(edge.source.id, edge.target.id, text, kept=True),)
+            edges[edge.flow.index] = (WantedEdge(edge.source.id, edge.target.id, text, kept=True),)
     return Mutation(
         original,
         SUBGRAPH,

@@ -6,7 +6,7 @@ from collections.abc import Iterator
 from functools import partial
 
 from merrow_analysis.definitions.types import item_of
-from merrow_analysis.edits.change import Link, Wrapping, label_of
+from merrow_analysis.edits.change import WantedEdge, Wrapping, label_of
 from merrow_analysis.graph.boxes.words import EACH
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.mutations.change import Mutation, Proposal
@@ -42,7 +42,7 @@ def is_list_for(original: Original, edge: TypedEdge) -> bool:
 def map_over(original: Original, node: TypedNode, edge: TypedEdge) -> Mutation:
     """Let a node work on each item of the list that an edge brings; its readers get a list of what it gives."""
     label = label_of(edge.flow)
-    taken = Link(edge.source.id, node.id, EACH if label is None else f"{EACH}:{label}", kept=True)
+    taken = WantedEdge(edge.source.id, node.id, EACH if label is None else f"{EACH}:{label}", kept=True)
     box = original.free_name(original.cased("EACH_ITEM"))
     return Mutation(
         original,

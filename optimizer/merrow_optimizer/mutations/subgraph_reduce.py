@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 from dataclasses import dataclass, field
 
-from merrow_analysis.edits.change import Link
+from merrow_analysis.edits.change import WantedEdge
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.names import SUBGRAPH
@@ -38,7 +38,7 @@ def instances(
         if pattern.core is None:
             continue
         for last in original.typed.nodes if meant is None else _behind(meant, pattern):
-            instance = _Search(original, pattern).ending_in(last) if last.kind == "operator" else None
+            instance = _PatternSearch(original, pattern).ending_in(last) if last.kind == "operator" else None
             if instance is None or (meant is not None and not _touches(instance, meant)):
                 continue
             key = instance.core.id, frozenset(node.id for node in instance.removed)
@@ -63,7 +63,7 @@ def _touches(instance: Instance, nodes: list[TypedNode]) -> bool:
 
 
 @dataclass(slots=True)
-class _Search:
+class _PatternSearch:
     """One try to lay a pattern over a workflow, from its last node back; ``bound`` maps its names to nodes."""
 
     original: Original
@@ -172,7 +172,7 @@ def reduce_to_core(original: Original, instance: Instance) -> Mutation:
     """Take an instance of a pattern back to its core."""
     core, last = instance.core, instance.last
     removed = frozenset(node.id for node in instance.removed)
-    edges: dict[int, tuple[Link, ...]] = {
+    edges: dict[int, tuple[WantedEdge, ...]] = {
         edge.index: () for node in instance.removed for edge in (*node.flow.incoming, *node.flow.outgoing)
     }
     if last is not core:

@@ -6,7 +6,7 @@ import re
 from collections.abc import Iterator, Mapping, Sequence
 
 from merrow_analysis.definitions.operators import InputPort, OperatorSpec
-from merrow_analysis.edits.change import Link, NewNode, as_it_is
+from merrow_analysis.edits.change import NewNode, WantedEdge, as_it_is
 from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
@@ -90,7 +90,7 @@ def substitute(
     """
     old = node.spec
     ports = _port_map(original, node, spec) if ports is None else ports
-    edges: dict[int, tuple[Link, ...]] = {}
+    edges: dict[int, tuple[WantedEdge, ...]] = {}
     fed: set[str] = set()
     last: TypedEdge | None = None
     for edge in node.incoming:
@@ -192,7 +192,7 @@ def _port_map(original: Original, node: TypedNode, spec: OperatorSpec) -> dict[i
     return found
 
 
-def _into(original: Original, edge: TypedEdge, target: str, spec: OperatorSpec, port: str) -> Link | None:
+def _into(original: Original, edge: TypedEdge, target: str, spec: OperatorSpec, port: str) -> WantedEdge | None:
     """The edge at its new port; None where it stays as it is written."""
     written = as_it_is(edge.flow)
     if edge.source.kind == "decision":
@@ -203,10 +203,10 @@ def _into(original: Original, edge: TypedEdge, target: str, spec: OperatorSpec, 
         if edge.target.spec is not None and edge.target.spec.bulk == edge.port and spec.bulk == port:
             named = not edge.inferred
         label = joined(source.output, port_label(spec, port, edge.type, named=named, original=original))
-    return None if label == written.label else Link(edge.source.id, target, label, kept=True)
+    return None if label == written.label else WantedEdge(edge.source.id, target, label, kept=True)
 
 
-def _out_of(original: Original, edge: TypedEdge, old: OperatorSpec | None, spec: OperatorSpec) -> Link | None:
+def _out_of(original: Original, edge: TypedEdge, old: OperatorSpec | None, spec: OperatorSpec) -> WantedEdge | None:
     """An outgoing edge whose label names an output that the new operator has not; None where it stays."""
     written = as_it_is(edge.flow)
     label = read_label(written.label, from_decision=False) if edge.word is None else edge.placed.label
@@ -218,7 +218,7 @@ def _out_of(original: Original, edge: TypedEdge, old: OperatorSpec | None, spec:
             new = joined(None if number == 0 else output.name, label.port)
             if edge.word is not None:
                 new = edge.word if new is None else f"{edge.word}:{new}"
-            return Link(edge.source.id, edge.target.id, new, kept=True)
+            return WantedEdge(edge.source.id, edge.target.id, new, kept=True)
     return None
 
 

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from merrow_analysis.definitions.operators import InputPort, OperatorSpec
 from merrow_analysis.definitions.types import PROBLEM, Type, is_variable, item_of
-from merrow_analysis.edits.change import Link
+from merrow_analysis.edits.change import WantedEdge
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.notation import AFTER, read_label
@@ -75,10 +75,10 @@ def case_label(edge: TypedEdge, spec: OperatorSpec | None, port: str | None) -> 
     return f"{case}:{port}"
 
 
-def new_link(source: NodeOutput, target: str, spec: OperatorSpec, port: str, original: Original) -> Link:
+def new_link(source: NodeOutput, target: str, spec: OperatorSpec, port: str, original: Original) -> WantedEdge:
     """A new edge into a port of a node with an operator."""
     label = port_label(spec, port, source.type, named=names_bulk(original), original=original)
-    return Link(source.node.id, target, joined(source.output, label))
+    return WantedEdge(source.node.id, target, joined(source.output, label))
 
 
 def fits(original: Original, type_: Type | None, port: InputPort) -> bool:

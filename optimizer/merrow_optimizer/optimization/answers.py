@@ -27,7 +27,7 @@ from merrow_runtime.store.optimizations import TrialRecord
 from merrow_runtime.usage import NOTHING, Usage
 
 
-class Wanted(NamedTuple):
+class WantedAnswer(NamedTuple):
     """An answer to be had: of a candidate by its number, for a draw (`HELD_OUT`: at the end; `SHOWN`: to show it to a model), to
     an item, which repeat.
     """
@@ -38,7 +38,7 @@ class Wanted(NamedTuple):
     repeat: int
 
 
-class Answers:
+class SearchAnswers:
     """The answers of one search. ``text_of`` gives the text of a candidate; ``user`` is the user's store, ``own`` the journal
     of the search's runs.
 
@@ -52,7 +52,7 @@ class Answers:
         self.stopped_by: str | None = None
         self.stop = asyncio.Event()
         self.is_cut = False
-        self.told: Callable[[Wanted, ScoreRecord], None] = lambda _wanted, _score: None
+        self.told: Callable[[WantedAnswer, ScoreRecord], None] = lambda _wanted, _score: None
         self._search, self._plan, self._text_of = search, plan, text_of
         self._user, self._own = user, own
         trials = user.optimizations.trials(search)
@@ -124,7 +124,7 @@ class Answers:
         self.stopped_by = self.stopped_by or why
         self.stop.set()
 
-    async def all(self, wanted: Sequence[Wanted]) -> list[ScoreRecord | None]:
+    async def all(self, wanted: Sequence[WantedAnswer]) -> list[ScoreRecord | None]:
         """These answers, in their order; None for those that can't be had any more. Raises `StoreFailure`."""
         placing = [asyncio.ensure_future(self._one(one)) for one in wanted]
         self._placing.update(placing)
@@ -139,7 +139,7 @@ class Answers:
                 raise result
         return [None if isinstance(result, BaseException) else result for result in found]
 
-    async def _one(self, wanted: Wanted) -> ScoreRecord | None:
+    async def _one(self, wanted: WantedAnswer) -> ScoreRecord | None:
         key = (wanted.candidate, wanted.item.id, wanted.repeat)
         known = self._known.get(key)
         if known is not None and known.status != Status.UNANSWERED:
@@ -166,7 +166,7 @@ class Answers:
         self.told(wanted, record)
         return record
 
-    def _note_unfinished(self, wanted: Wanted) -> None:
+    def _note_unfinished(self, wanted: WantedAnswer) -> None:
         """Keep what an answer has paid that was cut off, so that it is counted; a resume goes on with it."""
         with suppress(StoreFailure):
             record = self._answering(wanted.candidate).unfinished(wanted.item, wanted.repeat)
@@ -182,7 +182,7 @@ class Answers:
         if before is not None and before.usage.calls:
             self.spent = sum((one.usage for one in self._known.values()), NOTHING)
 
-    async def _answered(self, wanted: Wanted, *, again: bool) -> tuple[ScoreRecord, Fatal | None]:
+    async def _answered(self, wanted: WantedAnswer, *, again: bool) -> tuple[ScoreRecord, Fatal | None]:
         """An answer with its score; that a candidate can't be run at all is its own fault."""
         answering, item, repeat = self._answering(wanted.candidate), wanted.item, wanted.repeat
         try:

@@ -5,10 +5,10 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from merrow_optimizer.evaluation.plan import JUDGED_MOST
-from merrow_optimizer.optimization.answers import Answers
+from merrow_optimizer.optimization.answers import SearchAnswers
 from merrow_optimizer.optimization.costs import Costs
 from merrow_optimizer.optimization.plan import ROUNDS, SearchPlan
-from merrow_optimizer.search.candidates import START, Draft
+from merrow_optimizer.search.candidates import START, CandidateDraft
 from merrow_runtime.asking.bounded import Most
 from merrow_runtime.jobs.clock import Clock
 
@@ -16,11 +16,11 @@ from merrow_runtime.jobs.clock import Clock
 class Reserve:
     """Bounds what the answers of draws may use. ``elapsed`` are the seconds that the search took before it was continued."""
 
-    def __init__(self, plan: SearchPlan, costs: Costs, answers: Answers, elapsed: float) -> None:
+    def __init__(self, plan: SearchPlan, costs: Costs, answers: SearchAnswers, elapsed: float) -> None:
         self._plan, self._costs, self._answers = plan, costs, answers
         self._clock = Clock(plan.base.limits.seconds, elapsed)
 
-    def why_over(self, drafts: Sequence[Draft]) -> str | None:
+    def why_over(self, drafts: Sequence[CandidateDraft]) -> str | None:
         """Why the budget pays for no other draw, with these candidates; None where it does."""
         limits = self._plan.base.limits
         left = self.seconds_left
@@ -89,7 +89,7 @@ class Reserve:
         """The time for all that is left to do; None without a limit."""
         return self._clock.left
 
-    def _reserved_calls(self, drafts: Sequence[Draft]) -> float:
+    def _reserved_calls(self, drafts: Sequence[CandidateDraft]) -> float:
         """How many calls reading the held-out items may take: of the start and of the candidate with the most."""
         calls = [self._costs.most_calls(self._costs.of(draft)) for draft in drafts]
         judged = 0 if self._plan.base.asking is None else 2 * JUDGED_MOST

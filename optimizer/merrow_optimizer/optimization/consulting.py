@@ -8,10 +8,10 @@ from dataclasses import replace
 from statistics import fmean
 from typing import Any
 
-from merrow_optimizer.optimization.answers import Answers, Wanted
+from merrow_optimizer.optimization.answers import SearchAnswers, WantedAnswer
 from merrow_optimizer.optimization.costs import Costs
 from merrow_optimizer.optimization.plan import SearchPlan
-from merrow_optimizer.search.candidates import START, Draft
+from merrow_optimizer.search.candidates import START, CandidateDraft
 from merrow_optimizer.search.children import MODEL
 from merrow_optimizer.search.engine import Search
 from merrow_optimizer.suggestions.answers import KEY
@@ -43,7 +43,7 @@ class Consulting:
     so that a search that continues asks nothing again.
     """
 
-    def __init__(self, search: str, plan: SearchPlan, answers: Answers, costs: Costs, user: Store) -> None:
+    def __init__(self, search: str, plan: SearchPlan, answers: SearchAnswers, costs: Costs, user: Store) -> None:
         assert plan.proposing is not None  # noqa: S101 (whoever makes one has looked)
         self._id, self._plan, self._proposing = search, plan, plan.proposing
         self._answers, self._costs, self._user = answers, costs, user
@@ -68,12 +68,12 @@ class Consulting:
         has_more = any(history.left(candidate) for candidate in history.scored())
         return not search.waiting and (is_time or not has_more)
 
-    def drafts(self, number: int, search: Search) -> list[Draft]:
+    def drafts(self, number: int, search: Search) -> list[CandidateDraft]:
         """What was proposed before the draw with this number, without what is too dear."""
         said = self._known.get(number)
         return [] if said is None else self._usable([Proposal.from_json(one) for one in said["proposals"]], search)
 
-    def _usable(self, proposals: Sequence[Proposal], search: Search) -> list[Draft]:
+    def _usable(self, proposals: Sequence[Proposal], search: Search) -> list[CandidateDraft]:
         found = []
         for one in proposals:
             title = " ".join(one.title.split())[:_LONGEST_TITLE]
@@ -85,7 +85,7 @@ class Consulting:
                 found.append(draft if one.scores is None else replace(draft, judged=fmean(one.scores.values())))
         return found
 
-    def _is_affordable(self, draft: Draft) -> bool:
+    def _is_affordable(self, draft: CandidateDraft) -> bool:
         most = self._plan.bounds.max_cost
         cost = None if most is None else self._costs.usd(self._costs.of(draft))
         return most is None or (cost is not None and cost <= most)
@@ -172,7 +172,7 @@ class Consulting:
     async def _failures(self, candidate: int) -> Sequence[FailedItem]:
         """Items of those that score nobody that a candidate gets wrong; it answers them first where it has not."""
         items = {item.id: item for item in self._plan.split.shown[:_LOOKED_AT]}
-        await self._answers.all([Wanted(candidate, SHOWN, item, 0) for item in items.values()])
+        await self._answers.all([WantedAnswer(candidate, SHOWN, item, 0) for item in items.values()])
         kept = self._user.optimizations.trials(self._id, outputs=True)
         scores = {one.score.item: one.score for one in kept if (one.candidate, one.draw) == (candidate, SHOWN)}
         failures = [failure_of(item, scores[name]) for name, item in items.items() if name in scores]

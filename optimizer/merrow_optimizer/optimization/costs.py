@@ -5,9 +5,9 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from merrow_optimizer.evaluation.plan import Forecast, forecast_item
+from merrow_optimizer.evaluation.plan import EvaluationForecast, forecast_item
 from merrow_optimizer.optimization.plan import SearchPlan, middle
-from merrow_optimizer.search.candidates import Draft
+from merrow_optimizer.search.candidates import CandidateDraft
 from merrow_optimizer.search.children import Proposer
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.running.forecast_figures import Bounds
@@ -18,9 +18,9 @@ class Costs:
 
     def __init__(self, plan: SearchPlan) -> None:
         self._plan = plan
-        self._known: dict[str, Forecast] = {}
+        self._known: dict[str, EvaluationForecast] = {}
 
-    def of(self, draft: Draft) -> Forecast:
+    def of(self, draft: CandidateDraft) -> EvaluationForecast:
         """What a candidate may use for the first item."""
         found = self._known.get(draft.key)
         if found is None:
@@ -28,15 +28,15 @@ class Costs:
                 found = forecast_item(self._plan.candidate(draft.text), self._plan.split.searched[0])
             except UsageFailure:  # Its answers will say why.
                 unknown = Bounds(0, None)
-                found = Forecast(1, 1, Bounds(draft.calls, None), unknown, unknown)
+                found = EvaluationForecast(1, 1, Bounds(draft.calls, None), unknown, unknown)
             self._known[draft.key] = found
         return found
 
-    def usd(self, forecast: Forecast) -> float | None:
+    def usd(self, forecast: EvaluationForecast) -> float | None:
         """One figure for the cost in US dollars; None where a price is not known."""
         return middle(forecast.cost_usd)
 
-    def most_calls(self, forecast: Forecast) -> float:
+    def most_calls(self, forecast: EvaluationForecast) -> float:
         """The calls at most; the least where the most is not known."""
         return forecast.calls.least if forecast.calls.most is None else forecast.calls.most
 
@@ -54,19 +54,23 @@ class Priced:
         """See `Proposer`."""
         return self.proposer.operators
 
-    def child(self, number: int, parent: Draft, chance: Random, operator: str | None = None) -> Draft | None:
+    def child(
+        self, number: int, parent: CandidateDraft, chance: Random, operator: str | None = None
+    ) -> CandidateDraft | None:
         """See `Proposer`."""
         return self._affordable(self.proposer.child(number, parent, chance, operator))
 
-    def further(self, draft: Draft, chance: Random) -> Draft | None:
+    def further(self, draft: CandidateDraft, chance: Random) -> CandidateDraft | None:
         """See `Proposer`."""
         return self._affordable(self.proposer.further(draft, chance))
 
-    def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
+    def crossed(
+        self, number: int, parent: CandidateDraft, other_number: int, other: CandidateDraft, chance: Random
+    ) -> CandidateDraft | None:
         """See `Proposer`."""
         return self._affordable(self.proposer.crossed(number, parent, other_number, other, chance))
 
-    def _affordable(self, draft: Draft | None) -> Draft | None:
+    def _affordable(self, draft: CandidateDraft | None) -> CandidateDraft | None:
         if draft is None:
             return None
         cost = self.costs.usd(self.costs.of(draft))

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from dataclasses import dataclass
 
 from merrow_optimizer.optimization.record import SearchRecord
-from merrow_optimizer.search.candidates import Draft, Draw, Place
+from merrow_optimizer.search.candidates import CandidateDraft, Draw, ItemRepeat
 from merrow_optimizer.search.features import SIZE, PromptUse, features_of, keys_of, place_of_key, prompts_of
 from merrow_optimizer.search.history import History
 from merrow_runtime.options import RunOptions
@@ -73,13 +73,13 @@ def _history(found: SearchRecord) -> tuple[History, dict[int, set[str]]]:
         told = {node: step.definition.prompt for node, step in steps.items() if step.definition.prompt is not None}
         features, prompts = features_of(workflow.graph), prompts_of(workflow.graph, told)
         said = (one.text, tuple(one.parents), one.operator, one.title, one.key)
-        history.add(Draft(*said, features, one.calls, one.nodes, one.judged, prompts))
+        history.add(CandidateDraft(*said, features, one.calls, one.nodes, one.judged, prompts))
         for key in keys_of(workflow.graph):
             names.setdefault(place_of_key(key), set()).add(_said(key))
     for draw in found.draws:
         if draw.outcome is None:
             continue
-        asked = tuple(Place(places[item], repeat) for item, repeat in draw.places)
+        asked = tuple(ItemRepeat(places[item], repeat) for item, repeat in draw.places)
         again = Draw(draw.number, draw.candidate, asked)
         history.ask(again)
         history.apply(again, draw.outcome)

@@ -11,10 +11,10 @@ from typing import Any, Literal
 from merrow_optimizer.evaluation.data import DataSet
 from merrow_optimizer.evaluation.data.parts import SEED, in_order
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.evaluation.plan import Forecast, Plan, figures, forecast_item
+from merrow_optimizer.evaluation.plan import EvaluationForecast, Plan, figures, forecast_item
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.optimization.readings import ASIDE
-from merrow_optimizer.search.candidates import Draft
+from merrow_optimizer.search.candidates import CandidateDraft
 from merrow_optimizer.search.children import Moves, Nothing, Proposer
 from merrow_optimizer.search.constants import CONSTANTS, check_constants, settings_of
 from merrow_optimizer.search.engine import Strategy
@@ -61,7 +61,7 @@ class Bounded:
 
 
 @dataclass(frozen=True, slots=True)
-class Split:
+class ItemSplit:
     """The items that are searched with, and those that are held out, of ``part`` (None: none are). Those that are ``shown`` to a
     model that proposes candidates score nobody.
     """
@@ -71,7 +71,7 @@ class Split:
     part: str | None
     shown: Sequence[Item] = ()
 
-    def with_shown(self) -> Split:
+    def with_shown(self) -> ItemSplit:
         """The same with a fifth of the items to show, the same in each search, and the others to search with."""
         ordered = in_order(self.searched, SEED)
         shown = ordered[: round(len(ordered) * _SHOWN_SHARE)]
@@ -98,7 +98,7 @@ class SearchPlan:
     """
 
     base: Plan
-    split: Split
+    split: ItemSplit
     strategy: str
     proposer: str
     seed: int
@@ -162,7 +162,7 @@ class SearchPlan:
         return self.first + 3 * self.block + 2 * len(self.split.held_out)
 
     @cached_property
-    def forecast(self) -> Forecast:
+    def forecast(self) -> EvaluationForecast:
         """What the workflow that it begins with may use for one item."""
         return forecast_item(self.base, self.split.searched[0])
 
@@ -206,7 +206,7 @@ def _frozen(start: Workflow) -> RecordingProvider:
     return frozen
 
 
-def split_of(data: DataSet, test: Sequence[Item], bounds: Bounded) -> Split:
+def split_of(data: DataSet, test: Sequence[Item], bounds: Bounded) -> ItemSplit:
     """The items of a search: those of ``data`` are searched with, and those of ``test`` are held out, which is that part of the
     data where it has one; else a third of the items is. Raises `UsageFailure` where they are too few.
     """
@@ -215,7 +215,7 @@ def split_of(data: DataSet, test: Sequence[Item], bounds: Bounded) -> Split:
             "The part test is held out: what is searched with it can't be tested with it. Choose --part validate or all."
         )
     if bounds.small:
-        return Split(data.items, (), None)
+        return ItemSplit(data.items, (), None)
     if len(data.items) < LEAST_ITEMS:
         more = ", take them all with --part all" if test else ""
         raise UsageFailure(
@@ -223,12 +223,12 @@ def split_of(data: DataSet, test: Sequence[Item], bounds: Bounded) -> Split:
             f" some{more}, or use --small, which claims no test."
         )
     if test:
-        return Split(data.items, in_order(test, SEED)[: bounds.held_out], "test")
+        return ItemSplit(data.items, in_order(test, SEED)[: bounds.held_out], "test")
     ordered = in_order(data.items, SEED)
     kept, aside = set_aside(len(ordered), SEED)
     wanted = {ordered[place].id for place in kept}
     searched = [item for item in data.items if item.id in wanted]
-    return Split(searched, [ordered[place] for place in aside][: bounds.held_out], ASIDE)
+    return ItemSplit(searched, [ordered[place] for place in aside][: bounds.held_out], ASIDE)
 
 
 def check(plan: SearchPlan) -> None:
@@ -321,10 +321,10 @@ Told = Callable[[Mapping[str, Any]], None]
 """Is told what happens in a search, as plain data: ``event`` says what."""
 
 
-def drafts_of(plan: SearchPlan) -> list[Draft]:
+def drafts_of(plan: SearchPlan) -> list[CandidateDraft]:
     """The workflows that are given, as candidates of the start; without those that do the same. Raises `UsageFailure`."""
     start = plan.moves.start()
-    found: dict[str, Draft] = {start.key: start}
+    found: dict[str, CandidateDraft] = {start.key: start}
     for text, title in plan.given:
         draft = plan.moves.given(text, title)
         found.setdefault(draft.key, draft)

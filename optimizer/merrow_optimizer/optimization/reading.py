@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 
-from merrow_optimizer.optimization.answers import Answers, Wanted, value_of
+from merrow_optimizer.optimization.answers import SearchAnswers, WantedAnswer, value_of
 from merrow_optimizer.optimization.plan import SearchPlan
 from merrow_optimizer.optimization.readings import read_before
 from merrow_optimizer.search.candidates import START
@@ -17,7 +17,7 @@ async def read(
     user: Store,
     search: OptimizationRecord,
     plan: SearchPlan,
-    answers: Answers,
+    answers: SearchAnswers,
     start: CandidateRecord,
     crown: CandidateRecord,
 ) -> HeldOutResult | None:
@@ -29,7 +29,7 @@ async def read(
     before = plan.seen + read_before(user, search.dataset, search.part, plan.split.part, start.key, search.id)
     user.optimizations.read_held_out(search, plan.split.part, crown.key)
     answers.begin_again()
-    wanted = [Wanted(number, HELD_OUT, item, 0) for item in items for number in (START, crown.number)]
+    wanted = [WantedAnswer(number, HELD_OUT, item, 0) for item in items for number in (START, crown.number)]
     reading = asyncio.ensure_future(answers.all(wanted))
     stop = asyncio.ensure_future(answers.stop.wait())
     try:

@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import Any
 
 from merrow_optimizer.evaluation.scores import Status
-from merrow_optimizer.optimization.answers import Answers, Wanted, value_of
+from merrow_optimizer.optimization.answers import SearchAnswers, WantedAnswer, value_of
 from merrow_optimizer.optimization.bounds import Reserve
 from merrow_optimizer.optimization.consulting import Consulting
 from merrow_optimizer.optimization.costs import Costs, Priced
@@ -36,7 +36,7 @@ class Searcher:
         self.stopped_by: str | None = None
         self._record, self._rounds = record, rounds
         self._user, self._kept = user, user.optimizations
-        self._answers = Answers(record.id, plan, lambda number: self._candidates[number].text, user, own)
+        self._answers = SearchAnswers(record.id, plan, lambda number: self._candidates[number].text, user, own)
         self._answers.told = self._answered
         self._costs = Costs(plan)
         proposer = plan.moves if plan.bounds.max_cost is None else Priced(plan.moves, self._costs, plan.bounds.max_cost)
@@ -295,7 +295,7 @@ class Searcher:
         """Get the answers of a draw, and save its outcome."""
         answers, items = self._answers, self.plan.split.searched
         found = await answers.all(
-            [Wanted(draw.candidate, draw.number, items[place.item], place.repeat) for place in draw.places]
+            [WantedAnswer(draw.candidate, draw.number, items[place.item], place.repeat) for place in draw.places]
         )
         if answers.stopped_by is not None:
             return
@@ -316,7 +316,7 @@ class Searcher:
             score=math.fsum(scores) / len(scores) if scores else None,
         )
 
-    def _answered(self, wanted: Wanted, score: ScoreRecord) -> None:
+    def _answered(self, wanted: WantedAnswer, score: ScoreRecord) -> None:
         """An answer was saved; if it was the last that the budget pays for, there is no further draw."""
         self._tell(
             "answer",

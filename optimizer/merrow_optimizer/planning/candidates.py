@@ -14,7 +14,7 @@ from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_optimizer.planning.writing import workflow_text
 from merrow_optimizer.repair.search import repair
 from merrow_runtime.asking.asker import Asker
-from merrow_runtime.asking.question import Question
+from merrow_runtime.asking.question import JobQuestion
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.requests import ModelReply, ModelRequest
 
@@ -104,7 +104,7 @@ async def _ask(
         return found, text
 
     first = wanted.request()
-    question = Question(
+    question = JobQuestion(
         str(number), wanted.model, first.messages, read, first.schema, 1 + REPAIRS, TEMPERATURE, again=again
     )
     try:

@@ -11,7 +11,7 @@ from merrow_optimizer.planning.questions import COVERAGE, COVERED, MOST_REQUIREM
 from merrow_optimizer.planning.reading import LONGEST, as_text
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_runtime.asking.asker import Asker
-from merrow_runtime.asking.question import Question
+from merrow_runtime.asking.question import JobQuestion
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 
 BEHIND = 2
@@ -43,7 +43,7 @@ async def judge(task: str, plans: Sequence[TaskGraph], name: str, asker: Asker) 
     """What a judge says of the plans; a sentence where that can't be had, since the plans are there and paid. Raises
     `StoreFailure`.
     """
-    question = Question(
+    question = JobQuestion(
         COVERED, name, coverage_messages(task, plans), lambda reply: read_coverage(reply.text, plans), COVERAGE
     )
     try:

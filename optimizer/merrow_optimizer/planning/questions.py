@@ -8,7 +8,7 @@ from typing import Any
 
 from merrow_optimizer.planning.reading import PlanBounds
 from merrow_optimizer.planning.task_graph import TaskGraph
-from merrow_runtime.asking.question import Asked, Key
+from merrow_runtime.asking.question import Key, QuestionAttempt
 from merrow_runtime.operators.formats.fences import framed
 from merrow_runtime.operators.formats.planned import form_of
 from merrow_runtime.requests import AnswerSchema, Message
@@ -31,7 +31,7 @@ COVERED = "coverage"
 """The purpose of the question to a judge; those of a planner are the numbers of its plans."""
 
 
-def _parts(asked: Asked) -> Sequence[Any]:
+def _parts(asked: QuestionAttempt) -> Sequence[Any]:
     which = asked.purpose if asked.purpose == COVERED else f"{asked.purpose} {asked.attempt}"
     return ["plan", asked.origin, which, asked.request.to_json()]
 

@@ -7,7 +7,7 @@ from itertools import islice
 
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import Type
-from merrow_analysis.edits.change import GraphChange, Link, as_it_is, label_of
+from merrow_analysis.edits.change import GraphChange, WantedEdge, as_it_is, label_of
 from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.wiring.sources import sources
@@ -42,7 +42,7 @@ def _labels(original: Original, edge: TypedEdge) -> Iterator[RepairStep]:
         return
     for label in dict.fromkeys(_possible_labels(original, edge)):
         if label != label_of(edge.flow):
-            link = Link(edge.source.id, edge.target.id, label, kept=True)
+            link = WantedEdge(edge.source.id, edge.target.id, label, kept=True)
             what = "Remove the label of" if label is None else f"Write |{label}| on"
             title = f"{what} {edge.source.id} --> {edge.target.id}"
             change = GraphChange(edges={edge.flow.index: (link,)})
@@ -115,7 +115,7 @@ def _turned(original: Original, edge: TypedEdge) -> Iterator[RepairStep]:
     title = f"Turn the edge {edge.source.id} --> {edge.target.id} around"
     given = next(iter(outputs(source)), NodeOutput(source))
     for port in islice((port for port in target.input_ports if fits(original, given.type, port)), 2):
-        link = Link(source.id, target.id, _said(original, target, port, given.type), kept=True)
+        link = WantedEdge(source.id, target.id, _said(original, target, port, given.type), kept=True)
         yield of_change(original, GraphChange(edges={edge.flow.index: (link,)}), title)
 
 

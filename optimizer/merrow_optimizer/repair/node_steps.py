@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from merrow_analysis.definitions.operators import OperatorSpec
-from merrow_analysis.edits.change import GraphChange, Link
+from merrow_analysis.edits.change import GraphChange, WantedEdge
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_optimizer.mutations import addition, deletion, substitution
 from merrow_optimizer.mutations.original import Original
@@ -46,7 +46,7 @@ def _removed(original: Original, node: TypedNode) -> Iterator[RepairStep]:
     """A node goes: those that read it read what it worked on, or it goes with all its edges."""
     bridged = deletion.remove(original, node)
     yield of_change(original, bridged, bridged.title)
-    plain: dict[int, tuple[Link, ...]] = {edge.index: () for edge in (*node.flow.incoming, *node.flow.outgoing)}
+    plain: dict[int, tuple[WantedEdge, ...]] = {edge.index: () for edge in (*node.flow.incoming, *node.flow.outgoing)}
     if plain != dict(bridged.edges):
         change = GraphChange(removed=frozenset({node.id}), edges=plain)
         yield of_change(original, change, f"Remove {node.id} and its edges")

@@ -12,7 +12,7 @@ from collections.abc import Collection, Iterable, Mapping
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.edits.change import GraphChange, label_of
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.flow import Flowchart
 from merrow_analysis.graph.measures.siblings import edges_into_siblings, edges_out_of_siblings, siblings_before
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.text import TextEdit, split_lines
@@ -161,7 +161,7 @@ def _of_changed_boxes(before: TypedGraph, after: TypedGraph) -> int:
     return BOX_CHANGES * sum(old.inside.get(name) != new.inside.get(name) for name in kept)
 
 
-def _of_gone(names: Collection[str], flow: Flow) -> int:
+def _of_gone(names: Collection[str], flow: Flowchart) -> int:
     """What nodes weigh that go."""
     chart = flow.chart
     lonely = [

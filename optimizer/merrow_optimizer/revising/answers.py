@@ -66,7 +66,7 @@ REVISION = AnswerSchema(
 
 
 @dataclass(frozen=True, slots=True)
-class Change:
+class RevisionChange:
     """One change. ``do`` is its kind, `FIELDS` says what it has; ``into`` are the parts of a node that is split, as
     changes that add.
     """
@@ -78,21 +78,21 @@ class Change:
     format: str | None = None
     after: tuple[str, ...] | None = None
     before: tuple[str, ...] = ()
-    into: tuple[Change, ...] = ()
+    into: tuple[RevisionChange, ...] = ()
     to: str = ""
     source: str = ""
 
 
 @dataclass(frozen=True, slots=True)
-class Answer:
+class RevisionAnswer:
     """What is to be changed: ``changes`` one after the other, or a whole ``plan`` of what the workflow is to be."""
 
     reason: str = ""
-    changes: tuple[Change, ...] = ()
+    changes: tuple[RevisionChange, ...] = ()
     plan: TaskGraph | None = field(default=None)
 
 
-def read_answer(text: str, max_nodes: int) -> Answer:
+def read_answer(text: str, max_nodes: int) -> RevisionAnswer:
     """The first JSON object of an answer, with anything around it. Raises `AnswerFailure` with a sentence for who wrote it."""
     if len(text) > _LONGEST:
         raise AnswerFailure(f"It has {len(text):,} characters; at most {_LONGEST:,} are read.")
@@ -105,18 +105,18 @@ def read_answer(text: str, max_nodes: int) -> Answer:
     if found.repeated:
         raise AnswerFailure(f"The key `{found.repeated[0]}` occurs twice in one object.")
     if not said:
-        return Answer()
+        return RevisionAnswer()
     reason = said.get("reason")
     reason = " ".join(reason.split())[:500] if isinstance(reason, str) else ""
     if "changes" in said:
-        return Answer(reason, _changes(said["changes"]))
+        return RevisionAnswer(reason, _changes(said["changes"]))
     reading = read_plan(text, PlanBounds(max_nodes=max_nodes, needs_agents=False))
     if reading.graph is None:
         raise AnswerFailure(" ".join(reading.problems))
-    return Answer(reason or "The workflow is planned again.", plan=reading.graph)
+    return RevisionAnswer(reason or "The workflow is planned again.", plan=reading.graph)
 
 
-def _changes(said: object) -> tuple[Change, ...]:
+def _changes(said: object) -> tuple[RevisionChange, ...]:
     if not isinstance(said, list):
         raise AnswerFailure("`changes` must be a list.")
     if len(said) > MOST_CHANGES:
@@ -124,7 +124,7 @@ def _changes(said: object) -> tuple[Change, ...]:
     return tuple(_change(one, number) for number, one in enumerate(said, 1))
 
 
-def _change(said: object, number: int) -> Change:
+def _change(said: object, number: int) -> RevisionChange:
     where = f"Change {number}"
     if not isinstance(said, dict):
         raise AnswerFailure(f"{where} must be an object.")
@@ -138,17 +138,17 @@ def _change(said: object, number: int) -> Change:
     return _part(do, said, f"{where} ({do})")
 
 
-def _part(do: str, said: Mapping[str, object], where: str) -> Change:
+def _part(do: str, said: Mapping[str, object], where: str) -> RevisionChange:
     needed, allowed = FIELDS[do]
     texts = {key: _text(said, key, where) for key in ("id", "objective", "agent", "format", "to", "from")}
     known = {key: value for key, value in texts.items() if key in (*needed, *allowed) and value is not None}
-    into: tuple[Change, ...] = ()
+    into: tuple[RevisionChange, ...] = ()
     if do == "split":
         parts = said.get("into")
         if not isinstance(parts, list) or len(parts) > MOST_CHANGES:
             raise AnswerFailure(f"{where}: `into` must be a list of parts.")
         into = tuple(_added(part, where) for part in parts)
-    return Change(
+    return RevisionChange(
         do,
         known.get("id", ""),
         known.get("objective"),
@@ -162,7 +162,7 @@ def _part(do: str, said: Mapping[str, object], where: str) -> Change:
     )
 
 
-def _added(part: object, where: str) -> Change:
+def _added(part: object, where: str) -> RevisionChange:
     if not isinstance(part, dict) or not part.get("id") or not part.get("objective"):
         raise AnswerFailure(f"{where}: each part needs `id` and `objective`.")
     return _part("add", part, where)

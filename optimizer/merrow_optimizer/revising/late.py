@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from typing import Any
 
 from merrow_analysis.definitions.settings import Refine
-from merrow_runtime.revising.reviser import Asker, Changes
+from merrow_runtime.revising.reviser import ProposedChanges, RevisionAsker
 from merrow_runtime.workflow import Workflow
 
 
@@ -15,7 +15,9 @@ from merrow_runtime.workflow import Workflow
 class LateReviser:
     """`merrow_optimizer.revising.model.ModelReviser`, whose import takes a tenth of the time that a run takes to start."""
 
-    async def revise(self, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: Asker) -> Changes:
+    async def revise(
+        self, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: RevisionAsker
+    ) -> ProposedChanges:
         """See `merrow_runtime.revising.reviser.Reviser.revise`."""
         from merrow_optimizer.revising.model import ModelReviser
 

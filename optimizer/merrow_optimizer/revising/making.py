@@ -11,7 +11,7 @@ from functools import cached_property
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorSpec
-from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
+from merrow_analysis.edits.change import GraphChange, NewNode, WantedEdge, label_of
 from merrow_analysis.edits.front_entries import add_entry, remove_entry, write_value
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
 from merrow_analysis.edits.workflow_text import WorkflowText
@@ -24,11 +24,11 @@ from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.text import TextEdit, apply_edits
 from merrow_optimizer.planning.task_graph import TaskGraph
-from merrow_optimizer.revising.answers import Answer, Change
+from merrow_optimizer.revising.answers import RevisionAnswer, RevisionChange
 from merrow_optimizer.suggestions.links import links_in_place
 from merrow_optimizer.suggestions.refusals import Unusable
 from merrow_optimizer.suggestions.writing import prompt_text, with_prompt, with_value
-from merrow_runtime.revising.reviser import CannotReviseError, Revised
+from merrow_runtime.revising.reviser import CannotReviseError, RevisedWorkflow
 from merrow_runtime.workflow import RecordingProvider, Workflow
 
 _CUSTOM = "Custom"
@@ -43,22 +43,22 @@ _RESERVED = frozenset(
 
 @dataclass(frozen=True, slots=True)
 class GraphChanges:
-    """`merrow_runtime.revising.reviser.Changes` of an answer."""
+    """`merrow_runtime.revising.reviser.ProposedChanges` of an answer."""
 
-    answer: Answer
+    answer: RevisionAnswer
 
     @property
     def reason(self) -> str:
-        """See `merrow_runtime.revising.reviser.Changes.reason`."""
+        """See `merrow_runtime.revising.reviser.ProposedChanges.reason`."""
         return self.answer.reason
 
     @property
     def is_empty(self) -> bool:
-        """See `merrow_runtime.revising.reviser.Changes.is_empty`."""
+        """See `merrow_runtime.revising.reviser.ProposedChanges.is_empty`."""
         return not self.answer.changes and self.answer.plan is None
 
-    def on(self, workflow: Workflow, most: int) -> Revised:
-        """See `merrow_runtime.revising.reviser.Changes.on`."""
+    def on(self, workflow: Workflow, most: int) -> RevisedWorkflow:
+        """See `merrow_runtime.revising.reviser.ProposedChanges.on`."""
         answer = self.answer
         changes = answer.changes if answer.plan is None else tuple(as_changes(answer.plan, workflow))
         try:
@@ -67,19 +67,19 @@ class GraphChanges:
             raise CannotReviseError(" ".join(cannot.sentences)) from None
 
 
-def as_changes(plan: TaskGraph, workflow: Workflow) -> Iterable[Change]:
+def as_changes(plan: TaskGraph, workflow: Workflow) -> Iterable[RevisionChange]:
     """The changes that replace the Customs of a workflow by those of a plan."""
     graph = workflow.graph
     here = {node.id: node for node in graph.nodes if node.kind == "operator" and node.operator == _CUSTOM}
     wanted = {task.id: task for task in plan.tasks}
     for name in here:
         if name not in wanted:
-            yield Change("remove", name)
+            yield RevisionChange("remove", name)
     for task in plan.tasks:
         old = here.get(task.id)
         agent = task.agent if task.agent is not None and task.agent in workflow.analysis.settings.agents else None
         if old is None:
-            yield Change("add", task.id, task.objective, agent, task.output_format or None, task.after)
+            yield RevisionChange("add", task.id, task.objective, agent, task.output_format or None, task.after)
             continue
         now = [edge.source.id for edge in old.incoming if edge.source.id in here]
         objective = (
@@ -87,7 +87,7 @@ def as_changes(plan: TaskGraph, workflow: Workflow) -> Iterable[Change]:
         )
         after = task.after if set(now) != set(task.after) else None
         if objective is not None or after is not None:
-            yield Change("edit", task.id, objective, after=after)
+            yield RevisionChange("edit", task.id, objective, after=after)
 
 
 def _shown(name: str) -> str:
@@ -101,11 +101,11 @@ class _Making:
 
     workflow: Workflow
     most: int
-    links: list[Link] = field(default_factory=list)
-    added: dict[str, Change] = field(default_factory=dict)
+    links: list[WantedEdge] = field(default_factory=list)
+    added: dict[str, RevisionChange] = field(default_factory=dict)
     beside: dict[str, str] = field(default_factory=dict)
     gone: set[str] = field(default_factory=set)
-    said: list[Change] = field(default_factory=list)
+    said: list[RevisionChange] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     redone: list[str] = field(default_factory=list)
 
@@ -123,10 +123,10 @@ class _Making:
             if (said := node.resolution.parameters.get("locked")) is not None and said.value is True
         }
 
-    def made(self, changes: Iterable[Change]) -> Revised:
+    def made(self, changes: Iterable[RevisionChange]) -> RevisedWorkflow:
         """The workflow after the changes. Raises `CannotReviseError`, `Unusable`."""
         self.links = [
-            Link(edge.source.id, edge.target.id, label_of(edge))
+            WantedEdge(edge.source.id, edge.target.id, label_of(edge))
             for edge in self.graph.flow.edges
             if not edge.record.carries_nothing
         ]
@@ -160,11 +160,11 @@ class _Making:
         renamed = {new: old for new, old in self.names.items() if old not in self.gone}
         for new, old in renamed.items():
             text = self._called(text, old, new)
-        return Revised(text, renamed)
+        return RevisedWorkflow(text, renamed)
 
     # Reading changes
 
-    def _by_first_ids(self, change: Change) -> Change:
+    def _by_first_ids(self, change: RevisionChange) -> RevisionChange:
         """A change in which nodes renamed by an earlier change have their current ids."""
 
         def first(names: tuple[str, ...] | None) -> tuple[str, ...] | None:
@@ -225,7 +225,7 @@ class _Making:
             )
             raise CannotReviseError(f"There is no agent {_shown(name)}; the agents are: {known}.")
 
-    def _add(self, change: Change) -> None:
+    def _add(self, change: RevisionChange) -> None:
         self._new_id(change.id)
         self._agent(change.agent)
         after = [self._known(one) for one in change.after or ()]
@@ -244,14 +244,14 @@ class _Making:
             raise CannotReviseError("Nothing would be left of the workflow.")
         return found[0]
 
-    def _edge(self, source: str, target: str) -> Link:
+    def _edge(self, source: str, target: str) -> WantedEdge:
         """An edge with the same label as other edges into its target."""
         node = self.graph.by_id.get(target)
         giver = self.graph.by_id.get(source)
         if giver is not None and giver.kind == "decision":
-            return Link(source, target)
+            return WantedEdge(source, target)
         if node is None or node.operator == _CUSTOM:
-            return Link(source, target, "input")
+            return WantedEdge(source, target, "input")
         labels = [
             one.label
             for one in self.links
@@ -260,24 +260,24 @@ class _Making:
             and _PORT.fullmatch(one.label)
             and one.source not in self._asked_of
         ]
-        return Link(source, target, labels[0] if labels else None)
+        return WantedEdge(source, target, labels[0] if labels else None)
 
-    def _led(self, link: Link, target: str, word: str | None = None) -> Link:
+    def _led(self, link: WantedEdge, target: str, word: str | None = None) -> WantedEdge:
         """An edge that replaces another one from the same node: out of a Decision it has the same case, in a Loop or Map the same
         word, or the given one.
         """
         if link.source in self._decisions:
-            return Link(link.source, target, self._cases.get(link, link.label))
+            return WantedEdge(link.source, target, self._cases.get(link, link.label))
         word = word or self._words.get(link)
-        return self._edge(link.source, target) if word is None else Link(link.source, target, word)
+        return self._edge(link.source, target) if word is None else WantedEdge(link.source, target, word)
 
     @cached_property
-    def _words(self) -> dict[Link, str]:
+    def _words(self) -> dict[WantedEdge, str]:
         """The words of Loops and Maps on edges."""
         graph = self.graph
         edges = [edge for node in graph.nodes for edge in (*node.incoming, *node.again_in)] if graph.composites else []
         return {
-            Link(edge.record.source, edge.record.target, label_of(edge.record)): edge.word
+            WantedEdge(edge.record.source, edge.record.target, label_of(edge.record)): edge.word
             for edge in edges
             if edge.word is not None
         }
@@ -292,15 +292,15 @@ class _Making:
         return {node.id for node in self.graph.nodes if node.kind == "decision"}
 
     @cached_property
-    def _cases(self) -> dict[Link, str | None]:
+    def _cases(self) -> dict[WantedEdge, str | None]:
         """The case in the labels of edges out of Decisions, without the ports that they lead to."""
         return {
-            Link(name, edge.target.id, label_of(edge.record)): edge.case_label
+            WantedEdge(name, edge.target.id, label_of(edge.record)): edge.case_label
             for name in self._decisions
             for edge in self.graph.by_id[name].outgoing
         }
 
-    def _cases_of(self, name: str, links: list[Link]) -> set[str | None]:
+    def _cases_of(self, name: str, links: list[WantedEdge]) -> set[str | None]:
         return {self._cases.get(link, link.label) for link in links if link.source == name}
 
     @cached_property
@@ -308,7 +308,7 @@ class _Making:
         """Inputs and Decisions, whose edges have different labels from others."""
         return {node.id for node in self.graph.nodes if node.kind in ("input", "decision")}
 
-    def _edit(self, change: Change) -> None:
+    def _edit(self, change: RevisionChange) -> None:
         node = self._node(change.id)
         self._agent(change.agent)
         if node is None:
@@ -334,14 +334,14 @@ class _Making:
             have = {one.source for one in kept}
             self.links += [self._edge(source, change.id) for source in after if source not in have]
 
-    def _remove(self, change: Change) -> None:
+    def _remove(self, change: RevisionChange) -> None:
         self._node(change.id)
         sources = [one for one in self.links if one.target == change.id]
         back = [one for one in sources if self._words.get(one) == AGAIN]
         inner = [
             one for one in sources if one.source not in {node.id for node in self.graph.inputs} and one not in back
         ]
-        put: list[Link] = []
+        put: list[WantedEdge] = []
         for link in self.links:
             if link.source == change.id:
                 there = [self._led(one, link.target) for one in self.links if one.target == link.target]
@@ -356,7 +356,7 @@ class _Making:
         if self.added.pop(change.id, None) is None:
             self.gone.add(change.id)
 
-    def _split(self, change: Change) -> None:
+    def _split(self, change: RevisionChange) -> None:
         self._node(change.id)
         sources = [one for one in self.links if one.target == change.id]
         readers = [one for one in self.links if one.source == change.id]
@@ -387,15 +387,15 @@ class _Making:
                         ]
                     )
 
-    def _redo(self, change: Change) -> None:
+    def _redo(self, change: RevisionChange) -> None:
         if self._node(change.id) is None:
             raise CannotReviseError(f"{change.id} is new; it need not be made again.")
         self.redone.append(change.id)
 
-    def _reassign(self, change: Change) -> None:
+    def _reassign(self, change: RevisionChange) -> None:
         self._edit(replace(change, do="edit"))
 
-    def _rename(self, change: Change) -> None:
+    def _rename(self, change: RevisionChange) -> None:
         if self._node(change.id) is None:
             raise CannotReviseError(f"{change.id} is new; add it with the other id.")
         self._new_id(change.to)
@@ -403,18 +403,18 @@ class _Making:
             raise CannotReviseError(f"Two nodes can't both be renamed to {change.to}.")
         self.names = {new: old for new, old in self.names.items() if old != change.id} | {change.to: change.id}
 
-    def _linked(self, change: Change) -> tuple[str, str]:
+    def _linked(self, change: RevisionChange) -> tuple[str, str]:
         source, target = self._known(change.source), self._known(change.to)
         if target in self.locked:
             raise CannotReviseError(f"{target} is locked: it stays as it is, with all that it is given.")
         return source, target
 
-    def _link(self, change: Change) -> None:
+    def _link(self, change: RevisionChange) -> None:
         source, target = self._linked(change)
         if not any((one.source, one.target) == (source, target) for one in self.links):
             self.links.append(self._edge(source, target))
 
-    def _unlink(self, change: Change) -> None:
+    def _unlink(self, change: RevisionChange) -> None:
         source, target = self._linked(change)
         left = [one for one in self.links if (one.source, one.target) != (source, target)]
         if len(left) == len(self.links):
@@ -435,7 +435,7 @@ class _Making:
         known.files = {path: dict(said) for path, said in self.workflow.files.items()}
         return analyse(text, path=self.workflow.path, provider=known, config=self.workflow.config, as_workflow=True)
 
-    def _structure(self, before: list[Link]) -> str:
+    def _structure(self, before: list[WantedEdge]) -> str:
         workflow, graph = self.workflow, self.graph
         if not self.added and not self.gone and self.links == before:
             return workflow.text
@@ -453,7 +453,7 @@ class _Making:
             sentence = str(problem) if isinstance(problem, CannotWriteError) else "The changes lie inside each other."
             raise CannotReviseError(f"The change can't be written into the file. {sentence}") from None
 
-    def _written(self, change: Change, custom: OperatorSpec) -> NewNode:
+    def _written(self, change: RevisionChange, custom: OperatorSpec) -> NewNode:
         parameters = tuple(
             (key, value) for key, value in (("agent", change.agent), ("format", change.format)) if value is not None
         )
@@ -477,7 +477,7 @@ class _Making:
     def _names_given(self) -> list[NewNode]:
         return []
 
-    def _values(self, text: str, change: Change) -> str:
+    def _values(self, text: str, change: RevisionChange) -> str:
         if change.id in self.gone:
             return text
         if change.objective is not None:

@@ -12,10 +12,10 @@ from merrow_optimizer.revising.answers import FIELDS, REVISION, read_answer
 from merrow_optimizer.revising.making import GraphChanges
 from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.errors import AnswerFailure, UsageFailure
-from merrow_runtime.operators.prompts.asking_again import Turn, until_read
+from merrow_runtime.operators.prompts.asking_again import QuestionTurn, until_read
 from merrow_runtime.requests import Message, ModelReply
-from merrow_runtime.revising.difference import Difference, difference
-from merrow_runtime.revising.reviser import Asker, CannotReviseError, Changes, Revised
+from merrow_runtime.revising.difference import RevisionDifference, difference
+from merrow_runtime.revising.reviser import CannotReviseError, ProposedChanges, RevisedWorkflow, RevisionAsker
 from merrow_runtime.workflow import Workflow, restore
 
 REPAIRS = 3
@@ -49,7 +49,9 @@ nor Decisions.
 class ModelReviser:
     """`merrow_runtime.revising.reviser.Reviser` by a model."""
 
-    async def revise(self, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: Asker) -> Changes:
+    async def revise(
+        self, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: RevisionAsker
+    ) -> ProposedChanges:
         """See `merrow_runtime.revising.reviser.Reviser.revise`. Of several answers that can be used it is the one that
         keeps the most.
         """
@@ -67,12 +69,12 @@ class ModelReviser:
         return max(changing, key=lambda one: _kept(one, workflow, refine))
 
     async def _candidate(
-        self, number: int, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: Asker
+        self, number: int, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: RevisionAsker
     ) -> GraphChanges:
         suffix = f" {number + 1}" if number else ""
         temperature = 1.0 if refine.candidates > 1 else None
 
-        async def put(turn: Turn) -> tuple[ModelReply, tuple[GraphChanges, ...], AnswerFailure | None]:
+        async def put(turn: QuestionTurn) -> tuple[ModelReply, tuple[GraphChanges, ...], AnswerFailure | None]:
             step = f"repair {turn.attempt}{suffix}" if turn.attempt else f"revise{suffix}"
             text = await asker.ask(step, turn.messages, str, schema=REVISION, temperature=temperature)
             try:
@@ -111,7 +113,7 @@ def _check(changes: GraphChanges, workflow: Workflow, refine: Refine) -> None:
             raise CannotReviseError(" ".join(found.refused))
 
 
-def _difference(revised: Revised, workflow: Workflow) -> Difference:
+def _difference(revised: RevisedWorkflow, workflow: Workflow) -> RevisionDifference:
     return difference(workflow, restore({**workflow.snapshot(), "text": revised.text}), renamed=revised.renamed)
 
 

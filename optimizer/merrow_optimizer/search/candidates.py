@@ -15,7 +15,7 @@ CERTAIN = 60
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class Draft:
+class CandidateDraft:
     """A valid workflow that may become a candidate.
 
     ``parents`` are the numbers of the candidates that it was made of, ``operator`` names the mutation that made it and ``title``
@@ -37,7 +37,7 @@ class Draft:
     prompts: Mapping[PromptUse, float] = field(default_factory=dict)
 
 
-class Place(NamedTuple):
+class ItemRepeat(NamedTuple):
     """One answer to score: the item by its number, and which repeat of it, both from 0."""
 
     item: int
@@ -50,4 +50,4 @@ class Draw:
 
     number: int
     candidate: int
-    places: tuple[Place, ...]
+    places: tuple[ItemRepeat, ...]

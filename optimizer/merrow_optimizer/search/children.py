@@ -12,9 +12,9 @@ from merrow_analysis.check import Analyser, Analysis
 from merrow_optimizer.crossover.children import CrossoverRefusedError, drawn_children
 from merrow_optimizer.evaluation.keys import semantic_hash
 from merrow_optimizer.mutations.calls.files import Files
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, draw_from, moves
+from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter, draw_from, moves
 from merrow_optimizer.mutations.original import Original, why_unchangeable
-from merrow_optimizer.search.candidates import START, Draft
+from merrow_optimizer.search.candidates import START, CandidateDraft
 from merrow_optimizer.search.features import features_of, prompts_of
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.options import RunOptions
@@ -38,13 +38,17 @@ class Proposer(Protocol):
     def operators(self) -> tuple[str, ...]:
         """The mutations that it knows, by name."""
 
-    def child(self, number: int, parent: Draft, chance: Random, operator: str | None = None) -> Draft | None:
+    def child(
+        self, number: int, parent: CandidateDraft, chance: Random, operator: str | None = None
+    ) -> CandidateDraft | None:
         """A child of the candidate with this number, made by ``operator`` where one is named; None where there is none."""
 
-    def further(self, draft: Draft, chance: Random) -> Draft | None:
+    def further(self, draft: CandidateDraft, chance: Random) -> CandidateDraft | None:
         """A draft with one more change, of the same parents; None where there is none."""
 
-    def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
+    def crossed(
+        self, number: int, parent: CandidateDraft, other_number: int, other: CandidateDraft, chance: Random
+    ) -> CandidateDraft | None:
         """A child of two candidates; None where they have none."""
 
 
@@ -53,17 +57,21 @@ class Nothing:
 
     operators: tuple[str, ...] = ()
 
-    def child(self, number: int, parent: Draft, chance: Random, operator: str | None = None) -> Draft | None:
+    def child(
+        self, number: int, parent: CandidateDraft, chance: Random, operator: str | None = None
+    ) -> CandidateDraft | None:
         """See `Proposer`."""
         del number, parent, chance, operator
         return None
 
-    def further(self, draft: Draft, chance: Random) -> Draft | None:
+    def further(self, draft: CandidateDraft, chance: Random) -> CandidateDraft | None:
         """See `Proposer`."""
         del draft, chance
         return None
 
-    def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
+    def crossed(
+        self, number: int, parent: CandidateDraft, other_number: int, other: CandidateDraft, chance: Random
+    ) -> CandidateDraft | None:
         """See `Proposer`."""
         del number, parent, other_number, other, chance
         return None
@@ -86,7 +94,7 @@ class Moves:
         self._files = files or Files(config=start.config)
         nodes = len(start.graph.nodes)
         self.max_nodes = max(12, nodes + 6) if max_nodes is None else max_nodes
-        self._choice = Choice(OPERATORS, max_nodes=self.max_nodes, files=self._files)
+        self._choice = MoveFilter(OPERATORS, max_nodes=self.max_nodes, files=self._files)
         self._read: OrderedDict[str, _Parent] = OrderedDict()
         self._newest: tuple[str, Analyser] | None = None
 
@@ -95,11 +103,13 @@ class Moves:
         """The mutations by name."""
         return tuple(self._choice.operators)
 
-    def start(self) -> Draft:
+    def start(self) -> CandidateDraft:
         """The workflow that the search begins with."""
         return self._draft(self._start.text, self._start.analysis, (), "", "")
 
-    def given(self, text: str, title: str, parents: tuple[int, ...] = (START,), operator: str = GIVEN) -> Draft:
+    def given(
+        self, text: str, title: str, parents: tuple[int, ...] = (START,), operator: str = GIVEN
+    ) -> CandidateDraft:
         """A workflow that somebody or a model gives, as a candidate. Raises `UsageFailure` where it can't be one."""
         analysis = self._files.open(text).analysis()
         why = why_unchangeable(analysis)
@@ -116,14 +126,16 @@ class Moves:
         """Whether the start can be changed at all."""
         return next(moves(self._start.analysis, self._choice), None) is not None
 
-    def child(self, number: int, parent: Draft, chance: Random, operator: str | None = None) -> Draft | None:
+    def child(
+        self, number: int, parent: CandidateDraft, chance: Random, operator: str | None = None
+    ) -> CandidateDraft | None:
         """A child by one random safe move; None where there is no such move."""
         choice = self._choice
         if operator is not None:
             choice = replace(choice, operators={operator: choice.operators[operator]})
         return self._changed(parent.text, self._parent(parent.text), choice, chance, (number,))
 
-    def further(self, draft: Draft, chance: Random) -> Draft | None:
+    def further(self, draft: CandidateDraft, chance: Random) -> CandidateDraft | None:
         """A draft with one more safe move; None where there is no such move."""
         text, analyser = self._newest or ("", None)
         if analyser is None or text != draft.text:
@@ -132,8 +144,8 @@ class Moves:
         return more and replace(more, operator=draft.operator, title=f"{draft.title}; {more.title}")
 
     def _changed(
-        self, text: str, known: _Parent, choice: Choice, chance: Random, parents: tuple[int, ...]
-    ) -> Draft | None:
+        self, text: str, known: _Parent, choice: MoveFilter, chance: Random, parents: tuple[int, ...]
+    ) -> CandidateDraft | None:
         original = known.original
         files = replace(self._files, reading=known.analyser)
         move = draw_from(original, chance, replace(choice, files=files))
@@ -146,7 +158,9 @@ class Moves:
         self._newest = after, trial
         return self._tried(after, trial.analysis(), parents, move.operator, move.title)
 
-    def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
+    def crossed(
+        self, number: int, parent: CandidateDraft, other_number: int, other: CandidateDraft, chance: Random
+    ) -> CandidateDraft | None:
         """A child of two workflows cut at a random pair of matching places; None where there is none."""
         first, second = self._parent(parent.text).original.analysis, self._parent(other.text).original.analysis
         try:
@@ -160,7 +174,7 @@ class Moves:
 
     def _tried(
         self, text: str, analysis: Analysis, parents: tuple[int, ...], operator: str, title: str
-    ) -> Draft | None:
+    ) -> CandidateDraft | None:
         graph = analysis.typed
         if graph is None or not analysis.is_valid or len(graph.nodes) > self.max_nodes:
             return None
@@ -170,7 +184,9 @@ class Moves:
             return None
         return draft if draft.calls else None  # Without a call its answer is the problem: not worth a score.
 
-    def _draft(self, text: str, analysis: Analysis, parents: tuple[int, ...], operator: str, title: str) -> Draft:
+    def _draft(
+        self, text: str, analysis: Analysis, parents: tuple[int, ...], operator: str, title: str
+    ) -> CandidateDraft:
         graph = analysis.typed
         assert graph is not None  # noqa: S101 (whoever asks has looked)
         start = self._start
@@ -180,7 +196,7 @@ class Moves:
         key = semantic_hash(workflow, steps)
         told = {node: step.definition.prompt for node, step in steps.items() if step.definition.prompt is not None}
         calls = sum(step.samples or 1 for step in steps.values())
-        return Draft(
+        return CandidateDraft(
             text,
             parents,
             operator,

@@ -7,20 +7,20 @@ from collections.abc import Iterable, Sequence
 from random import Random
 from typing import Protocol
 
-from merrow_optimizer.search.candidates import START, Draft, Draw, Place
+from merrow_optimizer.search.candidates import START, CandidateDraft, Draw, ItemRepeat
 from merrow_optimizer.search.history import History
 
 
 class Strategy(Protocol):
     """Decides what is scored next. An object serves one search."""
 
-    def choose(self, history: History, chance: Random) -> tuple[int, tuple[Place, ...]] | None:
+    def choose(self, history: History, chance: Random) -> tuple[int, tuple[ItemRepeat, ...]] | None:
         """The candidate to score and on which places; None where the search has converged or nothing is left to try.
 
         A new candidate is added to the history. All randomness comes from ``chance``.
         """
 
-    def block(self, history: History, candidate: int) -> tuple[Place, ...]:
+    def block(self, history: History, candidate: int) -> tuple[ItemRepeat, ...]:
         """The first answers of a candidate that was given to the search."""
 
     def crown(self, history: History) -> int:
@@ -40,7 +40,7 @@ class Search:
 
     def __init__(
         self,
-        start: Draft,
+        start: CandidateDraft,
         strategy: Strategy,
         *,
         items: int,
@@ -56,7 +56,7 @@ class Search:
         self.strategy = strategy
         self.seed, self.jobs = seed, jobs
         self._evaluations = evaluations
-        self._given: deque[Draft] = deque()
+        self._given: deque[CandidateDraft] = deque()
         self._arrived: dict[int, Sequence[float | None]] = {}
         self._exhausted = False
 
@@ -97,7 +97,7 @@ class Search:
         history.ask(draw)
         return draw
 
-    def _choose(self, number: int) -> tuple[int, tuple[Place, ...]] | None:
+    def _choose(self, number: int) -> tuple[int, tuple[ItemRepeat, ...]] | None:
         history = self.history
         while history.draws and self._given:
             draft = self._given.popleft()
@@ -107,7 +107,7 @@ class Search:
         chance = Random(f"{self.seed} draw {number}")  # noqa: S311 (no secret)
         return self.strategy.choose(history, chance)
 
-    def give(self, drafts: Iterable[Draft]) -> None:
+    def give(self, drafts: Iterable[CandidateDraft]) -> None:
         """Score these next, the start before them, and then what the strategy chooses."""
         self._given.extend(drafts)
 

@@ -9,7 +9,7 @@ from merrow_optimizer.search.history import History
 
 
 @dataclass(slots=True)
-class Family:
+class ParentHistory:
     """A parent's score, and the changes that improved on it or didn't: the title and the score of each child by its number."""
 
     score: float
@@ -17,15 +17,15 @@ class Family:
     failure: dict[int, tuple[str, float]] = field(default_factory=dict)
 
 
-def experience(history: History) -> dict[int, Family]:
+def experience(history: History) -> dict[int, ParentHistory]:
     """The families of all scored parents with scored children. A child of two parents is in both of their families."""
     means = {number: history.mean(number) for number in history.scored()}
-    families: dict[int, Family] = {}
+    families: dict[int, ParentHistory] = {}
     for number, score in means.items():
         draft = history.drafts[number]
         for parent in draft.parents:
             if parent in means:
-                family = families.setdefault(parent, Family(means[parent]))
+                family = families.setdefault(parent, ParentHistory(means[parent]))
                 (family.success if score > means[parent] else family.failure)[number] = (draft.title, score)
     return families
 

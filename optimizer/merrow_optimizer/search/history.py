@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Sequence
 from random import Random
 
-from merrow_optimizer.search.candidates import Draft, Draw, Place
+from merrow_optimizer.search.candidates import CandidateDraft, Draw, ItemRepeat
 
 _PRIOR_ANSWERS, _PRIOR_NOISE, _LEAST_NOISE = 50, 0.16, 0.01
 _SHRINK = 2
@@ -25,8 +25,8 @@ class History:
         if items < 1 or repeats < 1:
             raise ValueError("a search needs an item and a repeat")
         self.items, self.repeats, self._seed = items, repeats, seed
-        self.drafts: list[Draft] = []
-        self.scores: list[dict[Place, float]] = []
+        self.drafts: list[CandidateDraft] = []
+        self.scores: list[dict[ItemRepeat, float]] = []
         self.asked: list[int] = []
         self.sums: list[float] = []
         self.counts: list[int] = []
@@ -38,7 +38,7 @@ class History:
         self._orders: list[tuple[int, ...]] = []
         self._keys: set[str] = set()
 
-    def add(self, draft: Draft) -> int:
+    def add(self, draft: CandidateDraft) -> int:
         """Take a workflow as a candidate; its number."""
         self.drafts.append(draft)
         self._keys.add(draft.key)
@@ -61,12 +61,12 @@ class History:
         """How many answers can still be asked of a candidate."""
         return self.items * min(self.repeats, repeats or self.repeats) - self.asked[candidate]
 
-    def next_places(self, candidate: int, count: int) -> tuple[Place, ...]:
+    def next_places(self, candidate: int, count: int) -> tuple[ItemRepeat, ...]:
         """The next answers of a candidate: in an order of its own, with the next repeat when all items are used up."""
         first = self.asked[candidate]
         order = self._orders[candidate]
         places = range(first, min(first + count, self.items * self.repeats))
-        return tuple(Place(order[place % self.items], place // self.items) for place in places)
+        return tuple(ItemRepeat(order[place % self.items], place // self.items) for place in places)
 
     def ask(self, draw: Draw) -> None:
         """Note that these answers are asked for."""

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from random import Random
 
 from merrow_optimizer.search.available import needs_package
-from merrow_optimizer.search.candidates import Draft
+from merrow_optimizer.search.candidates import CandidateDraft
 from merrow_optimizer.search.features import SIZE, PromptUse
 from merrow_optimizer.search.history import History
 from merrow_runtime.errors import UsageFailure
@@ -84,7 +84,7 @@ class Posterior:
         """What each feature adds to a score: mean and standard deviation."""
         return list(zip(self._theta.tolist(), self._spread.tolist(), strict=True))
 
-    def _rows_of(self, drafts: Sequence[Draft]) -> Rows:
+    def _rows_of(self, drafts: Sequence[CandidateDraft]) -> Rows:
         rows = np.zeros((len(drafts), SIZE + self._is_judged + len(self.prompts)))
         for row, draft in zip(rows, drafts, strict=True):
             row[:SIZE] = draft.features
@@ -100,7 +100,7 @@ class Posterior:
         """The standard deviation of what a prompt of which nothing is known does to a score."""
         return self._scale * (_FIRST if use.is_first else _LATER)
 
-    def draw(self, drafts: Sequence[Draft], chance: Random) -> tuple[list[float], list[float]]:
+    def draw(self, drafts: Sequence[CandidateDraft], chance: Random) -> tuple[list[float], list[float]]:
         """One draw of theta: what it says of workflows without scores, and a draw of the score of each in ``scored``."""
         normal = np.array([chance.gauss() for _ in range(len(self._theta))])
         theta = self._theta + np.linalg.solve(self._root.T, normal)

@@ -22,7 +22,7 @@ from merrow_optimizer.extraction.kinds import merged, port_of, signature
 from merrow_optimizer.extraction.steps import operator_name
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.calls.meaning import meaning
-from merrow_optimizer.mutations.calls.rewriting import Rewriting, Rewritten
+from merrow_optimizer.mutations.calls.rewriting import Rewriting, RewrittenWorkflow
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.substitution import substitute
 from merrow_optimizer.step_operators.signatures import OwnStep, fed, own_step, ports_of_kinds
@@ -66,7 +66,7 @@ def _free_name(original: Original, steps: Sequence[OwnStep]) -> str:
     return name
 
 
-def _declare(original: Original, files: Files, steps: Sequence[OwnStep], name: str) -> Rewritten:
+def _declare(original: Original, files: Files, steps: Sequence[OwnStep], name: str) -> RewrittenWorkflow:
     prompts = [one.prompt for one in steps]
     prompt = max(prompts, key=prompts.count)
     own = merged(signature(one.taken, one.given) for one in steps)
@@ -98,7 +98,7 @@ def _use(
     spec: OperatorSpec,
     prompt: str,
     before: Analysis | None = None,
-) -> Rewritten:
+) -> RewrittenWorkflow:
     """Put an operator in the place of steps. Those whose prompt is the operator's from now on, or one of them alone, lose theirs;
     ``before`` is the workflow before the operator was declared, where it is new.
     """
@@ -112,7 +112,7 @@ def _use(
     text = _text(original.analysis)
     for name in sorted({step.role.casefold() for step in steps if step.role is not None}):
         text = _without_prompt(files.open(text).analysis(), name)
-    return Rewritten(text, partial(_means_the_same, old, spec.name, told))
+    return RewrittenWorkflow(text, partial(_means_the_same, old, spec.name, told))
 
 
 def _with(original: Original, node: str, spec: OperatorSpec) -> str:

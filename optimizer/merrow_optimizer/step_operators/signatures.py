@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.definitions.prompts import Prompt
-from merrow_analysis.definitions.templates import Template
+from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.definitions.types import TEXT, Type, innermost, is_variable
 from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
@@ -43,7 +43,7 @@ def own_step(original: Original, node: TypedNode) -> OwnStep | None:
     said, role = prompt_of(node, original.analysis.prompts), role_of(node)
     text = said.text if isinstance(said, Prompt) else said
     edges = [edge for edge in node.incoming if not edge.order_only]
-    if text is None or isinstance(text, Template) or not text.strip() or not edges:
+    if text is None or isinstance(text, PromptTemplate) or not text.strip() or not edges:
         return None
     if node.again_in or node.again_out or any(edge.implied or edge.word is not None for edge in edges):
         return None

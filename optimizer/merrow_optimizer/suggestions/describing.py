@@ -7,7 +7,7 @@ from typing import Any
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_optimizer.mutations.base import Difference, workflow_difference
+from merrow_optimizer.mutations.base import WorkflowDifference, workflow_difference
 from merrow_optimizer.mutations.effects import structure
 from merrow_optimizer.suggestions.allowed import FREE, may_be_new
 from merrow_optimizer.suggestions.writing import prompt_text
@@ -124,7 +124,7 @@ def settings_changed(before: Analysis, after: Analysis) -> list[tuple[str, str, 
     return found
 
 
-def effect_text(before: Analysis, after: Analysis, difference: Difference) -> str:
+def effect_text(before: Analysis, after: Analysis, difference: WorkflowDifference) -> str:
     """What a suggestion changes, as one line: "Adds CHECK and 2 edges; new prompt of SOLVE"."""
     pieces = [structure(difference)]
     for node, what, _, now in settings_changed(before, after):

@@ -12,7 +12,7 @@ from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_optimizer.evaluation.keys import semantic_hash
 from merrow_optimizer.mutations.calls.files import Files
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, Proposals
+from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter, Proposals
 from merrow_optimizer.mutations.original import why_unchangeable
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.options import RunOptions
@@ -46,7 +46,7 @@ class Ground:
             raise UsageFailure(f"{workflow.name} {why}.")
         nodes = len(self.graph.nodes)
         self.max_nodes = max(_LEAST_NODES, nodes + _ROOM) if max_nodes is None else max_nodes
-        self.choice = Choice(operators, max_nodes=self.max_nodes, files=self._files)
+        self.choice = MoveFilter(operators, max_nodes=self.max_nodes, files=self._files)
 
     @property
     def graph(self) -> TypedGraph:

@@ -12,7 +12,7 @@ from typing import Any
 from merrow_optimizer.suggestions.answers import plain
 from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.asking.asker import Asker
-from merrow_runtime.asking.question import Question
+from merrow_runtime.asking.question import JobQuestion
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.shapes import object_schema
 from merrow_runtime.operators.formats.structured import read_json
@@ -148,7 +148,7 @@ async def _call(
             raise AnswerFailure(str(failure), advice=f"{failure}\n\n{FORM}") from None
 
     asked, limit = messages(shown, candidates, order), limit_of(len(order))
-    answer = await asker.ask(Question("judge", model, asked, read, SCHEMA, TRIES, max_tokens=limit))
+    answer = await asker.ask(JobQuestion("judge", model, asked, read, SCHEMA, TRIES, max_tokens=limit))
     rows = dict(zip(order, answer.value, strict=True))
     return [rows[number] for number in range(len(order))]
 

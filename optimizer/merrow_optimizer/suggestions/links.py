@@ -4,20 +4,22 @@ from __future__ import annotations
 
 from collections.abc import Collection, Iterable
 
-from merrow_analysis.edits.change import Link, as_it_is, label_of
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.edits.change import WantedEdge, as_it_is, label_of
+from merrow_analysis.graph.flow import Flowchart
 
 
-def links_in_place(flow: Flow, wanted: Iterable[Link], gone: Collection[str]) -> dict[int, tuple[Link, ...]]:
+def links_in_place(
+    flow: Flowchart, wanted: Iterable[WantedEdge], gone: Collection[str]
+) -> dict[int, tuple[WantedEdge, ...]]:
     """What stands in the place of each edge, by its index, so that a flowchart has the edges ``wanted``, those into a node
     in their order; edges that stay are left out. ``gone`` are the nodes that are removed.
     """
     have = [edge for edge in flow.edges if not edge.record.carries_nothing]
-    there = [Link(edge.source.id, edge.target.id, label_of(edge)) for edge in have]
-    want: dict[str, list[Link]] = {}
+    there = [WantedEdge(edge.source.id, edge.target.id, label_of(edge)) for edge in have]
+    want: dict[str, list[WantedEdge]] = {}
     for link in wanted:
         want.setdefault(link.target, []).append(link)
-    put: dict[int, list[Link]] = {}
+    put: dict[int, list[WantedEdge]] = {}
     for target in dict.fromkeys(link.target for link in there):
         own = [number for number, link in enumerate(there) if link.target == target]
         _place(want.pop(target, []), own, there, put)
@@ -38,7 +40,7 @@ def links_in_place(flow: Flow, wanted: Iterable[Link], gone: Collection[str]) ->
     return found
 
 
-def _place(want: list[Link], own: list[int], there: list[Link], put: dict[int, list[Link]]) -> None:
+def _place(want: list[WantedEdge], own: list[int], there: list[WantedEdge], put: dict[int, list[WantedEdge]]) -> None:
     """Put the edges that one node wants, in order: those that it has stay where they can, others come beside them.
 
     ``own`` are the numbers of the edges that it has; ``put`` gets what takes the place of each.
@@ -62,7 +64,7 @@ def _place(want: list[Link], own: list[int], there: list[Link], put: dict[int, l
     for number in own:
         put.setdefault(number, [])
     last: int | None = None
-    waiting: list[Link] = []
+    waiting: list[WantedEdge] = []
     for link, number in zip(want, matched, strict=True):
         if number is not None and number in staying:
             kept = there[number] if there[number] == link else link._replace(kept=True)
@@ -75,7 +77,7 @@ def _place(want: list[Link], own: list[int], there: list[Link], put: dict[int, l
     put[own[-1]].extend(waiting)
 
 
-def _move_out(flow: Flow, there: list[Link], put: dict[int, list[Link]]) -> None:
+def _move_out(flow: Flowchart, there: list[WantedEdge], put: dict[int, list[WantedEdge]]) -> None:
     """Have edges into a subgraph or out of it written outside, where another one like that is: what stands inside of a subgraph
     makes its nodes the subgraph's own.
     """
@@ -110,6 +112,6 @@ def _longest(runs: Iterable[list[int]]) -> list[int]:
     return found
 
 
-def _anchor(link: Link, there: list[Link]) -> int:
+def _anchor(link: WantedEdge, there: list[WantedEdge]) -> int:
     """The number of the edge after which one is written whose target has none: the last one from its source, else of all."""
     return max((number for number, one in enumerate(there) if one.source == link.source), default=len(there) - 1)

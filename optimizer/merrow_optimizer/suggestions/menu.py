@@ -9,7 +9,7 @@ from random import Random
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.text import Range, apply_edits, split_lines
-from merrow_optimizer.mutations.base import Move, Refused
+from merrow_optimizer.mutations.base import Move, MoveRefusal
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.effects import structure
 from merrow_optimizer.mutations.moves import changes, find
@@ -103,7 +103,7 @@ def applied(ground: Ground, text: str, analysis: Analysis, identifier: str, menu
         found = _looked_up(ground, text, analysis, entry)
     if found is None:
         raise Unusable("read", [f"After the moves before it, {entry.title} is not possible any more."])
-    if isinstance(found, Refused):
+    if isinstance(found, MoveRefusal):
         raise Unusable("read", [f"After the moves before it, {entry.title} is not safe: {found.reason}"])
     if found.created:
         raise Unusable("allowed", [f"{entry.title} would write another file."])

@@ -12,7 +12,7 @@ from typing import Any
 
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.text import TextEdit
-from merrow_optimizer.mutations.base import Difference, workflow_difference
+from merrow_optimizer.mutations.base import WorkflowDifference, workflow_difference
 from merrow_optimizer.suggestions.answers import SCHEMA, CandidateAnswer, Form, plain, read_answers
 from merrow_optimizer.suggestions.describing import change_data, effect_text, graph_data
 from merrow_optimizer.suggestions.gate import PassedCandidate, SuggestionGate
@@ -23,7 +23,7 @@ from merrow_optimizer.suggestions.menu import MenuEntry, menu_of
 from merrow_optimizer.suggestions.prompt import Wish, again_text, first_messages, repair_text, written
 from merrow_optimizer.suggestions.refusals import Stage, Unusable
 from merrow_runtime.asking.asker import Asker
-from merrow_runtime.asking.question import Question
+from merrow_runtime.asking.question import JobQuestion
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.operators.prompts.asking_again import AskingAgain
@@ -79,7 +79,7 @@ class Suggestion:
     form: Form
     text: str
     edits: tuple[TextEdit, ...]
-    difference: Difference
+    difference: WorkflowDifference
     effect: str
     key: str
     attempts: int
@@ -267,7 +267,7 @@ class SuggestionSession:
 
         model, limit = self.models.optimizer, self.first_limit
         try:
-            question = Question(
+            question = JobQuestion(
                 "candidates", model, self.first, read, SCHEMA, READINGS, max_tokens=limit, longer=2 * limit
             )
             return (await asker.ask(question)).value
@@ -326,7 +326,7 @@ class SuggestionSession:
         if asked is None:
             return one.why
         model, limit = self.models.optimizer, self.repair_limit
-        question = Question(f"candidate {one.number}", model, asked, lambda reply: reply, SCHEMA, max_tokens=limit)
+        question = JobQuestion(f"candidate {one.number}", model, asked, lambda reply: reply, SCHEMA, max_tokens=limit)
         reply = (await asker.ask(question)).value
         one.said, one.is_cut = reply.text, reply.finish == "length"
         try:

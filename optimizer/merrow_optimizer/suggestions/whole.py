@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.settings import NO_SETTINGS, read_settings
 from merrow_analysis.diagnostics import Diagnostic
-from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
+from merrow_analysis.edits.change import GraphChange, NewNode, WantedEdge, label_of
 from merrow_analysis.edits.front_matter import exchange_prompts
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
 from merrow_analysis.edits.workflow_text import WorkflowText
@@ -20,7 +20,7 @@ from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.text import split_lines
-from merrow_optimizer.mutations.base import Edge, Node, terms_of
+from merrow_optimizer.mutations.base import GraphEdge, GraphNode, terms_of
 from merrow_optimizer.mutations.original import why_unchangeable
 from merrow_optimizer.repair.search import repair
 from merrow_optimizer.suggestions.allowed import front_matter, may_be_new
@@ -245,10 +245,10 @@ class _Rebuilding:
             return None
         return self.said.get(role[1].casefold())
 
-    def _edges(self, name: Mapping[str, str], gone: frozenset[str]) -> dict[int, tuple[Link, ...]]:
+    def _edges(self, name: Mapping[str, str], gone: frozenset[str]) -> dict[int, tuple[WantedEdge, ...]]:
         """What becomes of each edge, by its index; edges that stay are left out."""
         want = [
-            Link(name[edge.source.id], name[edge.target.id], label_of(edge))
+            WantedEdge(name[edge.source.id], name[edge.target.id], label_of(edge))
             for edge in self.graph.flow.edges
             if not edge.record.carries_nothing
         ]
@@ -270,14 +270,14 @@ class _Rebuilding:
         if (
             result is None
             or terms_of(result).nodes
-            != {name[one.id]: Node(name[one.id], one.operator) for one in wanted.nodes.values()}
+            != {name[one.id]: GraphNode(name[one.id], one.operator) for one in wanted.nodes.values()}
             or terms_of(result).edges != Counter(_renamed(edge, name) for edge in wanted.edges.elements())
             or result.composites.inside != {name[node]: box for node, box in inside.items()}
         ):
             raise Unusable("read", ["The change can't be written into the file; use moves of the menu for it."])
 
 
-def _renamed(edge: Edge, name: Mapping[str, str]) -> Edge:
+def _renamed(edge: GraphEdge, name: Mapping[str, str]) -> GraphEdge:
     return edge._replace(source=name[edge.source], target=name[edge.target])
 
 

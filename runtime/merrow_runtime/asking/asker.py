@@ -9,10 +9,10 @@ from dataclasses import dataclass
 from typing import Any, Protocol, TypeVar
 
 from merrow_runtime.asking.purse import Purse
-from merrow_runtime.asking.question import Answer, Asked, Key, Question, Source
+from merrow_runtime.asking.question import JobQuestion, Key, QuestionAttempt, ReadAnswer, Source
 from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.errors import AnswerFailure, EndpointFailure, RunFailure
-from merrow_runtime.operators.prompts.asking_again import Turn, until_read
+from merrow_runtime.operators.prompts.asking_again import QuestionTurn, until_read
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.cache import Cache, kept
 from merrow_runtime.usage import NOTHING, Usage
@@ -29,24 +29,24 @@ class UnknownAnswerError(Exception):
 class Rows(Protocol):
     """The answers that a job has of its own, such as rows in the journal or a recording."""
 
-    async def find(self, asked: Asked) -> ModelReply | None:
+    async def find(self, asked: QuestionAttempt) -> ModelReply | None:
         """An answer; None where it is not there, and may be had elsewhere. May raise `RunFailure`."""
         ...
 
-    async def keep(self, asked: Asked, reply: ModelReply, source: Source, started: float) -> None:
+    async def keep(self, asked: QuestionAttempt, reply: ModelReply, source: Source, started: float) -> None:
         """Keep an answer that has come, asked for at ``started`` in seconds since 1970. Raises `StoreFailure`."""
         ...
 
 
 @dataclass(eq=False, slots=True)
-class Account:
+class PurposeAccount:
     """What is used for one thing, such as the score of an answer; ``name`` is what that is called in keys."""
 
     name: str
     used: Usage = NOTHING
 
 
-ACCOUNT: ContextVar[Account | None] = ContextVar("what is asked for in this context", default=None)
+ACCOUNT: ContextVar[PurposeAccount | None] = ContextVar("what is asked for in this context", default=None)
 """Where what is used in this context is counted, too."""
 
 
@@ -76,19 +76,19 @@ class Asker:
         self._fresh, self._only_known = fresh, only_known
         self._on_their_way: dict[bytes, asyncio.Future[ModelReply]] = {}
 
-    async def ask(self, question: Question[T]) -> Answer[T]:
+    async def ask(self, question: JobQuestion[T]) -> ReadAnswer[T]:
         """The answer that can be read. Raises `AnswerFailure` where none of them can; `EndpointFailure`, `BudgetFailure`,
         `StoreFailure`, `UnknownAnswerError`, and what the rows raise.
         """
         used, most = NOTHING, question.max_tokens
         source: Source = "endpoint"
 
-        async def put(turn: Turn) -> tuple[ModelReply, tuple[T, ...], AnswerFailure | None]:
+        async def put(turn: QuestionTurn) -> tuple[ModelReply, tuple[T, ...], AnswerFailure | None]:
             nonlocal used, source, most
             if turn.attempt:
                 question.again(turn.attempt)
             request = ModelRequest(question.model, turn.messages, question.temperature, most, schema=question.schema)
-            asked = Asked(question.purpose, self._purse.origin, request, turn.attempt)
+            asked = QuestionAttempt(question.purpose, self._purse.origin, request, turn.attempt)
             reply, source = await self._reply(asked)
             used += reply.usage if source == "endpoint" else NOTHING
             if reply.finish == "length":
@@ -101,13 +101,13 @@ class Asker:
         found = await until_read(question.messages, question.tries, put)
         if found.failure is not None:
             raise found.failure
-        return Answer(found.value[0], found.reply.text, used, found.attempts, source)
+        return ReadAnswer(found.value[0], found.reply.text, used, found.attempts, source)
 
     def close(self) -> None:
         """No more is asked; what was paid is written down."""
         self._purse.close()
 
-    async def _reply(self, asked: Asked) -> tuple[ModelReply, Source]:
+    async def _reply(self, asked: QuestionAttempt) -> tuple[ModelReply, Source]:
         key = self._key.of(asked)
         while (other := self._on_their_way.get(key)) is not None:
             await asyncio.wait([other])
@@ -130,12 +130,12 @@ class Asker:
         finally:
             del self._on_their_way[key]
 
-    async def _shared(self, asked: Asked, reply: ModelReply) -> tuple[ModelReply, Source]:
+    async def _shared(self, asked: QuestionAttempt, reply: ModelReply) -> tuple[ModelReply, Source]:
         if self._rows is not None and await self._rows.find(asked) is None:
             await self._rows.keep(asked, reply, "shared", time.time())
         return reply, "shared"
 
-    async def _found(self, asked: Asked, key: bytes) -> tuple[ModelReply, Source]:
+    async def _found(self, asked: QuestionAttempt, key: bytes) -> tuple[ModelReply, Source]:
         own = None if self._rows is None else await self._rows.find(asked)
         if own is not None:
             return own, "job"
@@ -159,7 +159,7 @@ class Asker:
         await asyncio.gather(*writes)
         return reply, source
 
-    async def _keep(self, asked: Asked, reply: ModelReply, source: Source, started: float) -> None:
+    async def _keep(self, asked: QuestionAttempt, reply: ModelReply, source: Source, started: float) -> None:
         if self._rows is not None:
             await self._rows.keep(asked, reply, source, started)
 

@@ -22,7 +22,7 @@ _KEY_BYTES = 16
 
 
 @record(frozen=True, slots=True)
-class Asked:
+class QuestionAttempt:
     """One time that a question is put: to the endpoint at ``origin``, after ``attempt`` answers that could not be read."""
 
     purpose: str
@@ -39,10 +39,10 @@ class Key:
     Where it ``is_own``, only the job that asks can have paid for what is kept under it; so that is counted as used by the job.
     """
 
-    parts: Callable[[Asked], Sequence[Any]]
+    parts: Callable[[QuestionAttempt], Sequence[Any]]
     is_own: bool = False
 
-    def of(self, asked: Asked) -> bytes:
+    def of(self, asked: QuestionAttempt) -> bytes:
         """The key of one answer."""
         said = canonical(list(self.parts(asked)))
         return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
@@ -54,7 +54,7 @@ def _unheard(attempt: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Question(Generic[T_co]):
+class JobQuestion(Generic[T_co]):
     """A question: ``purpose`` names it within its job, ``read`` makes a value of an answer. It raises `AnswerFailure` where that
     can't be, whose advice is what the model is told; then the question is put again, up to ``tries`` times in all.
 
@@ -75,7 +75,7 @@ class Question(Generic[T_co]):
 
 
 @dataclass(frozen=True, slots=True)
-class Answer(Generic[T_co]):
+class ReadAnswer(Generic[T_co]):
     """What was read of the answer ``text``, what all ``attempts`` used now, and where the last one came from."""
 
     value: T_co

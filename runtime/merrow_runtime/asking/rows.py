@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
-from merrow_runtime.asking.question import Asked, Source
+from merrow_runtime.asking.question import QuestionAttempt, Source
 from merrow_runtime.requests import ModelReply
 from merrow_runtime.store.listed import Keeping
 from merrow_runtime.usage import NOTHING, Usage
@@ -36,7 +36,7 @@ class JobRows:
         """See the class."""
         return sum(self._used.values(), NOTHING)
 
-    async def find(self, asked: Asked) -> ModelReply | None:
+    async def find(self, asked: QuestionAttempt) -> ModelReply | None:
         """See `merrow_runtime.asking.asker.Rows`."""
         key = _row(asked)
         known = self._known.get(key)
@@ -45,7 +45,7 @@ class JobRows:
             self._used[key] = reply.usage
         return reply
 
-    async def keep(self, asked: Asked, reply: ModelReply, source: Source, started: float) -> None:
+    async def keep(self, asked: QuestionAttempt, reply: ModelReply, source: Source, started: float) -> None:
         """See `merrow_runtime.asking.asker.Rows`."""
         del started
         key = _row(asked)
@@ -54,5 +54,5 @@ class JobRows:
         self._known[key], self._used[key] = said, reply.usage
 
 
-def _row(asked: Asked) -> str:
+def _row(asked: QuestionAttempt) -> str:
     return f"answer {asked.purpose} {asked.request.hash}"

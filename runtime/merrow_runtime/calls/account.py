@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from merrow_runtime.calls.queueing import Queueing
-from merrow_runtime.provenance import Source
+from merrow_runtime.provenance import Provenance
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
 
@@ -18,10 +18,10 @@ class NodeAccount:
     asked nothing, where it did not.
     """
 
-    run: Account
+    run: RunAccount
     visit: Visit
     used: Usage = NOTHING
-    answered: dict[Source, None] = field(default_factory=dict)
+    answered: dict[Provenance, None] = field(default_factory=dict)
     why_no_call: str | None = None
     verdicts: list[Mapping[str, Any]] = field(default_factory=list)
     """What validators said of its results, in the order of that."""
@@ -32,7 +32,7 @@ class NodeAccount:
     """Of its calls: what is spent on waiting for a place is no part of the time that it took."""
 
     @property
-    def sources(self) -> tuple[Source, ...]:
+    def sources(self) -> tuple[Provenance, ...]:
         """Who answered the node."""
         return tuple(self.answered)
 
@@ -49,7 +49,7 @@ class NodeAccount:
 
 
 @dataclass(slots=True, eq=False)
-class Account:
+class RunAccount:
     """The account of one run. ``spent`` is what it has used, with what it had used before it was resumed; ``before`` who
     answered it until then, as far as this part of it uses their answers. ``meters`` are the Loops with a budget of their own, as
     paths name them, and ``metered`` is what was used in the frames of each, by the path of its turns without their number.
@@ -58,7 +58,7 @@ class Account:
     """
 
     spent: Usage = NOTHING
-    before: tuple[Source, ...] = ()
+    before: tuple[Provenance, ...] = ()
     nodes: dict[Visit, NodeAccount] = field(default_factory=dict)
     meters: frozenset[str] = frozenset()
     metered: dict[str, Usage] = field(default_factory=dict)
@@ -126,6 +126,6 @@ class Account:
             end += len(part) + 1
 
     @property
-    def all_sources(self) -> tuple[Source, ...]:
+    def all_sources(self) -> tuple[Provenance, ...]:
         """Who answered the run, with those who did before it was resumed."""
         return tuple(dict.fromkeys([*self.before, *(one for node in self.nodes.values() for one in node.answered)]))

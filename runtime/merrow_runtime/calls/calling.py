@@ -9,7 +9,7 @@ from dataclasses import dataclass, replace
 from functools import partial
 from typing import Protocol
 
-from merrow_runtime.calls.gate import Places, Stops
+from merrow_runtime.calls.gate import CallSlots, Stops
 from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.errors import EndpointFailure, RephrasedFailure, RunFailure, StoreFailure
 from merrow_runtime.models.budget import Budget, Reservation
@@ -45,7 +45,7 @@ class Listener(Protocol):
         ...
 
 
-class Marks(Protocol):
+class CallMarks(Protocol):
     """Who keeps that a call is on its way, so that it is known of if the process is killed before there is an answer."""
 
     async def sending(self, usage: Usage) -> None:
@@ -65,7 +65,7 @@ class Calling:
     def __init__(
         self,
         endpoint: Endpoint,
-        places: Places,
+        places: CallSlots,
         budget: Budget | None = None,
         policy: RetryPolicy | None = None,
         meter: Meter | None = None,
@@ -106,7 +106,7 @@ class Calling:
         listener: Listener,
         *,
         stream: bool = False,
-        marks: Marks | None = None,
+        marks: CallMarks | None = None,
     ) -> ModelReply:
         """A reply, after up to ``retries`` further tries (None: as many as the policy says), its usage counted and priced.
 
@@ -138,7 +138,7 @@ class Calling:
             raise
 
     def _once(
-        self, request: ModelRequest, listener: Listener, stream: bool, marks: Marks | None
+        self, request: ModelRequest, listener: Listener, stream: bool, marks: CallMarks | None
     ) -> Awaitable[ModelReply]:
         toll = _Toll(listener, marks, request.model, self._places)
         if self._budget is None:
@@ -290,9 +290,9 @@ class _Toll:
     """What one try costs, and who must know of it."""
 
     listener: Listener
-    marks: Marks | None
+    marks: CallMarks | None
     model: str
-    places: Places
+    places: CallSlots
     reservation: Reservation | None = None
     meter: Meter | None = None
     place: int = 0

@@ -14,10 +14,10 @@ from collections.abc import Awaitable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
-from merrow_runtime.calls.account import Account, NodeAccount
+from merrow_runtime.calls.account import NodeAccount, RunAccount
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.carried import Carried
-from merrow_runtime.calls.gate import Gate, InFlightCall
+from merrow_runtime.calls.gate import EndpointGate, InFlightCall
 from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.options import RunOptions
@@ -45,7 +45,7 @@ class Busy(Protocol):
 
 
 @dataclass(slots=True, eq=False)
-class Question:
+class PendingQuestion:
     """A question of a node to its model, until it has its reply. It listens to the call that is made for it.
 
     ``digest`` identifies the request; ``sample`` is told with events, None for a node without samples. ``retries`` and
@@ -95,11 +95,11 @@ class Question:
         self.effects.telling.output(self.account.visit, self.sample, text, self.key.step)
 
     async def sending(self, usage: Usage) -> None:
-        """See `merrow_runtime.calls.calling.Marks`."""
+        """See `merrow_runtime.calls.calling.CallMarks`."""
         await self.effects.journal.record_sent(self.key, self.digest, usage, alone=self.effects.is_alone)
 
     def unsent(self) -> None:
-        """See `merrow_runtime.calls.calling.Marks`."""
+        """See `merrow_runtime.calls.calling.CallMarks`."""
         self.effects.journal.drop_sent(self.key, self.digest)
 
     async def lost(self, usage: Usage, why: str) -> None:
@@ -115,9 +115,9 @@ class Effects:
     options: RunOptions
     journal: RunJournal
     calling: Calling
-    gate: Gate
+    gate: EndpointGate
     telling: Telling
-    account: Account
+    account: RunAccount
     cache: AnswerCache | None = None
     replay: Replay | None = None
     recorder: KeepsCalls | None = None
@@ -231,7 +231,7 @@ class Effects:
         await self.journal.record_unusable(call, answer)
         return replace(call, usable=False)
 
-    async def call(self, question: Question, cache_key: bytes) -> tuple[ModelReply, str]:
+    async def call(self, question: PendingQuestion, cache_key: bytes) -> tuple[ModelReply, str]:
         """A reply from the cache, from the same request on its way, or from the endpoint; and which of these.
 
         What the endpoint gave is given to others that ask the same until `release` is called.
@@ -273,7 +273,7 @@ class Effects:
         """A reply of the endpoint is committed, or lost: whoever asks the same takes it from the cache, or asks."""
         self.gate.in_flight.pop(cache_key, None)
 
-    def _call(self, question: Question) -> Awaitable[ModelReply]:
+    def _call(self, question: PendingQuestion) -> Awaitable[ModelReply]:
         marks = None if self.calling.origin in _FREE else question
         return self.calling.call(question.request, question.retries, question, stream=self.options.stream, marks=marks)
 

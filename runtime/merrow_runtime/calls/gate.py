@@ -43,7 +43,7 @@ class InFlightCall:
             self._news.set_result(outcome)
 
 
-class Places:
+class CallSlots:
     """The calls to an endpoint that may be on their way at the same time: ``most``, or what ``ask`` tells before the first of
     them where that is something. Others wait for a place here, where their time does not run yet.
     """
@@ -94,7 +94,7 @@ class Places:
 
 
 @dataclass(slots=True, eq=False, weakref_slot=True)
-class Gate:
+class EndpointGate:
     """The gate of one endpoint in one event loop, for all runs that use it."""
 
     loop: asyncio.AbstractEventLoop
@@ -102,16 +102,16 @@ class Gate:
     """Calls on their way that others with the same request may wait for, by cache key."""
     under_way: int = 0
     """How many questions are being answered, from wherever."""
-    _places: dict[int, Places] = field(default_factory=dict)
+    _places: dict[int, CallSlots] = field(default_factory=dict)
 
-    def places(self, concurrency: int, endpoint: Endpoint | None = None) -> Places:
+    def places(self, concurrency: int, endpoint: Endpoint | None = None) -> CallSlots:
         """What bounds the calls of all runs that want the same bound. An ``endpoint`` whose bound is a guess is asked for it."""
         if concurrency not in self._places:
             ask = getattr(endpoint, "places", None)
-            self._places[concurrency] = Places(concurrency, ask if callable(ask) else None)
+            self._places[concurrency] = CallSlots(concurrency, ask if callable(ask) else None)
         return self._places[concurrency]
 
-    def all_places(self) -> Iterable[Places]:
+    def all_places(self) -> Iterable[CallSlots]:
         """What bounds the calls, for each bound that was wanted."""
         return self._places.values()
 
@@ -142,13 +142,13 @@ def traffic() -> Traffic:
     )
 
 
-_GATES: WeakKeyDictionary[Endpoint, Gate] = WeakKeyDictionary()
-_BY_CONNECTION: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[EndpointConnection, Gate]] = (
+_GATES: WeakKeyDictionary[Endpoint, EndpointGate] = WeakKeyDictionary()
+_BY_CONNECTION: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[EndpointConnection, EndpointGate]] = (
     WeakKeyDictionary()
 )
 
 
-def gate_of(endpoint: Endpoint) -> Gate:
+def gate_of(endpoint: Endpoint) -> EndpointGate:
     """The gate of an endpoint. Runs that are handed the same endpoint share it, and those whose endpoints go through the
     same connections (the same address, key and concurrency).
     """
@@ -156,13 +156,15 @@ def gate_of(endpoint: Endpoint) -> Gate:
     connection = getattr(endpoint, "connection", None)
     if isinstance(connection, EndpointConnection):  # else it is some attribute of a program's own endpoint
         gates = _BY_CONNECTION.setdefault(loop, WeakValueDictionary())
-        return gates.setdefault(connection, Gate(loop))
+        return gates.setdefault(connection, EndpointGate(loop))
     try:
         gate = _GATES.get(endpoint)
     except TypeError:
-        return Gate(loop)  # An endpoint that can't be hashed or weakly referenced: each run has a gate of its own.
+        return EndpointGate(
+            loop
+        )  # An endpoint that can't be hashed or weakly referenced: each run has a gate of its own.
     if gate is None or gate.loop is not loop:
-        gate = _GATES[endpoint] = Gate(loop)
+        gate = _GATES[endpoint] = EndpointGate(loop)
     return gate
 
 

@@ -10,10 +10,10 @@ from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from merrow_runtime.calls.account import NodeAccount
-from merrow_runtime.calls.effects import Effects, Question, reply_of
+from merrow_runtime.calls.effects import Effects, PendingQuestion, reply_of
 from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ReplayMiss
 from merrow_runtime.models.endpoint import answer_limit_at
-from merrow_runtime.operators.prompts.asking_again import Turn, joined, until_read
+from merrow_runtime.operators.prompts.asking_again import QuestionTurn, joined, until_read
 from merrow_runtime.operators.prompts.memory import STEP as MEMORY_STEP
 from merrow_runtime.operators.prompts.prompting import with_advice
 from merrow_runtime.program.definitions import Step
@@ -141,7 +141,7 @@ class NodeTools:
         node = self._step.definition
         asked_of = node.model if model is None else model
 
-        async def put(turn: Turn) -> tuple[ModelReply, tuple[T, ...], AnswerFailure | None]:
+        async def put(turn: QuestionTurn) -> tuple[ModelReply, tuple[T, ...], AnswerFailure | None]:
             if turn.failure is not None:
                 visit, sample = self._account.visit, self._told_sample
                 self._effects.telling.retrying(visit, sample, step, str(turn.failure), 0.0)
@@ -243,7 +243,7 @@ class NodeTools:
         if self._step.aims is not None and key.step != MEMORY_STEP and not self._judges:
             # Instructions from readers are advice: they are sent, but are not part of the call's identity.
             told = replace(request, messages=with_advice(request.messages, self._step.aims))
-        question = Question(
+        question = PendingQuestion(
             effects, account, key, told, digest, self._step.retries, self._told_sample, self._past_cache
         )
         cache_key = question.cache_key

@@ -12,7 +12,7 @@ from merrow_runtime.values import Value
 
 
 @dataclass(frozen=True)
-class Asked:
+class ProgramOptions:
     """How a program is to be run. ``tell`` takes sentences for the person who runs it, such as which model is asked."""
 
     options: RunOptions = field(default_factory=RunOptions)
@@ -20,16 +20,16 @@ class Asked:
     tell: Callable[[str], None] | None = None
 
 
-_ASKED: ContextVar[Asked | None] = ContextVar("asked", default=None)
+_ASKED: ContextVar[ProgramOptions | None] = ContextVar("asked", default=None)
 
 
-def asked_for() -> Asked:
+def asked_for() -> ProgramOptions:
     """How the program is to be run now."""
-    return _ASKED.get() or Asked()
+    return _ASKED.get() or ProgramOptions()
 
 
 @contextmanager
-def asking(asked: Asked) -> Iterator[None]:
+def asking(asked: ProgramOptions) -> Iterator[None]:
     """Run the functions of a program so, within."""
     token = _ASKED.set(asked)
     try:

@@ -11,7 +11,7 @@ from collections.abc import Callable, Coroutine, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
-from merrow_runtime.compiled.asked import Asked, asking
+from merrow_runtime.compiled.asked import ProgramOptions, asking
 from merrow_runtime.compiled.lines import missing
 from merrow_runtime.compiled.result import Result
 from merrow_runtime.errors import RunFailure, UsageFailure
@@ -27,14 +27,14 @@ def run_program(function: Callable[..., Coroutine[Any, Any, Result]], about: str
     """Run the workflow of a function as the command line says; the exit code. Errors are one sentence on standard error."""
     given = _parser(about).parse_args()
     try:
-        asked = Asked(_options(given), _values(given.input), _tell)
+        asked = ProgramOptions(_options(given), _values(given.input), _tell)
     except RunFailure as failure:
         return _complain(failure)
     return asyncio.run(_watched(function, asked, fail_on_exhausted=given.fail_on_exhausted))
 
 
 async def _watched(
-    function: Callable[..., Coroutine[Any, Any, Result]], asked: Asked, *, fail_on_exhausted: bool
+    function: Callable[..., Coroutine[Any, Any, Result]], asked: ProgramOptions, *, fail_on_exhausted: bool
 ) -> int:
     with asking(asked):
         task = asyncio.ensure_future(function(*missing(function)))

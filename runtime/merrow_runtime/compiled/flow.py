@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_runtime.compiled.asked import asked_for
-from merrow_runtime.compiled.lines import Lines
+from merrow_runtime.compiled.lines import FunctionLines
 from merrow_runtime.compiled.mermaid import file_names, mermaid_text
 from merrow_runtime.compiled.result import Result
 from merrow_runtime.errors import RunFailure, UsageFailure
@@ -23,7 +23,7 @@ from merrow_runtime.running.run import Run
 from merrow_runtime.workflow import Workflow, check_workflow
 
 
-class Flow(Lines):
+class Flow(FunctionLines):
     """The workflow that a function's lines describe, and its run."""
 
     async def run(self, reviser: Reviser | None = None) -> Result:
@@ -83,7 +83,7 @@ class _Written:
         return path in self._files
 
 
-def workflow_of(flow: Lines) -> Workflow:
+def workflow_of(flow: FunctionLines) -> Workflow:
     """The workflow that a program's lines describe. Raises `UsageFailure` where it has an error."""
     functions = flow.traced()
     files = file_names({name: one.name for name, one in functions.items()})

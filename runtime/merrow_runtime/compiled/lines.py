@@ -13,15 +13,15 @@ from typing import Any
 from merrow_runtime.compiled.handles import Either, Handle, Kind, PlainBox, PlainEdge, PlainGraph, PlainNode, either
 
 
-class Missing:
+class MissingArgument:
     """Stands for an input that is not given by the call of a function."""
 
 
-MISSING = Missing()
+MISSING = MissingArgument()
 
 
 @dataclass(eq=False)
-class Lines:
+class FunctionLines:
     """The workflow that a function's lines describe.
 
     ``name`` is the file that it was made of, ``nodes`` says of each node what it is, ``types`` what the file declares, ``agents``
@@ -43,7 +43,7 @@ class Lines:
     redo: Mapping[str, int] = field(default_factory=dict)
     inputs: dict[str, Any] = field(init=False, default_factory=dict)
     """What the inputs were given, by id."""
-    functions: dict[str, Callable[..., Lines]] = field(init=False, default_factory=dict)
+    functions: dict[str, Callable[..., FunctionLines]] = field(init=False, default_factory=dict)
     """By node the function that it runs."""
     graph: PlainGraph = field(init=False, default_factory=PlainGraph)
     _boxes: list[str] = field(init=False, default_factory=list)
@@ -68,7 +68,7 @@ class Lines:
         self._fed(node, ports, **order)
         return Handle(node)
 
-    def call(self, name: str, function: Callable[..., Lines], /, **ports: Any) -> Handle:
+    def call(self, name: str, function: Callable[..., FunctionLines], /, **ports: Any) -> Handle:
         """A node that runs the function of another file, and what that is given."""
         self.functions[name] = function
         return self(name, **ports)
@@ -87,7 +87,7 @@ class Lines:
         """A Map around the lines inside."""
         yield from self._box(name, "map", parameters)
 
-    def traced(self) -> dict[str, Lines]:
+    def traced(self) -> dict[str, FunctionLines]:
         """It and all workflows that it calls, each by the name of its function; its own is ``workflow``."""
         found = {"workflow": self}
         waiting = [self]
@@ -138,7 +138,7 @@ class Lines:
             node.incoming.append(PlainEdge(handle, node, None))
 
 
-def missing(function: Callable[..., object]) -> list[Missing]:
+def missing(function: Callable[..., object]) -> list[MissingArgument]:
     """What a function is called with whose inputs are given otherwise: a stand-in for each without a default."""
     wanted = [one for one in signature(function).parameters.values() if one.default is Parameter.empty]
     return [MISSING] * len(wanted)

@@ -13,7 +13,7 @@ from merrow_analysis.definitions.operators import BUILT_IN_TABLE
 from merrow_analysis.definitions.types import innermost, is_variable
 from merrow_analysis.edits.yaml_write import block_text, flow, quoted, word
 from merrow_runtime.compiled.handles import Handle, PlainEdge, PlainNode
-from merrow_runtime.compiled.lines import Lines
+from merrow_runtime.compiled.lines import FunctionLines
 
 UNTITLED = "The workflow of"
 """How the docstring of a function begins whose file has no title."""
@@ -24,7 +24,7 @@ _KEYS = (
 )  # fmt: skip
 
 
-def mermaid_text(title: str, made: Lines, files: Mapping[str, str]) -> str:
+def mermaid_text(title: str, made: FunctionLines, files: Mapping[str, str]) -> str:
     """The file of a workflow with a title ("" for none). ``files`` has for each function the file that it is written to."""
     return _Writer(title, made, files).text()
 
@@ -44,7 +44,7 @@ def file_names(functions: Mapping[str, str]) -> dict[str, str]:
 
 
 class _Writer:
-    def __init__(self, title: str, made: Lines, files: Mapping[str, str]) -> None:
+    def __init__(self, title: str, made: FunctionLines, files: Mapping[str, str]) -> None:
         self._title = "" if title.startswith(UNTITLED) else title
         self._flow, self._files = made, files
         self._graph = made.graph

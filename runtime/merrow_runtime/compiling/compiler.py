@@ -5,9 +5,9 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 
-from merrow_runtime.compiling.lines import IMPORTED, FileLines, Written, file_name
+from merrow_runtime.compiling.lines import IMPORTED, FileLines, ProgramLines, file_name
 from merrow_runtime.compiling.refusing import check_compiled, left_out, runs_code
-from merrow_runtime.compiling.writing import Names, in_lines, in_quotes
+from merrow_runtime.compiling.writing import PythonNames, in_lines, in_quotes
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.values import canonical
 from merrow_runtime.version import VERSION
@@ -28,7 +28,7 @@ def compile_workflow(workflow: Workflow, source: str | None = None) -> str:
     """
     check_compiled(workflow)
     files = workflow.reached()
-    names = Names([*IMPORTED, *_TAKEN])
+    names = PythonNames([*IMPORTED, *_TAKEN])
     functions = {one.place: "workflow" if not one.place else names.of(one.place.rpartition("/")[2]) for one in files}
     written = [FileLines(one, functions, names).write() for one in files]
     text = "\n".join([*_head(workflow, written, source), *_body(written)]) + "\n"
@@ -58,7 +58,7 @@ def source_hash(workflow: Workflow) -> str:
     return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).hexdigest()
 
 
-def _head(workflow: Workflow, written: Iterable[Written], source: str | None) -> Iterator[str]:
+def _head(workflow: Workflow, written: Iterable[ProgramLines], source: str | None) -> Iterator[str]:
     said = workflow.analysis.settings.document.values.get("title")
     title = " ".join(str(said).split()) if isinstance(said, str) else ""
     name = file_name(workflow)
@@ -75,7 +75,7 @@ def _head(workflow: Workflow, written: Iterable[Written], source: str | None) ->
     yield f"from merrow_runtime.compiled import {imported}"
 
 
-def _body(written: Iterable[Written]) -> Iterator[str]:
+def _body(written: Iterable[ProgramLines]) -> Iterator[str]:
     several = list(written)
     for one in several:
         yield ""

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from merrow_analysis.definitions.settings import Agent
-from merrow_analysis.definitions.templates import Template
+from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.definitions.types import BUILT_IN, TypeTable, item_of
 from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.liveness.waiting import is_gate
@@ -17,7 +17,7 @@ from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_runtime.compiled.mermaid import UNTITLED
 from merrow_runtime.compiling.validation_lines import validation_of_node, validators_of
-from merrow_runtime.compiling.writing import Code, Names, in_lines, in_quotes, value
+from merrow_runtime.compiling.writing import PythonCode, PythonNames, in_lines, in_quotes, value
 from merrow_runtime.frontier.layout import Layout, layout_of
 from merrow_runtime.frontier.parts import Part
 from merrow_runtime.options import RunOptions
@@ -33,7 +33,7 @@ _MAP_KEYS = ("parallel", "max", "min", "on_error")
 
 
 @dataclass(slots=True)
-class Written:
+class ProgramLines:
     """The lines of a program for one file: ``constants``, ``table`` and ``function``; ``words`` are those that its function
     calls.
     """
@@ -49,7 +49,7 @@ class Written:
 class FileLines:
     """Writes the lines of one file."""
 
-    def __init__(self, workflow: Workflow, functions: Mapping[str, str], names: Names) -> None:
+    def __init__(self, workflow: Workflow, functions: Mapping[str, str], names: PythonNames) -> None:
         """``functions`` are those of all files by their places; ``names`` are those of the module."""
         self._workflow, self._functions, self._module = workflow, functions, names
         self._graph = workflow.graph
@@ -57,17 +57,17 @@ class FileLines:
         self._steps = make_steps(workflow, RunOptions(model=OF_THE_WORKFLOW))
         self._own = functions[workflow.place]
         self._is_main = not workflow.place
-        self._locals = Names([*names.given, *functions.values(), "flow", *IMPORTED])
+        self._locals = PythonNames([*names.given, *functions.values(), "flow", *IMPORTED])
         self._prompts: dict[str, str] = {}
         self._agents: dict[str, dict[str, Any]] = {}
         self._variables: dict[int, str] = {}
-        self._written = Written()
+        self._written = ProgramLines()
         self._nodes = "NODES" if self._is_main else names.of(f"{self._own}_nodes", constant=True)
         self._types = "TYPES" if self._is_main else names.of(f"{self._own}_types", constant=True)
         self._validators_name = "VALIDATORS" if self._is_main else names.of(f"{self._own}_validators", constant=True)
         self._agents_name = "AGENTS" if self._is_main else names.of(f"{self._own}_agents", constant=True)
 
-    def write(self) -> Written:
+    def write(self) -> ProgramLines:
         """All lines of the file."""
         written, graph = self._written, self._graph
         types = _declared(graph.types)
@@ -107,9 +107,9 @@ class FileLines:
 
     def _flow(self, types: bool, validators: bool) -> str:
         settings = self._workflow.analysis.settings
-        said: dict[str, object] = {"types": Code(self._types)} if types else {}
-        said |= {"agents": Code(self._agents_name)} if self._agents else {}
-        said |= {"validators": Code(self._validators_name)} if validators else {}
+        said: dict[str, object] = {"types": PythonCode(self._types)} if types else {}
+        said |= {"agents": PythonCode(self._agents_name)} if self._agents else {}
+        said |= {"validators": PythonCode(self._validators_name)} if validators else {}
         said |= {} if settings.model is None else {"model": settings.model}
         if self._is_main:
             budget = settings.budget
@@ -278,11 +278,11 @@ class FileLines:
             "operator": definition.operator,
             "agent": None if step.agent is None else self._agent(step.agent),
             "prompt": self._prompt(node, own),
-            "template": isinstance(own, Template) or None,
+            "template": isinstance(own, PromptTemplate) or None,
             "outputs": None if node.asks else dict(definition.outputs),
             "parameters": parameters or None,
             "spec": spec,
-            "spec_template": (spec is not None and isinstance(spec["prompt"], Template)) or None,
+            "spec_template": (spec is not None and isinstance(spec["prompt"], PromptTemplate)) or None,
             "model": None if definition.model == OF_THE_WORKFLOW else definition.model,
             "temperature": definition.temperature or None,
             "max_tokens": definition.max_tokens,
@@ -307,14 +307,14 @@ class FileLines:
         self._agents[agent.name] = {key: one for key, one in said.items() if one is not None}
         return agent.name
 
-    def _prompt(self, node: TypedNode, prompt: str | None) -> Code | None:
+    def _prompt(self, node: TypedNode, prompt: str | None) -> PythonCode | None:
         if prompt is None:
             return None
         known = self._prompts.get(prompt)
         if known is None:
             known = self._prompts[prompt] = self._module.of(node.id, constant=True)
             self._written.constants.append(f"{known} = {in_lines(prompt)}")
-        return Code(known)
+        return PythonCode(known)
 
 
 WORDS = ("each", "either", "first", "over")

@@ -36,7 +36,7 @@ _TRUTHS = frozenset({("Test", "result"), ("Review", "result"), ("Review", "revie
 _INTERFACE = {"problem": "PROBLEM", "entry_point": "ENTRY_POINT"}
 
 
-class Given(NamedTuple):
+class PublishedValue(NamedTuple):
     """A value in the class: what a node gives, under the name of an output, in a branch of a Decision."""
 
     node: str
@@ -44,13 +44,13 @@ class Given(NamedTuple):
 
 
 @dataclass(slots=True)
-class Node:
+class PublishedNode:
     """A node in the making. ``gate`` is the case under which it runs."""
 
     id: str
     operator: str
     said: dict[str, object] = field(default_factory=dict)
-    ports: list[tuple[str, Given]] = field(default_factory=list)
+    ports: list[tuple[str, PublishedValue]] = field(default_factory=list)
     gate: tuple[str, str] | None = None
 
 
@@ -86,10 +86,10 @@ class _Class:
     def __init__(self, node: ast.ClassDef, constants: Mapping[str, str]) -> None:
         self._node, self._constants = node, constants
         self._operators: dict[str, str] = {}
-        self._nodes: dict[str, Node] = {}
-        self._values: dict[str, list[Given]] = {}
+        self._nodes: dict[str, PublishedNode] = {}
+        self._values: dict[str, list[PublishedValue]] = {}
         self._prompts: dict[str, str] = {}
-        self._results: list[tuple[Given, tuple[str, str] | None]] = []
+        self._results: list[tuple[PublishedValue, tuple[str, str] | None]] = []
         self._inputs: list[str] = []
         self.notes: list[str] = []
 
@@ -106,7 +106,7 @@ class _Class:
             if argument.arg not in _INTERFACE:
                 raise NotReadError(argument.lineno, f"the input `{argument.arg}` is not one of published workflows.")
             self._inputs.append(argument.arg)
-            self._values[argument.arg] = [Given(_INTERFACE[argument.arg])]
+            self._values[argument.arg] = [PublishedValue(_INTERFACE[argument.arg])]
         self._body(call.body, None)
         if not self._results:
             raise NotReadError(call.lineno, "`__call__` returns nothing.")
@@ -140,7 +140,7 @@ class _Class:
         if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name):
             name = one.targets[0].id
             if isinstance(one.value, ast.Await):
-                self._values[name] = [Given(self._call(one.value, name, gate))]
+                self._values[name] = [PublishedValue(self._call(one.value, name, gate))]
             else:
                 self._values[name] = self._given(one.value)
             return
@@ -197,7 +197,9 @@ class _Class:
         if source is None or (operator, source.output) not in _TRUTHS:
             raise NotReadError(one.lineno, "an `if` is understood on the `result` of Test or Review alone.")
         decision = self._fresh("CHECK")
-        self._nodes[decision] = Node(decision, "Decision", ports=[("when", Given(source.node, "result"))])
+        self._nodes[decision] = PublishedNode(
+            decision, "Decision", ports=[("when", PublishedValue(source.node, "result"))]
+        )
         yes, no = ("no", "yes") if turned else ("yes", "no")
         known = dict(self._values)
         ends = self._body(one.body, (decision, yes))
@@ -212,7 +214,9 @@ class _Class:
             return self._body(rest, None)
         return True
 
-    def _join(self, known: Mapping[str, list[Given]], first: Mapping[str, list[Given]], line: int) -> None:
+    def _join(
+        self, known: Mapping[str, list[PublishedValue]], first: Mapping[str, list[PublishedValue]], line: int
+    ) -> None:
         """After both ways: what only one of them changed can't be told apart."""
         for name in {*first, *self._values}:
             one, other = first.get(name), self._values.get(name)
@@ -246,7 +250,7 @@ class _Class:
         operator = self._operators.get(attribute) or _BY_FOLDED.get(attribute.replace("_", "").casefold())
         if operator is None:
             raise NotReadError(awaited.lineno, f"`self.{attribute}` is not an operator that Merrow knows.")
-        node = Node(self._fresh(name), operator, gate=gate)
+        node = PublishedNode(self._fresh(name), operator, gate=gate)
         ports = _PORTS[operator]
         arguments = dict(zip(ports, call.args, strict=False))
         arguments |= {one.arg: one.value for one in call.keywords if one.arg is not None}
@@ -262,7 +266,7 @@ class _Class:
         self._nodes[node.id] = node
         return node.id
 
-    def _prompt(self, node: Node, value: ast.expr) -> None:
+    def _prompt(self, node: PublishedNode, value: ast.expr) -> None:
         """What a node is asked: a text, or one of ``prompt.py``."""
         if isinstance(value, ast.Constant) and isinstance(value.value, str):
             if value.value.strip():
@@ -285,7 +289,7 @@ class _Class:
             role = f"{wanted}_{number}"
         return role
 
-    def _literal(self, node: Node, port: str, value: ast.Constant) -> None:
+    def _literal(self, node: PublishedNode, port: str, value: ast.Constant) -> None:
         if value.value in (None, "", "None"):
             return
         if port != "analysis":
@@ -294,20 +298,20 @@ class _Class:
             )
         node.said["analysis"] = str(value.value)
 
-    def _sources(self, value: ast.expr) -> list[Given]:
+    def _sources(self, value: ast.expr) -> list[PublishedValue]:
         """The same without the names of outputs that are a node's usual one, or that its operator calls otherwise."""
         return list(dict.fromkeys(map(self._usual, self._given(value))))
 
-    def _usual(self, given: Given) -> Given:
+    def _usual(self, given: PublishedValue) -> PublishedValue:
         node = self._nodes.get(given.node)
         usual = node is None or given.output in ("response", _DEFAULT.get(node.operator, "solution"))
-        return Given(given.node) if usual else given
+        return PublishedValue(given.node) if usual else given
 
-    def _given(self, value: ast.expr) -> list[Given]:
+    def _given(self, value: ast.expr) -> list[PublishedValue]:
         """What an expression is made of, each once."""
         return list(dict.fromkeys(self._parts(value)))
 
-    def _parts(self, value: ast.expr) -> Iterator[Given]:
+    def _parts(self, value: ast.expr) -> Iterator[PublishedValue]:
         if isinstance(value, ast.Constant):
             if isinstance(value.value, str) and value.value.strip():
                 self.notes.append(f"Line {value.lineno}: the text between joined results is left out.")
@@ -334,12 +338,12 @@ class _Class:
         else:
             raise NotReadError(value.lineno, f"`{ast.unparse(value)[:60]}` is not understood as a value of a workflow.")
 
-    def _subscript(self, value: ast.Subscript) -> Iterator[Given]:
+    def _subscript(self, value: ast.Subscript) -> Iterator[PublishedValue]:
         key = value.slice.value if isinstance(value.slice, ast.Constant) else None
         for given in self._parts(value.value):
             if not isinstance(key, str) or given.node not in self._nodes or given.output is not None:
                 raise NotReadError(value.lineno, f"`{ast.unparse(value)[:60]}` is not an output of a step.")
-            yield Given(given.node, "result" if key == "review_result" else key)
+            yield PublishedValue(given.node, "result" if key == "review_result" else key)
 
     def _fresh(self, name: str) -> str:
         plain = re.sub(r"\W+", "_", name).upper() or "STEP"
@@ -377,10 +381,10 @@ class _Class:
             yield from self._result(given, gate)
 
     @staticmethod
-    def _label(given: Given, port: str) -> str:
+    def _label(given: PublishedValue, port: str) -> str:
         return port if given.output is None else f"{given.output}:{port}"
 
-    def _result(self, given: Given, gate: tuple[str, str] | None) -> Iterator[str]:
+    def _result(self, given: PublishedValue, gate: tuple[str, str] | None) -> Iterator[str]:
         """An edge to RETURN. What was there before an ``if`` goes through it."""
         node = self._nodes.get(given.node)
         if gate is None or (node is not None and node.gate == gate):

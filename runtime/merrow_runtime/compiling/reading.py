@@ -10,7 +10,7 @@ from typing import Any
 
 from merrow_analysis.bounded.python_source import parse_python
 from merrow_runtime.compiled.handles import Handle, each, either, first, over
-from merrow_runtime.compiled.lines import MISSING, Lines
+from merrow_runtime.compiled.lines import MISSING, FunctionLines
 from merrow_runtime.errors import UsageFailure
 
 _WORDS: Mapping[str, Any] = {
@@ -37,7 +37,7 @@ class ReadFunction:
 
     name: str
     title: str
-    flow: Lines
+    flow: FunctionLines
 
 
 def parse(text: str) -> ast.Module:
@@ -158,7 +158,7 @@ class _Function:
         defaults = [_constant(one, constants) for one in arguments.defaults]
         self._values.update(dict.fromkeys(names, MISSING))
         self._values.update(zip(names[len(names) - len(defaults) :], defaults, strict=True))
-        self._flow: Lines | None = None
+        self._flow: FunctionLines | None = None
 
     def read(self) -> ReadFunction:
         """The function's workflow."""
@@ -232,7 +232,7 @@ class _Function:
         function = node.func
         if isinstance(function, ast.Name):
             if function.id == "Flow":
-                self._flow = self._values["flow"] = Lines(*given, **named)
+                self._flow = self._values["flow"] = FunctionLines(*given, **named)
                 return self._flow
             if function.id == "flow" and self._flow is not None:
                 return self._flow(*given, **named)
@@ -252,7 +252,7 @@ class _Function:
 
 
 def _named(name: str) -> Any:
-    def function() -> Lines:
+    def function() -> FunctionLines:
         raise AssertionError(name)  # it is only named
 
     function.__name__ = name

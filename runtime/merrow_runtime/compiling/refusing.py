@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from merrow_analysis.definitions.schema import CALL_KEYS, INTERFACE_KEYS, MERMAID_NODE_KEYS
 from merrow_analysis.definitions.validator_schema import VALIDATION_KEYS
-from merrow_analysis.definitions.validators import Check
+from merrow_analysis.definitions.validators import ValidatorCheck
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.program.validating import resolve_validation
 from merrow_runtime.workflow import Workflow
@@ -70,7 +70,7 @@ def runs_code(workflow: Workflow) -> bool:
     return False
 
 
-def checks_of(workflow: Workflow) -> list[Check]:
+def checks_of(workflow: Workflow) -> list[ValidatorCheck]:
     """The checks of all validators that nodes of one file name."""
     found = (resolve_validation(node, workflow.analysis.settings) for node in workflow.graph.nodes)
     return [check for one in found if one is not None for _, check in one.checks]

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from typing import Any
 
-from merrow_analysis.definitions.validators import DEFAULT_ATTEMPTS, Check
+from merrow_analysis.definitions.validators import DEFAULT_ATTEMPTS, ValidatorCheck
 from merrow_analysis.graph.instructions import validation_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.workflow import Workflow
@@ -31,6 +31,6 @@ def validation_of_node(workflow: Workflow, node: TypedNode) -> dict[str, Any]:
     return said if found.on_invalid == "fail" else {**said, "on_invalid": found.on_invalid}
 
 
-def _shown(check: Check) -> dict[str, Any]:
+def _shown(check: ValidatorCheck) -> dict[str, Any]:
     shown = check.to_json()
     return {**shown, "tests": list(shown["tests"])} if "tests" in shown else shown

@@ -11,7 +11,7 @@ from collections.abc import Iterable, Mapping, Sequence
 _ESCAPED = {"\\": "\\\\", "\n": "\\n", "\r": "\\r", "\t": "\\t", '"': '\\"'}
 
 
-class Code(str):
+class PythonCode(str):
     """Text that stands in a program as it is: a name, or a call."""
 
     __slots__ = ()
@@ -43,7 +43,7 @@ def _shown(character: str) -> str:
 
 def value(given: object) -> str:
     """A value as a literal on one line."""
-    if isinstance(given, Code):
+    if isinstance(given, PythonCode):
         return given
     if isinstance(given, str):
         return in_quotes(given)
@@ -56,7 +56,7 @@ def value(given: object) -> str:
     return repr(given)
 
 
-class Names:
+class PythonNames:
     """Names of Python for things, each once: in snake case, or in capitals for constants."""
 
     def __init__(self, taken: Iterable[str]) -> None:

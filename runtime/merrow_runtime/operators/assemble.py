@@ -10,7 +10,7 @@ from merrow_runtime.operators.base import Task, Tools
 from merrow_runtime.operators.formats.answers import answer_form_of
 from merrow_runtime.operators.formats.files import files_in, text_of_files
 from merrow_runtime.operators.prompts.prompting import compose, input_sections
-from merrow_runtime.operators.questions import ModelOperator, Planned, Question, default_port, output_shape
+from merrow_runtime.operators.questions import ModelOperator, PlannedQuestion, Question, default_port, output_shape
 from merrow_runtime.values import Outputs, as_text
 
 PROMPT = """\
@@ -25,7 +25,7 @@ class Assemble(ModelOperator):
     name: ClassVar[str] = "Assemble"
     version: ClassVar[int] = 1
 
-    def plan(self, task: Task) -> Sequence[Planned]:
+    def plan(self, task: Task) -> Sequence[PlannedQuestion]:
         return () if _how(task) != "model" else (_question(task).planned(),)
 
     async def run(self, task: Task, tools: Tools) -> Outputs:

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from merrow_runtime.operators.base import Task, Tools
-from merrow_runtime.operators.questions import ModelOperator, Planned
+from merrow_runtime.operators.questions import ModelOperator, PlannedQuestion
 from merrow_runtime.values import Outputs
 
 
@@ -17,7 +17,7 @@ class Call(ModelOperator):
     version: ClassVar[int] = 1
     calls: ClassVar[tuple[int, int]] = (0, 0)
 
-    def plan(self, task: Task) -> Sequence[Planned]:
+    def plan(self, task: Task) -> Sequence[PlannedQuestion]:
         """See `ModelOperator.plan`."""
         del task
         return ()

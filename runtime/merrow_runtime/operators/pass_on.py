@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from merrow_analysis.definitions.types import Type, item_of
 from merrow_runtime.operators.base import Given, Task
-from merrow_runtime.operators.formats.shapes import Shape
+from merrow_runtime.operators.formats.shapes import ValueShape
 from merrow_runtime.operators.questions import Computation, default_port, output_shape, value_at
 from merrow_runtime.values import Outputs, Value
 
@@ -25,7 +25,7 @@ class Pass(Computation):
         return {port: {name: _field(task, name, shape) for name, shape in fields}}
 
 
-def _field(task: Task, name: str, shape: Shape) -> Value:
+def _field(task: Task, name: str, shape: ValueShape) -> Value:
     if shape.kind != "list":
         return value_at(task, name)
     items: list[Value] = []
@@ -34,7 +34,7 @@ def _field(task: Task, name: str, shape: Shape) -> Value:
     return items
 
 
-def _is_whole(given: Given, shape: Shape) -> bool:
+def _is_whole(given: Given, shape: ValueShape) -> bool:
     """Whether a list that arrived is all of the field's list, or but one item of a list of lists."""
     return _depth(given.type) >= _depth(shape.type)
 

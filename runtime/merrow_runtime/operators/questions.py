@@ -9,7 +9,7 @@ from typing import ClassVar, Generic, TypeVar
 
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.base import NodeDefinition, Task, Tools
-from merrow_runtime.operators.formats.shapes import Shape, shape_of
+from merrow_runtime.operators.formats.shapes import ValueShape, shape_of
 from merrow_runtime.records import record
 from merrow_runtime.requests import AnswerSchema, Message
 from merrow_runtime.values import Outputs, Value, as_text
@@ -18,7 +18,7 @@ T = TypeVar("T")
 
 
 @dataclass(frozen=True, slots=True)
-class Planned:
+class PlannedQuestion:
     """A question that an operator will ask, or may: between ``least`` and ``most`` times (asking again after an unusable
     answer not counted). Where the prompt holds what an earlier step gave, a placeholder stands for it.
     """
@@ -46,8 +46,8 @@ class Question(Generic[T]):
     async def ask(self, tools: Tools) -> T:
         return await tools.ask(self.step, self.messages, self.read, schema=self.schema)
 
-    def planned(self, least: int = 1, most: int = 1) -> Planned:
-        return Planned(self.step, self.messages, self.schema, least, most)
+    def planned(self, least: int = 1, most: int = 1) -> PlannedQuestion:
+        return PlannedQuestion(self.step, self.messages, self.schema, least, most)
 
 
 class ModelOperator(ABC):
@@ -59,7 +59,7 @@ class ModelOperator(ABC):
     """The least and the most questions of one execution; asking again after an unusable answer is not counted."""
 
     @abstractmethod
-    def plan(self, task: Task) -> Sequence[Planned]:
+    def plan(self, task: Task) -> Sequence[PlannedQuestion]:
         """Every question that this execution asks or may ask, in order. Nothing is called."""
 
     @abstractmethod
@@ -76,7 +76,7 @@ class Computation(ModelOperator):
     def compute(self, task: Task) -> Outputs:
         """Turn inputs into outputs. Raises `NodeFailure`."""
 
-    def plan(self, task: Task) -> Sequence[Planned]:
+    def plan(self, task: Task) -> Sequence[PlannedQuestion]:
         del task
         return ()
 
@@ -92,7 +92,7 @@ class OneQuestion(ModelOperator):
     def question(self, task: Task) -> Question[Outputs]:
         """The question; what its ``read`` gives are the node's outputs."""
 
-    def plan(self, task: Task) -> Sequence[Planned]:
+    def plan(self, task: Task) -> Sequence[PlannedQuestion]:
         return (self.question(task).planned(),)
 
     async def run(self, task: Task, tools: Tools) -> Outputs:
@@ -105,7 +105,7 @@ def default_port(definition: NodeDefinition) -> str:
     return next(iter(definition.outputs))
 
 
-def output_shape(definition: NodeDefinition, port: str) -> Shape:
+def output_shape(definition: NodeDefinition, port: str) -> ValueShape:
     """The shape of what an output port must give."""
     return shape_of(definition.outputs[port], definition.kinds, definition.words, definition.records, definition.unions)
 

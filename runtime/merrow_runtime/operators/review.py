@@ -6,7 +6,7 @@ from typing import ClassVar
 
 from merrow_analysis.definitions.types import BOOL
 from merrow_runtime.operators.base import Task
-from merrow_runtime.operators.formats.shapes import Shape
+from merrow_runtime.operators.formats.shapes import ValueShape
 from merrow_runtime.operators.formats.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.operators.prompts.prompting import compose, input_sections
 from merrow_runtime.operators.questions import OneQuestion, Question, output_shape, text_at
@@ -32,7 +32,9 @@ class Review(OneQuestion):
                 "feedback", output_shape(task.node, "feedback"), "what you checked, what is wrong and how to mend it"
             ),
             Field(
-                "accepted", Shape("bool", BOOL), "false only if you are more than 95 % sure that the solution is wrong"
+                "accepted",
+                ValueShape("bool", BOOL),
+                "false only if you are more than 95 % sure that the solution is wrong",
             ),
         ]
 

@@ -14,14 +14,14 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from merrow_analysis.definitions.settings import Agent, Memory
-from merrow_analysis.definitions.templates import Template
+from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.definitions.types import ANY, BUILT_IN, TEXT, Type, TypeTable, innermost, item_of
 from merrow_analysis.graph.instructions import agent_of, knows_aims, memory_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import called_path
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
-from merrow_runtime.operators.formats.shapes import Shape, shape_of
+from merrow_runtime.operators.formats.shapes import ValueShape, shape_of
 from merrow_runtime.operators.output import Output
 from merrow_runtime.operators.prompts.memory import remembered
 from merrow_runtime.operators.prompts.prompting import PROMPT_FORMAT
@@ -51,7 +51,7 @@ class Step:
     node: TypedNode
     definition: NodeDefinition
     operator: Operator
-    shapes: Mapping[str, Shape]
+    shapes: Mapping[str, ValueShape]
     memory: Memory
     digest: bytes
     timeout: float | None = None
@@ -351,7 +351,7 @@ def digest_of(definition: NodeDefinition, operator: Operator, samples: int | Non
         "words": {name: list(said) for name, said in definition.words.items()},
     }
     declared = None if definition.spec is None else definition.spec.get("prompt")
-    templates = [isinstance(prompt, Template) for prompt in (definition.prompt, declared)]
+    templates = [isinstance(prompt, PromptTemplate) for prompt in (definition.prompt, declared)]
     if any(templates):
         resolved["templates"] = templates
     if definition.records or definition.unions:

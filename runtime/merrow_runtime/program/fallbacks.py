@@ -8,7 +8,7 @@ from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.formats.planned import EMPTY
-from merrow_runtime.operators.formats.shapes import Shape, coerce, is_of
+from merrow_runtime.operators.formats.shapes import ValueShape, coerce, is_of
 from merrow_runtime.values import VALUE, Outputs, Value, canonical
 
 
@@ -39,7 +39,7 @@ def check_fallback_case(node: TypedNode, on_error: object) -> None:
         )
 
 
-def fallback_of(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, Shape]) -> Outputs:
+def fallback_of(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, ValueShape]) -> Outputs:
     """The outputs of a node that failed, by ``default:``, a value of its first output or a mapping of outputs to values.
 
     Outputs that it says nothing of are empty ones of their type.
@@ -64,11 +64,11 @@ def fallback_of(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str
     return outputs
 
 
-def empties(shapes: Mapping[str, Shape]) -> Outputs:
+def empties(shapes: Mapping[str, ValueShape]) -> Outputs:
     return {name: _empty(shape) for name, shape in shapes.items()}
 
 
-def _empty(shape: Shape) -> Value:
+def _empty(shape: ValueShape) -> Value:
     if shape.kind == "list":
         return []
     if shape.kind == "words":

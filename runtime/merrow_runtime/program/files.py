@@ -14,7 +14,7 @@ from merrow_analysis.suggest import closest
 from merrow_runtime.errors import InputError
 
 if TYPE_CHECKING:
-    from merrow_analysis.markdown import Fence
+    from merrow_analysis.markdown import DiagramFence
 
 MARKDOWN_SUFFIXES = (".md", ".markdown")
 DIAGRAM_SUFFIXES = (".mmd", ".mermaid")
@@ -51,7 +51,7 @@ class Target:
 
 
 @dataclass(frozen=True, slots=True)
-class Source:
+class SourceText:
     """The text of a file without its byte order mark; ``bom`` says that it had one, so that writing keeps it."""
 
     text: str
@@ -113,7 +113,7 @@ def _with_another_ending(path: Path, names: Sequence[str]) -> str | None:
     return stems.get(stem)
 
 
-def diagrams(target: Target, text: str) -> list[Fence]:
+def diagrams(target: Target, text: str) -> list[DiagramFence]:
     """The mermaid blocks of a Markdown file, or the one that is meant. Raises `InputError` where that is not there."""
     from merrow_analysis.markdown import find_fences  # here, since most files are not Markdown
 
@@ -126,7 +126,7 @@ def diagrams(target: Target, text: str) -> list[Fence]:
     return [fences[target.block - 1]]
 
 
-def the_diagram(target: Target, text: str) -> tuple[str, Fence | None]:
+def the_diagram(target: Target, text: str) -> tuple[str, DiagramFence | None]:
     """The one diagram that ``target`` stands for, and its place in Markdown.
 
     Raises `InputError` for a Markdown file that has none, or several of which none is named.
@@ -141,7 +141,7 @@ def the_diagram(target: Target, text: str) -> tuple[str, Fence | None]:
     return fences[0].text, fences[0]
 
 
-def read_path(path: Path, name: str, limit: int | None = None) -> Source:
+def read_path(path: Path, name: str, limit: int | None = None) -> SourceText:
     """The text of the file at ``path``, which the user knows as ``name``; ``limit`` is the most bytes it may have."""
     try:
         # Looked at before opening: to open a pipe or a device may wait forever.
@@ -162,7 +162,7 @@ def read_path(path: Path, name: str, limit: int | None = None) -> Source:
         raise InputError(f"{name} can't be read: {reason_of(problem)}.") from None
 
 
-def decode(data: bytes, name: str) -> Source:
+def decode(data: bytes, name: str) -> SourceText:
     """``data`` as text. Raises `InputError` where it is not UTF-8 or looks binary."""
     if data.startswith((b"\xff\xfe", b"\xfe\xff")):
         raise InputError(f"{name} is UTF-16, not UTF-8; save it as UTF-8.")
@@ -176,7 +176,7 @@ def decode(data: bytes, name: str) -> Source:
         raise InputError(
             f"{name} is not UTF-8: line {line} has a byte that doesn't belong there; save it as UTF-8."
         ) from None
-    return Source(text.removeprefix(_BOM), text.startswith(_BOM))
+    return SourceText(text.removeprefix(_BOM), text.startswith(_BOM))
 
 
 def reason_of(problem: OSError | ValueError) -> str:

@@ -17,7 +17,7 @@ from merrow_runtime.values import Value
 
 
 @dataclass(frozen=True, slots=True)
-class Missing:
+class MissingInput:
     """An input without a value, and its type as it is written. ``read`` makes a value of a text and raises `UsageFailure` where
     the type doesn't take it.
     """
@@ -30,7 +30,7 @@ class Missing:
 class MissingInputs(UsageFailure):
     """Inputs have no value. Ask the user for each of ``missing``, then begin again with what is given."""
 
-    def __init__(self, missing: Sequence[Missing]) -> None:
+    def __init__(self, missing: Sequence[MissingInput]) -> None:
         self.missing = tuple(missing)
         first = missing[0].id
         super().__init__(f"The input {first} has no value; give it one with: --input {first.lower()}=...")
@@ -54,7 +54,7 @@ def read_inputs(graph: TypedGraph, given: Mapping[str, Value]) -> dict[str, Valu
         if node.id in values:
             raise UsageFailure(f"The input {node.id} is given twice.")
         values[node.id] = typed_value(value, type_of_input(node), graph.types, f"The input {node.id}")
-    missing: list[Missing] = []
+    missing: list[MissingInput] = []
     for node in graph.inputs:
         if node.id in values:
             continue
@@ -62,7 +62,7 @@ def read_inputs(graph: TypedGraph, given: Mapping[str, Value]) -> dict[str, Valu
         if default is None or default.value is None:
             type_ = type_of_input(node)
             read = partial(typed_value, type_=type_, types=graph.types, what=f"The input {node.id}")
-            missing.append(Missing(node.id, str(type_), read))
+            missing.append(MissingInput(node.id, str(type_), read))
             continue
         values[node.id] = typed_value(
             default.value,  # type: ignore[arg-type]

@@ -10,7 +10,7 @@ from merrow_analysis.bounded.toml import read_toml
 from merrow_analysis.definitions.configuration import Config, parse_configuration
 from merrow_runtime.models.trust import WorkspaceValue, workspace_values
 from merrow_runtime.program.files import file_target, read_path, the_diagram
-from merrow_runtime.program.workspace import LARGEST_RESOURCE, PROJECT_FILE, Surroundings
+from merrow_runtime.program.workspace import LARGEST_RESOURCE, PROJECT_FILE, WorkspaceFinder
 from merrow_runtime.workflow import Workflow, check_workflow
 
 
@@ -23,7 +23,7 @@ def load(path: str | os.PathLike[str]) -> Workflow:
     target = file_target(os.fspath(path))
     assert target.path is not None  # noqa: S101 (a file target always has one)
     text, fence = the_diagram(target, read_path(target.path, target.name).text)
-    surroundings = Surroundings()
+    surroundings = WorkspaceFinder()
     config, relative, shared = configuration(surroundings, target.path)
     several = fence is not None and target.block is not None
     return check_workflow(
@@ -37,7 +37,7 @@ def load(path: str | os.PathLike[str]) -> Workflow:
     )
 
 
-def configuration(surroundings: Surroundings, path: Path) -> tuple[Config, str, tuple[WorkspaceValue, ...]]:
+def configuration(surroundings: WorkspaceFinder, path: Path) -> tuple[Config, str, tuple[WorkspaceValue, ...]]:
     """The settings that a workflow file obeys, with the libraries' paths from its folder; its path from theirs; and what
     the settings file says of the machine.
 

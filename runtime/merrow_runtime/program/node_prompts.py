@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from merrow_analysis.definitions.prompts import Prompt, words_of_role
 from merrow_analysis.definitions.settings import Agent
-from merrow_analysis.definitions.templates import Template
+from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.operators.formats.fences import fence_around, framed
@@ -21,8 +21,8 @@ def told_by(agent: Agent | None, own: str | None) -> str | None:
     """What an agent says, then a node's own prompt."""
     if agent is None:
         return own
-    if isinstance(own, Template):
-        return Template(agent.text.replace("{", "{{").replace("}", "}}") + f"\n\n{own}")
+    if isinstance(own, PromptTemplate):
+        return PromptTemplate(agent.text.replace("{", "{{").replace("}", "}}") + f"\n\n{own}")
     return agent.text if own is None else f"{agent.text}\n\n{own}"
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.bounded.schema_forms import problem_of_schema
 from merrow_analysis.definitions.settings import WorkflowSettings
-from merrow_analysis.definitions.validators import KINDS, Check
+from merrow_analysis.definitions.validators import KINDS, ValidatorCheck
 from merrow_analysis.graph.instructions import validation_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import UsageFailure
@@ -20,7 +20,7 @@ class Validation:
     its validator. ``digest`` stands for all of it: a result that was judged by the same is not judged again.
     """
 
-    checks: tuple[tuple[str, Check], ...]
+    checks: tuple[tuple[str, ValidatorCheck], ...]
     attempts: int
     on_invalid: str
     digest: str

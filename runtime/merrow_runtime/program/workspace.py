@@ -16,7 +16,7 @@ SETTINGS_FILE = "merrow.toml"
 PROJECT_FILE = "pyproject.toml"
 
 
-class Surroundings:
+class WorkspaceFinder:
     """Finds workspaces and settings files. One object serves one run and looks at each folder once."""
 
     def __init__(self) -> None:

@@ -11,7 +11,7 @@ from pathlib import Path
 from merrow_runtime.errors import InputError, StoreFailure, UsageFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.loading import load
-from merrow_runtime.revising.difference import Difference, difference
+from merrow_runtime.revising.difference import RevisionDifference, difference
 from merrow_runtime.store.contract import RevisionRecord
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.store.revisions import has_finished
@@ -19,7 +19,7 @@ from merrow_runtime.workflow import Workflow, restore
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class RevisionRequest:
     """A revision of ``run`` that was asked for. ``is_under_way`` says that a living process works on the run, which
     applies or refuses it; else it is ``record`` that says whether the run will be resumed with it.
     """
@@ -29,7 +29,7 @@ class Asked:
     is_under_way: bool
 
 
-def ask_for(store: Store, run: str, source: str | Path | Workflow | Callable[[], Workflow]) -> Asked:
+def ask_for(store: Store, run: str, source: str | Path | Workflow | Callable[[], Workflow]) -> RevisionRequest:
     """Ask for a run to continue as another workflow: a path, a loaded one, or what loads it.
 
     Raises `UsageFailure` where the run has finished, where the file can't be read, or where a process of its own works on the
@@ -48,10 +48,12 @@ def ask_for(store: Store, run: str, source: str | Path | Workflow | Callable[[],
     except InputError:
         raise
     except UsageFailure as problem:
-        refused = Difference(refused=(str(problem),)).to_json()
+        refused = RevisionDifference(refused=(str(problem),)).to_json()
         # A process that works on the run refuses it, and tells its readers so.
         made = replace(made, state="asked" if under_way else "refused", reason=str(problem), adopted=refused, text="")
-    return Asked(record.id, store.add_revision(record.id, lambda number: replace(made, number=number)), under_way)
+    return RevisionRequest(
+        record.id, store.add_revision(record.id, lambda number: replace(made, number=number)), under_way
+    )
 
 
 def _loaded(source: str | Path | Workflow | Callable[[], Workflow]) -> Workflow:

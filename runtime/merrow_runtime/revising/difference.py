@@ -21,7 +21,7 @@ from merrow_runtime.workflow import Workflow
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class RevisionDifference:
     """What becomes of the nodes that ask, compute or decide something.
 
     ``kept`` and ``reset`` are finished nodes, by their ids in the new graph: those whose results hold, and those that are
@@ -54,7 +54,7 @@ class Difference:
         }
 
     @classmethod
-    def from_json(cls, shown: Mapping[str, Any]) -> Difference:
+    def from_json(cls, shown: Mapping[str, Any]) -> RevisionDifference:
         """The inverse of `to_json`."""
         names = ("kept", "reset", "added", "removed", "changed", "redone", "refused")
         return cls(**{name: tuple(shown.get(name, ())) for name in names}, renamed=dict(shown.get("renamed", {})))
@@ -73,7 +73,7 @@ def difference(
     finished: Collection[str] | None = None,
     renamed: Mapping[str, str] | None = None,
     options: RunOptions | None = None,
-) -> Difference:
+) -> RevisionDifference:
     """What a run of ``old`` keeps that goes on as ``new``, where the nodes ``finished`` are (None: all of them).
 
     ``renamed`` has the old ids of nodes that were renamed on purpose, by the new ones. Raises `UsageFailure` where a parameter
@@ -81,7 +81,7 @@ def difference(
     """
     refused = tuple(boundary_problems(old.graph, new.graph))
     if refused:
-        return Difference(refused=refused)
+        return RevisionDifference(refused=refused)
     options = RunOptions() if options is None else options
     before, after = _Side(old, make_steps(old, options)), _Side(new, make_steps(new, options))
     origin = _origins(before, after, renamed or {})
@@ -97,7 +97,7 @@ def difference(
     if len(held) < len(origin):
         _leave_out_lost(before, after, held)
     kept = [name for name in after.working if name in held]
-    return Difference(
+    return RevisionDifference(
         tuple(kept),
         tuple(name for name in ids if name in done and name not in kept),
         tuple(name for name in after.working if name not in before.nodes and name not in moved),

@@ -20,14 +20,14 @@ class CannotReviseError(Exception):
 
 
 @dataclass(frozen=True, slots=True)
-class Revised:
+class RevisedWorkflow:
     """A workflow after a change. ``renamed`` has the old ids of nodes that were renamed, by the new ones."""
 
     text: str
     renamed: Mapping[str, str] = field(default_factory=dict)
 
 
-class Changes(Protocol):
+class ProposedChanges(Protocol):
     """What a reviser wants to change, without the graph that it is changed in."""
 
     @property
@@ -40,12 +40,12 @@ class Changes(Protocol):
         """Whether nothing is to be changed."""
         ...
 
-    def on(self, workflow: Workflow, most: int) -> Revised:
+    def on(self, workflow: Workflow, most: int) -> RevisedWorkflow:
         """A workflow of at most so many nodes after these changes. Raises `CannotReviseError`."""
         ...
 
 
-class Asker(Protocol):
+class RevisionAsker(Protocol):
     """Asks the reviser's model; each answer is in the journal before it is used, and found there again."""
 
     async def ask(
@@ -64,7 +64,9 @@ class Asker(Protocol):
 class Reviser(Protocol):
     """Thinks about the graph of a run."""
 
-    async def revise(self, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: Asker) -> Changes:
+    async def revise(
+        self, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: RevisionAsker
+    ) -> ProposedChanges:
         """What is to be changed in a workflow, of which ``view`` shows how its run stands. Raises `CannotReviseError`,
         `RunFailure`.
         """

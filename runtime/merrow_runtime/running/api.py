@@ -21,8 +21,8 @@ from merrow_runtime.program.loading import load
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
 from merrow_runtime.revising.reviser import Reviser
 from merrow_runtime.running.executions import held
-from merrow_runtime.running.job import Job, Revised
-from merrow_runtime.running.resources import Resources
+from merrow_runtime.running.job import AppliedRevisions, PreparedRun
+from merrow_runtime.running.resources import RunResources
 from merrow_runtime.running.retelling import retell
 from merrow_runtime.running.revisions import called_before
 from merrow_runtime.running.run import Run, RunResult
@@ -85,7 +85,7 @@ def start(
     if run_id is not None:
         check_name(run_id)
     workflow = source if isinstance(source, Workflow) else load(source)
-    with Resources(options, endpoint, store, limits) as resources:
+    with RunResources(options, endpoint, store, limits) as resources:
         earlier: RunRecord | None = None
         nodes: list[NodeRecord] = []
         damaged: list[str] = []
@@ -105,7 +105,9 @@ def start(
             damaged += problems
             if options.only is None:
                 options = replace(options, set_outputs={**kept, **options.set_outputs})
-        job = Job(workflow, options, given, resources, nodes, notices=[*workflow.how_read, *damaged], reviser=reviser)
+        job = PreparedRun(
+            workflow, options, given, resources, nodes, notices=[*workflow.how_read, *damaged], reviser=reviser
+        )
         if earlier is not None:
             job.check_reuse(earlier.id, job.answered_by_others())
         asyncio.get_running_loop()  # Raises where there is none, before anything starts.
@@ -149,7 +151,7 @@ def resume(
     a part of it and ``reuse`` says nothing), and `StoreFailure` where another process works on it.
     """
     own = RunOptions() if options is None else options
-    with collection_paused(), Resources(own, endpoint, store, limits) as resources:
+    with collection_paused(), RunResources(own, endpoint, store, limits) as resources:
         asyncio.get_running_loop()  # Raises where there is none, before anything starts.
         record = resources.store.run(run_id)
         if record.status == "finished":
@@ -188,11 +190,11 @@ def resume(
         used = _used_by_reviser(resources.store.calls(record.id) if settled else (), settled)
         number = 0 if applied is None else applied.number
         carried = Carried() if applied is None else Carried.read(applied.adopted.get("carried"))
-        revised = Revised(number, moved, renamed, len(by_model), left_open, counted, carried, used)
+        revised = AppliedRevisions(number, moved, renamed, len(by_model), left_open, counted, carried, used)
         elapsed = _worked(resources.store.times(record.id, damaged.append))
         if endpoint is None and own.base_url is None and own.replay is None:
             _check_same_origin(record, resources.chosen(workflow.machine).endpoint.origin)
-        job = Job(workflow, merged, inputs, resources, earlier, own_nodes, damaged, revised, reviser)
+        job = PreparedRun(workflow, merged, inputs, resources, earlier, own_nodes, damaged, revised, reviser)
         if own.reuse is None and job.endpoint == record.snapshot.get("origin"):
             job.options = replace(merged, reuse=kept.reuse)
         others = resources.store.answered_by_others(record.id, job.endpoint)

@@ -13,8 +13,8 @@ from merrow_runtime.operators.base import Task
 from merrow_runtime.program.definitions import Step
 from merrow_runtime.requests import Message
 from merrow_runtime.store.contract import NodeRecord
-from merrow_runtime.validation.judge import Judge
-from merrow_runtime.validation.verdicts import Verdict, in_history
+from merrow_runtime.validation.judge import ResultJudge
+from merrow_runtime.validation.verdicts import ValidationVerdict, in_history
 from merrow_runtime.values import Outputs, Value, canonical
 
 
@@ -73,7 +73,7 @@ async def in_attempts(
     inputs: Mapping[str, Value],
     tools_of: ToolsOf,
     work: Callable[[NodeTools], Awaitable[Outputs]],
-    tell: Callable[[int, Verdict], None],
+    tell: Callable[[int, ValidationVerdict], None],
     kept: Outputs | None = None,
 ) -> Attempted:
     """Have ``work`` done until its result is valid, as often as the step allows. ``inputs`` is what checks know as that; ``tell``
@@ -84,11 +84,11 @@ async def in_attempts(
     """
     validation = step.validation
     assert validation is not None  # noqa: S101 (who calls this looked)
-    judge, first = Judge(validation, task, inputs), tools_of(1, judges=True)
+    judge, first = ResultJudge(validation, task, inputs), tools_of(1, judges=True)
     history: tuple[Message, ...] = ()
     best: tuple[float, Attempted] | None = None
     before: Outputs | None = None
-    verdict, attempt = Verdict(False), 0
+    verdict, attempt = ValidationVerdict(False), 0
     for attempt in range(1, validation.attempts + 1):
         own = tools_of(attempt, history)
         is_kept = attempt == 1 and kept is not None
@@ -114,7 +114,7 @@ async def in_attempts(
     raise _invalid(step.definition.id, validation.on_invalid, attempt, verdict)
 
 
-def _invalid(node: str, on_invalid: str, attempts: int, verdict: Verdict) -> InvalidFailure:
+def _invalid(node: str, on_invalid: str, attempts: int, verdict: ValidationVerdict) -> InvalidFailure:
     what = "its result is not valid" if attempts == 1 else f"none of its {attempts} results is valid; of the last"
     reason = f"{what}: {'; '.join(verdict.reasons)}"
     if on_invalid == "refine":
@@ -127,7 +127,7 @@ def _invalid(node: str, on_invalid: str, attempts: int, verdict: Verdict) -> Inv
     return failure
 
 
-def told(verdict: Verdict, attempt: int, sample: int | None) -> dict[str, Any]:
+def told(verdict: ValidationVerdict, attempt: int, sample: int | None) -> dict[str, Any]:
     """A verdict as the record of a node keeps it."""
     which: dict[str, Any] = {"attempt": attempt}
     if sample is not None:

@@ -9,7 +9,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.frontier import Closes, Inputs, Judged, JudgeTurn, LoopEnds, LoopReopens, Opens, Start, Takes
 from merrow_runtime.operators.base import Remembered
-from merrow_runtime.provenance import Source
+from merrow_runtime.provenance import Provenance
 from merrow_runtime.records import record
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Outputs
@@ -25,7 +25,7 @@ class Finished:
     usage: Usage = NOTHING
     reused: bool = False
     memory: tuple[Remembered, ...] = ()
-    sources: tuple[Source, ...] = ()
+    sources: tuple[Provenance, ...] = ()
     why_no_call: str | None = None
     validation: Mapping[str, Any] | None = None
     """What its validator says of it; see `merrow_runtime.validation.verdicts.validation_record`."""

@@ -28,7 +28,7 @@ from merrow_runtime.running.masking import Mask, masked
 from merrow_runtime.running.node_recorder import NodeRecorder
 from merrow_runtime.running.node_visit import Earlier, NodeVisit
 from merrow_runtime.running.nodes_at_work import NodesAtWork
-from merrow_runtime.running.planned_calls import Pools, Turn, results_so_far, standing
+from merrow_runtime.running.planned_calls import LoopTurn, Pools, results_so_far, standing
 from merrow_runtime.running.run_failures import ends_run
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.running.set_outputs import SetOutputs
@@ -36,7 +36,7 @@ from merrow_runtime.running.single import Rerun
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.usage import NOTHING
-from merrow_runtime.validation.verdicts import Verdict, validation_record
+from merrow_runtime.validation.verdicts import ValidationVerdict, validation_record
 from merrow_runtime.values import Outputs, Value, as_text, canonical
 from merrow_runtime.visit import Visit
 from merrow_runtime.workflow import Workflow
@@ -58,7 +58,7 @@ class Engine(NodesAtWork):
     parallel: int = 1
     default_model: str | None = None
     pools: Pools = field(default_factory=Pools)
-    turn: Turn | None = None
+    turn: LoopTurn | None = None
     set_outputs: SetOutputs | None = None
     mask: Mask | None = None
     inputs: Mapping[str, Value] = field(default_factory=dict)
@@ -313,7 +313,7 @@ class Engine(NodesAtWork):
             await recall(kind, amount, one.memory, self._tools(one, 0)) if earlier is None else _summary(earlier.record)
         )
 
-    def _tell_verdict(self, one: NodeVisit, sample: int, attempt: int, verdict: Verdict) -> None:
+    def _tell_verdict(self, one: NodeVisit, sample: int, attempt: int, verdict: ValidationVerdict) -> None:
         """Keep and report what a validator says of an attempt."""
         which = None if one.step.samples is None else sample
         one.account.verdicts.append(told(verdict, attempt, which))

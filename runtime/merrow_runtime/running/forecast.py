@@ -21,7 +21,7 @@ from merrow_runtime.operators.formats.shapes import placeholder, shape_of
 from merrow_runtime.operators.output import Output
 from merrow_runtime.operators.prompts.memory import summary_of, summary_question
 from merrow_runtime.operators.prompts.prompting import with_advice
-from merrow_runtime.operators.questions import Planned
+from merrow_runtime.operators.questions import PlannedQuestion
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Step, Steps, depth_of, make_steps, meanings_of
@@ -143,7 +143,7 @@ class _Forecaster:
         self._called: dict[int, tuple[tuple[PlannedNode, ...], Cost]] = {}
         self._frontier = Frontier(self.graph, once=True)
         self._inputs = read_inputs(self.graph, self._with_placeholders(inputs))
-        self._questions: dict[int, tuple[Planned, ...]] = {}
+        self._questions: dict[int, tuple[PlannedQuestion, ...]] = {}
         self._answered: set[int] = set()
         self._times = times_inside(self.graph, left_out(self.graph), may_skip=_may_skip(workflow, steps))
 
@@ -248,7 +248,7 @@ class _Forecaster:
     def _placeholder(self, type_: Type, origin: str) -> Value:
         return placeholder(shape_of(type_, *meanings_of([type_], self.graph.types)), origin)
 
-    def _asked(self, start: Start, step: Step, inputs: Inputs) -> Iterator[Planned]:
+    def _asked(self, start: Start, step: Step, inputs: Inputs) -> Iterator[PlannedQuestion]:
         node, path = start.node, start.visit.path
         is_open = step.memory.kind == "summary" and bool(self.graph.decisions)
 

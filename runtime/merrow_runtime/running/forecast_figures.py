@@ -6,7 +6,7 @@ from dataclasses import dataclass
 from math import inf
 from typing import Any
 
-from merrow_runtime.operators.questions import Planned
+from merrow_runtime.operators.questions import PlannedQuestion
 
 
 @dataclass(frozen=True, slots=True)
@@ -62,7 +62,7 @@ class PlannedNode:
     operator: str
     model: str | None
     runs: bool
-    questions: tuple[Planned, ...] = ()
+    questions: tuple[PlannedQuestion, ...] = ()
     samples: int = 1
     times: Bounds | None = None
     inside: tuple[PlannedNode, ...] = ()

@@ -11,7 +11,7 @@ from typing import Any
 from merrow_analysis.definitions.settings import BudgetSettings, Refine
 from merrow_analysis.graph.boxes.composites import loop_settings
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_runtime.calls.account import Account
+from merrow_runtime.calls.account import RunAccount
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.carried import Carried
 from merrow_runtime.calls.effects import Effects
@@ -32,9 +32,9 @@ from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.masking import mask_notice, mask_of
 from merrow_runtime.running.node_recorder import NodeRecorder, NodeRecords
 from merrow_runtime.running.only_model import with_only_model
-from merrow_runtime.running.resources import Resources
+from merrow_runtime.running.resources import RunResources
 from merrow_runtime.running.revisions import Revisions, model_of_reviser
-from merrow_runtime.running.run import Execution, Run, with_members
+from merrow_runtime.running.run import Run, RunExecution, with_members
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.running.single import Rerun, single_inputs, visit_named
@@ -60,7 +60,7 @@ def limits_of(workflow: Workflow, options: RunOptions) -> BudgetSettings:
 
 
 @dataclass(frozen=True, slots=True)
-class Revised:
+class AppliedRevisions:
     """What a resumed run knows about its revisions: the number of the ``last`` one that was applied, 0 if none was.
     ``moved`` says when one visit took over the result of another, by the name and key of the latter; ``renamed`` has the original
     names of nodes.
@@ -81,7 +81,7 @@ class Revised:
     """What the reviser has used for answered questions."""
 
 
-NOT_REVISED = Revised()
+NOT_REVISED = AppliedRevisions()
 
 
 def _all_loop_budgets(workflow: Workflow) -> dict[str, BudgetSettings]:
@@ -94,7 +94,7 @@ def _loop_budgets(graph: TypedGraph) -> dict[str, BudgetSettings]:
     return {name: limits for name, limits in found.items() if limits is not None}
 
 
-class Job:
+class PreparedRun:
     """A prepared run: everything that can be checked is checked here, before it starts."""
 
     def __init__(
@@ -102,11 +102,11 @@ class Job:
         workflow: Workflow,
         options: RunOptions,
         inputs: Mapping[str, Value],
-        resources: Resources,
+        resources: RunResources,
         earlier: Sequence[NodeRecord],
         own: Sequence[NodeRecord] = (),
         notices: Sequence[str] = (),
-        revised: Revised = NOT_REVISED,
+        revised: AppliedRevisions = NOT_REVISED,
         reviser: Reviser | None = None,
     ) -> None:
         """``earlier`` are results of the run that this one reuses, ``own`` those that it has itself, reused or made before it
@@ -267,7 +267,7 @@ class Job:
         scheduler = Scheduler(frontier, self.inputs, engine, recorder)
         effects.busy.append(scheduler)
         seconds = None if budget is None else budget.remaining_seconds
-        execution = Execution(run, scheduler, recorder, effects, telling, self.resources, seconds, self.revised.last)
+        execution = RunExecution(run, scheduler, recorder, effects, telling, self.resources, seconds, self.revised.last)
         if only is None:
             refine = self._refine()
             revisions = Revisions(
@@ -310,7 +310,7 @@ class Job:
             Calling(endpoint, gate.places(self.chosen.concurrency, endpoint), budget, options.retry, meter),
             gate,
             telling,
-            Account(journal.spent(), before, meters=self.meters(self.workflow), interrupted=journal.interrupted),
+            RunAccount(journal.spent(), before, meters=self.meters(self.workflow), interrupted=journal.interrupted),
             resources.store.cache if self.asks else None,
             self.replay,
             resources.recorder,

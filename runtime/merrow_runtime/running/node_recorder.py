@@ -9,7 +9,7 @@ from dataclasses import replace
 from typing import Any
 
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_runtime.calls.account import Account
+from merrow_runtime.calls.account import RunAccount
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.frontier import Chose, Closes, Gave, Inputs, LoopEnds, LoopReopens, Opens, Takes
 from merrow_runtime.operators.base import Given
@@ -112,7 +112,7 @@ class NodeRecorder:
     """
 
     def __init__(
-        self, telling: Telling, records: NodeRecords, account: Account, steps: Steps, revision: int = 0
+        self, telling: Telling, records: NodeRecords, account: RunAccount, steps: Steps, revision: int = 0
     ) -> None:
         """``revision`` is the number of the graph's revision; 0 if there was none."""
         self.made: dict[Visit, NodeRecord] = {}

@@ -42,13 +42,13 @@ class Pool:
         finished = sorted(one for one, records in self._by_key.items() for _ in records)
         return hashlib.sha256("\n".join([key, *finished]).encode()).hexdigest()
 
-    def next_turn(self) -> Turn:
+    def next_turn(self) -> LoopTurn:
         """What the next turn may take over."""
-        return Turn({key: list(records) for key, records in self._by_key.items()})
+        return LoopTurn({key: list(records) for key, records in self._by_key.items()})
 
 
 @dataclass(slots=True, eq=False)
-class Turn:
+class LoopTurn:
     """What one turn may take over, each once: by the node of the same id where there is one."""
 
     left: dict[str, list[NodeRecord]]

@@ -81,7 +81,7 @@ def choose(
     return ChosenEndpoint(endpoint, settings.model, concurrency, choice.notices, settings.limits, choice.connection)
 
 
-class Resources:
+class RunResources:
     """What a run uses and who must close it. As a context: closes what it opened if no run begins."""
 
     def __init__(
@@ -104,7 +104,7 @@ class Resources:
         self.store = store if store is not None else MemoryStore() if options.no_store else Store.open()
         self.recorder: KeepsCalls | None = None
 
-    def __enter__(self) -> Resources:
+    def __enter__(self) -> RunResources:
         return self
 
     def __exit__(self, kind: type[BaseException] | None, *rest: object) -> None:

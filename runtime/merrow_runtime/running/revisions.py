@@ -19,12 +19,12 @@ from merrow_runtime.frontier import Chose, Failed, Frontier, Gave, Outcome, Revi
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Steps, definitions_of
 from merrow_runtime.requests import AnswerSchema, Message
-from merrow_runtime.revising.difference import Difference, difference
+from merrow_runtime.revising.difference import RevisionDifference, difference
 from merrow_runtime.revising.redo import Redo
-from merrow_runtime.revising.reviser import Asker, CannotReviseError, Changes, Reviser
+from merrow_runtime.revising.reviser import CannotReviseError, ProposedChanges, Reviser, RevisionAsker
 from merrow_runtime.revising.view import view_of
 from merrow_runtime.running.engine import Engine
-from merrow_runtime.running.run import Execution, with_members
+from merrow_runtime.running.run import RunExecution, with_members
 from merrow_runtime.running.run_failures import ends_run, internal_failure
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.store.contract import RevisionRecord
@@ -46,12 +46,12 @@ def _unknown() -> None:
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Waiting:
+class _WaitingRevision:
     """A revision to be tried: from a person, or from a reviser with its changes or its reason for none."""
 
     record: RevisionRecord
     done: asyncio.Future[RevisionRecord]
-    changes: Changes | None = None
+    changes: ProposedChanges | None = None
     problem: str = ""
     workflow: Workflow | None = None
     """A person's revision, if this process already has it."""
@@ -59,9 +59,9 @@ class _Waiting:
 
 @dataclass(frozen=True, slots=True)
 class _WithinBudget:
-    """Asks a reviser's model until its budget is used up: `merrow_runtime.revising.reviser.Asker`."""
+    """Asks a reviser's model until its budget is used up: `merrow_runtime.revising.reviser.RevisionAsker`."""
 
-    asker: Asker
+    asker: RevisionAsker
     used_up: Callable[[], str]
 
     async def ask(
@@ -79,8 +79,8 @@ class _WithinBudget:
         return await self.asker.ask(step, messages, read, schema=schema, temperature=temperature)
 
 
-class Program(Protocol):
-    """What a run needs besides the workflow; a `merrow_runtime.running.job.Job`."""
+class RunProgram(Protocol):
+    """What a run needs besides the workflow; a `merrow_runtime.running.job.PreparedRun`."""
 
     def prepare(self, workflow: Workflow) -> Mapping[str, Steps]:
         """The steps of a workflow and of the files that it calls, by place. Raises `UsageFailure` if it can't be run."""
@@ -102,10 +102,10 @@ class Revisions:
     reviser used in earlier processes for questions that are no longer open.
     """
 
-    job: Program
+    job: RunProgram
     scheduler: Scheduler
     engine: Engine
-    execution: Execution
+    execution: RunExecution
     applied: int = 0
     reviser: Reviser | None = None
     refine: Refine | None = None
@@ -115,7 +115,7 @@ class Revisions:
     most: Callable[[], float | None] = _unknown
     used_before: Usage = NOTHING
     counted: set[str] = field(default_factory=set)
-    _asked: list[_Waiting] = field(default_factory=list)
+    _asked: list[_WaitingRevision] = field(default_factory=list)
     _work: asyncio.Task[None] | None = None
     _thinking: asyncio.Task[None] | None = None
     _new: list[str] = field(default_factory=list)
@@ -305,7 +305,7 @@ class Revisions:
             self._ended_by(internal_failure(REVISER, fault))
             return
         self._thinking = None
-        self._put(_Waiting(record, asyncio.get_running_loop().create_future(), changes, problem))
+        self._put(_WaitingRevision(record, asyncio.get_running_loop().create_future(), changes, problem))
 
     def _ended_by(self, failure: RunFailure) -> None:
         """Fail the run, whose revision stays open: a resume asks again."""
@@ -316,9 +316,9 @@ class Revisions:
     # One after the other
 
     def _take(self, record: RevisionRecord, workflow: Workflow | None = None) -> asyncio.Future[RevisionRecord]:
-        return self._put(_Waiting(record, asyncio.get_running_loop().create_future(), workflow=workflow))
+        return self._put(_WaitingRevision(record, asyncio.get_running_loop().create_future(), workflow=workflow))
 
-    def _put(self, waiting: _Waiting) -> asyncio.Future[RevisionRecord]:
+    def _put(self, waiting: _WaitingRevision) -> asyncio.Future[RevisionRecord]:
         self._asked.append(waiting)
         self.scheduler.pause()
         if self._work is None:
@@ -356,7 +356,7 @@ class Revisions:
         if self._work is None and (self._thinking is None or refine is None or refine.strategy == "overlap"):
             self.scheduler.go_on()
 
-    async def _try(self, one: _Waiting) -> RevisionRecord:
+    async def _try(self, one: _WaitingRevision) -> RevisionRecord:
         record = one.record
         if record.trigger != "person":
             return await self._try_changes(record, one.changes, one.problem)
@@ -371,7 +371,9 @@ class Revisions:
             return await self._refuse(record, "The workflow of this revision is damaged in the journal.")
         return await self.settle(record, workflow)
 
-    async def _try_changes(self, record: RevisionRecord, changes: Changes | None, problem: str) -> RevisionRecord:
+    async def _try_changes(
+        self, record: RevisionRecord, changes: ProposedChanges | None, problem: str
+    ) -> RevisionRecord:
         """Apply a reviser's changes to the current graph."""
         if changes is None or self.refine is None:
             return await self._refuse(record, problem)
@@ -432,7 +434,7 @@ class Revisions:
         record: RevisionRecord,
         workflow: Workflow,
         by_place: Mapping[str, Steps],
-        found: Difference,
+        found: RevisionDifference,
         renamed: Mapping[str, str],
     ) -> RevisionRecord:
         before, recorder = self.engine, self.engine.recorder
@@ -478,8 +480,10 @@ class Revisions:
         adopted = {name: one for name, one in record.adopted.items() if name != "carried"}
         return replace(record, adopted={**adopted, "carried": before} if before else adopted)
 
-    async def _refuse(self, record: RevisionRecord, reason: str, found: Difference | None = None) -> RevisionRecord:
-        adopted = Difference(refused=(reason,)) if found is None else found
+    async def _refuse(
+        self, record: RevisionRecord, reason: str, found: RevisionDifference | None = None
+    ) -> RevisionRecord:
+        adopted = RevisionDifference(refused=(reason,)) if found is None else found
         return await self._end(replace(record, state="refused", reason=reason, adopted=adopted.to_json()))
 
     async def _end(self, record: RevisionRecord) -> RevisionRecord:
@@ -492,7 +496,7 @@ class Revisions:
         self.execution.telling.revision(name, record)
 
 
-def _give_up(waiting: _Waiting, failure: RunFailure) -> None:
+def _give_up(waiting: _WaitingRevision, failure: RunFailure) -> None:
     """Tell those who wait for a revision that it is not tried."""
     if not waiting.done.done():
         waiting.done.set_exception(failure)

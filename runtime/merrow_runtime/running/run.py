@@ -12,10 +12,10 @@ from typing import Any
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.errors import BudgetFailure, RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.events import LAST_OF, Event
-from merrow_runtime.provenance import Source, plain
+from merrow_runtime.provenance import Provenance, plain
 from merrow_runtime.running.node_recorder import NodeRecorder, always
 from merrow_runtime.running.overseer import Overseeing
-from merrow_runtime.running.resources import Resources
+from merrow_runtime.running.resources import RunResources
 from merrow_runtime.running.run_failures import InternalFailure
 from merrow_runtime.running.scheduler import Scheduler
 from merrow_runtime.store.contract import LoopRecord, NodeRecord, RevisionRecord, RunFailed, RunStatus, exhausted_of
@@ -50,7 +50,7 @@ class RunResult:
     error: str | None = None
     nodes: Mapping[str, NodeRecord] = field(default_factory=dict)
     failure: RunFailure | None = None
-    sources: Sequence[Source] = ()
+    sources: Sequence[Provenance] = ()
     finished_before: bool = False
     unanswered: str | None = None
     interrupted: int = 0
@@ -183,7 +183,7 @@ class Run:
 
 
 @dataclass(slots=True, eq=False)
-class Execution:
+class RunExecution:
     """What carries a run out, to its end. ``seconds`` is when the time that the budget allows is up; ``revision`` the
     number of the one whose graph it begins with.
     """
@@ -193,7 +193,7 @@ class Execution:
     recorder: NodeRecorder
     effects: Effects
     telling: Telling
-    resources: Resources
+    resources: RunResources
     seconds: float | None
     revision: int = 0
     revisions: Overseeing | None = None

@@ -68,7 +68,7 @@ class ProgramLimits:
     folder_mb: int = 128
 
 
-class Program:
+class SandboxProgram:
     """A program in a fresh folder. Use as a context manager: at its end the processes are gone and the folder as well.
 
     `end` may be called by another thread; whoever waits for the program then hears of it.
@@ -81,7 +81,7 @@ class Program:
         self._lock = threading.Lock()
         self.folder = Path(os.path.realpath(tempfile.mkdtemp(prefix="merrow-program-")))
 
-    def __enter__(self) -> Program:
+    def __enter__(self) -> SandboxProgram:
         return self
 
     def __exit__(self, *_: object) -> None:

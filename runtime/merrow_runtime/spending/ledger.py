@@ -22,7 +22,7 @@ from merrow_runtime.errors import StoreFailure
 from merrow_runtime.models.spending_limits import MinuteLimits
 from merrow_runtime.store.connection import (
     IN_MEMORY,
-    Connection,
+    DatabaseConnection,
     can_not_write,
     is_damage,
     is_full,
@@ -130,7 +130,7 @@ class Ledger:
                 raise
             self._database = database
 
-    def _opened(self) -> Connection:
+    def _opened(self) -> DatabaseConnection:
         try:
             database = opened(str(self._path), **_OPTIONS)
             execute_patiently(database, "PRAGMA journal_mode = WAL")
@@ -282,7 +282,7 @@ class Ledger:
             database.close()
 
 
-def _has_tables(database: Connection) -> bool:
+def _has_tables(database: DatabaseConnection) -> bool:
     found = database.execute("SELECT count(*) FROM sqlite_schema WHERE name IN ('spent', 'begun')").fetchone()
     return bool(found[0] == 2)
 

@@ -65,7 +65,7 @@ class Cursor(sqlite3.Cursor):
             raise _told(self, problem) from problem.__cause__
 
 
-class Connection(sqlite3.Connection):
+class DatabaseConnection(sqlite3.Connection):
     """A connection to one file. ``path`` names it; ``refused`` says why it is open for reading alone, None where it isn't."""
 
     path: str = IN_MEMORY
@@ -97,10 +97,10 @@ class Connection(sqlite3.Connection):
         self._copy = copy
 
 
-def opened(path: str, address: str | None = None, **options: Any) -> Connection:
+def opened(path: str, address: str | None = None, **options: Any) -> DatabaseConnection:
     """A connection to the file at ``path``; ``address`` is its URI where it needs one. Raises ``sqlite3.Error``."""
     try:
-        connection = sqlite3.connect(address or path, factory=Connection, uri=address is not None, **options)
+        connection = sqlite3.connect(address or path, factory=DatabaseConnection, uri=address is not None, **options)
     except sqlite3.Error as problem:
         problem.path = path  # type: ignore[attr-defined]
         raise
@@ -112,7 +112,7 @@ def _told(cursor: sqlite3.Cursor, problem: sqlite3.Error | UnicodeDecodeError) -
     """A failure with the file that it is about; of one that quotes what is no text, that the file is damaged."""
     found = problem if isinstance(problem, sqlite3.Error) else DamagedError("the file holds what is not text")
     connection = cursor.connection
-    if isinstance(connection, Connection):
+    if isinstance(connection, DatabaseConnection):
         found.path, found.refused = connection.path, connection.refused  # type: ignore[attr-defined]
     return found
 
@@ -191,8 +191,8 @@ def has_no_room(folder: Path) -> bool:
 
 
 def opened_for_reading(
-    path: Path, refused: StoreFailure, is_current: Callable[[Connection], bool], **options: Any
-) -> Connection | None:
+    path: Path, refused: StoreFailure, is_current: Callable[[DatabaseConnection], bool], **options: Any
+) -> DatabaseConnection | None:
     """A connection for reading alone to a file that can't be written; ``refused`` is what any write then fails with.
 
     A file without a log, and whose tables ``is_current`` says are those of this version, is read where it is. Any other is
@@ -213,12 +213,12 @@ def opened_for_reading(
     return _copied((path, log), refused, options)
 
 
-def forbid_writes(connection: Connection) -> None:
+def forbid_writes(connection: DatabaseConnection) -> None:
     """Let each write fail from here on, as one of a file that can't be written. Raises ``sqlite3.Error``."""
     connection.execute("PRAGMA query_only = ON")
 
 
-def _copied(files: Iterable[Path], refused: StoreFailure, options: Mapping[str, Any]) -> Connection:
+def _copied(files: Iterable[Path], refused: StoreFailure, options: Mapping[str, Any]) -> DatabaseConnection:
     import shutil
     import tempfile
 

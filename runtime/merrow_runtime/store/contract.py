@@ -7,7 +7,7 @@ from collections.abc import Awaitable, Callable, Iterable, Mapping, Sequence
 from dataclasses import field
 from typing import Any, Literal, NamedTuple, Protocol
 
-from merrow_runtime.provenance import Source
+from merrow_runtime.provenance import Provenance
 from merrow_runtime.records import record
 from merrow_runtime.requests import CallKey
 from merrow_runtime.usage import NOTHING, Usage
@@ -58,7 +58,7 @@ class RunRecord:
     """The run that this one took results from (``--from``)."""
     seconds: float = 0.0
     """How long processes worked on it, not counting the time between two of them."""
-    sources: Sequence[Source] = ()
+    sources: Sequence[Provenance] = ()
     """Who answered its questions, now or in the runs that it reused results of."""
     failure: RunFailed | None = None
     """Of a run that failed."""
@@ -88,9 +88,9 @@ class CallRecord:
     model: str = ""
 
     @property
-    def source(self) -> Source:
+    def source(self) -> Provenance:
         """Who gave the answer of a model's call."""
-        return Source(self.endpoint, self.model)
+        return Provenance(self.endpoint, self.model)
 
     @property
     def request(self) -> dict[str, Any]:
@@ -136,7 +136,7 @@ class NodeRecord:
     definition: Mapping[str, Any] | None = None
     inputs: Mapping[str, Any] | None = None
     memory: Sequence[Mapping[str, Any]] = ()
-    sources: Sequence[Source] = ()
+    sources: Sequence[Provenance] = ()
     """Who answered its questions; empty where it asked none."""
     why_no_call: str | None = None
     """Why it asked nothing although nodes of its kind do."""
@@ -351,7 +351,7 @@ class RunJournal(Protocol):
         usage: Usage,
         error: str | None,
         seconds: float = 0.0,
-        sources: Sequence[Source] = (),
+        sources: Sequence[Provenance] = (),
         failure: RunFailed | None = None,
     ) -> None:
         """Keep how the run ended; ``seconds`` are those of this process, ``failure`` says why it failed."""

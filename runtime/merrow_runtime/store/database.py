@@ -14,10 +14,10 @@ from pathlib import Path
 from typing import Any
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
-from merrow_runtime.provenance import Source
+from merrow_runtime.provenance import Provenance
 from merrow_runtime.store import lease, revisions, rows
 from merrow_runtime.store.cache import Cache
-from merrow_runtime.store.connection import Connection, explained
+from merrow_runtime.store.connection import DatabaseConnection, explained
 from merrow_runtime.store.contract import (
     CallRecord,
     LoopRecord,
@@ -35,7 +35,7 @@ from merrow_runtime.store.extractions import Extractions
 from merrow_runtime.store.jobs import JOBS, Jobs
 from merrow_runtime.store.journal import SqliteJournal, sharing
 from merrow_runtime.store.labels import Labels
-from merrow_runtime.store.listing import Listing
+from merrow_runtime.store.listing import JobListing
 from merrow_runtime.store.location import FILE, private_file, state_folder
 from merrow_runtime.store.opening import connect, connect_for_reading
 from merrow_runtime.store.optimizations import Optimizations
@@ -85,7 +85,7 @@ class Store:
 
     def __init__(
         self,
-        database: Connection,
+        database: DatabaseConnection,
         path: Path | None = None,
         ballast: Path | None = None,
         answers: Store | None = None,
@@ -104,7 +104,7 @@ class Store:
         self.extractions = Extractions(self._writer)
         self.jobs: Mapping[str, Jobs] = {kind: Jobs(self._writer, kind) for kind in JOBS}
         self.labels = Labels(self._writer)
-        self.listing = Listing(self._writer)
+        self.listing = JobListing(self._writer)
         self.dialects: DialectTable = DialectTable(self._writer) if answers is None else answers.dialects
 
     def gathering(self) -> contextlib.AbstractContextManager[None]:
@@ -546,10 +546,10 @@ class Store:
         error = "Its process ended before the run did; resume it."
         return replace(run, status="failed", error=error, failure=RunFailed("interrupted"))
 
-    def _counted(self, run: str) -> tuple[Usage, tuple[Source, ...]]:
+    def _counted(self, run: str) -> tuple[Usage, tuple[Provenance, ...]]:
         """What the calls of a run have used, and what answered them."""
         spent = NOTHING
-        sources: dict[Source, None] = {}
+        sources: dict[Provenance, None] = {}
         for kind, origin, usage, endpoint, model in self._of_run(
             f"SELECT kind, origin, usage, endpoint, model FROM {CALLS} WHERE run = ? ORDER BY number",  # noqa: S608
             run,
@@ -557,7 +557,7 @@ class Store:
             if origin == "endpoint":
                 spent += rows.usage_or_unknown(usage)
             if kind == "model":
-                sources[Source(endpoint, model)] = None
+                sources[Provenance(endpoint, model)] = None
         for (usage,) in self._of_run("SELECT usage FROM lost WHERE run = ?", run):
             spent += rows.usage_or_unknown(usage)
         return spent, tuple(sources)

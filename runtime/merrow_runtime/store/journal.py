@@ -12,7 +12,7 @@ from collections.abc import Callable, Mapping, Sequence
 from typing import Any
 
 from merrow_runtime.errors import StoreFailure
-from merrow_runtime.provenance import Source
+from merrow_runtime.provenance import Provenance
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store import revisions, rows
 from merrow_runtime.store.cache import dropped, kept
@@ -239,7 +239,7 @@ class SqliteJournal:
         usage: Usage,
         error: str | None,
         seconds: float = 0.0,
-        sources: Sequence[Source] = (),
+        sources: Sequence[Provenance] = (),
         failure: RunFailed | None = None,
     ) -> None:
         """Save how the run ended, after ``seconds`` of work by this process, and why it failed. The run is then released, and

@@ -16,7 +16,7 @@ Verdict = Literal["good", "bad", "better", "worse", "equal"]
 _BYTES = 16
 
 
-class Label(NamedTuple):
+class AnswerLabel(NamedTuple):
     """What a person said of an answer, with a ``note`` in words of their own; it is empty where they left none."""
 
     verdict: Verdict
@@ -54,11 +54,11 @@ class Labels:
         found = self.label(item, output, other)
         return None if found is None else found.verdict
 
-    def label(self, item: str, output: str, other: str | None = None) -> Label | None:
+    def label(self, item: str, output: str, other: str | None = None) -> AnswerLabel | None:
         """What was said of it; None where nothing was. Raises `StoreFailure`."""
         values = (_hash(item), _hash(output), b"" if other is None else _hash(other))
         found = self._rows("SELECT verdict, note FROM labels WHERE item = ? AND output = ? AND other = ?", values)
-        return Label(*found[0]) if found else None
+        return AnswerLabel(*found[0]) if found else None
 
     @property
     def edition(self) -> int:

@@ -18,19 +18,19 @@ from merrow_runtime.store.writer import Writer
 ListedStatus = Literal["running", "finished", "stopped", "cancelled"]
 
 
-class Planned(Protocol):
+class PlannedRecord(Protocol):
     """A record with what a resume needs."""
 
     @property
     def plan(self) -> Mapping[str, Any]: ...
 
 
-R = TypeVar("R", bound=Planned)
+R = TypeVar("R", bound=PlannedRecord)
 S = TypeVar("S")
 T = TypeVar("T")
 
 
-class _Kept(dict[str, Any]):
+class _KeptPlan(dict[str, Any]):
     """What is kept of a plan, and parts of it: where a name that must be there is missing, the record is damaged."""
 
     __slots__ = ("_sentence",)
@@ -38,7 +38,7 @@ class _Kept(dict[str, Any]):
     def __init__(self, kept: Iterable[tuple[str, Any]] = (), sentence: str = "") -> None:
         """A copy that another module makes, such as ``dataclasses.asdict``, has no ``sentence``, and the usual `KeyError`."""
         super().__init__(
-            (name, _Kept(value.items(), sentence) if sentence and isinstance(value, dict) else value)
+            (name, _KeptPlan(value.items(), sentence) if sentence and isinstance(value, dict) else value)
             for name, value in kept
         )
         self._sentence = sentence
@@ -168,7 +168,7 @@ class Listed(Generic[R]):
     def _fields(self, row: Sequence[Any]) -> dict[str, Any]:
         """A row by the names of its columns, with its plan read. Raises `StoreFailure`."""
         with self._reading(row[0]):
-            plan = _Kept(rows.object_of(row[-1]).items(), self._is_damaged(row[0]))
+            plan = _KeptPlan(rows.object_of(row[-1]).items(), self._is_damaged(row[0]))
         return {**dict(zip(self.columns.split(", ")[:-1], row, strict=False)), "plan": plan}
 
     @contextmanager

@@ -18,7 +18,7 @@ _LISTING = " UNION ALL ".join(
 
 
 @record(frozen=True, slots=True)
-class Entry:
+class JobEntry:
     """A row of the list. ``file`` is the whole path of the workflow or of the solved cases; ``status`` is what was written down
     last; times are in seconds since 1970, ``seconds`` None where they are not known.
     """
@@ -33,24 +33,24 @@ class Entry:
     error: str | None
 
 
-class Listing:
+class JobListing:
     """The entries of a journal. Everything raises `StoreFailure` where it can't be read."""
 
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._cursor = writer.database.cursor()
 
-    def newest(self, limit: int, file: str | None = None) -> list[Entry]:
+    def newest(self, limit: int, file: str | None = None) -> list[JobEntry]:
         """The newest, newest first, of one file where given by its whole path."""
         where, values = ("", ()) if file is None else ("WHERE file = ?", (file,))
         return self._entries(f"{where} ORDER BY started DESC, id LIMIT ?", (*values, limit))
 
-    def exactly(self, identity: str) -> Entry | None:
+    def exactly(self, identity: str) -> JobEntry | None:
         """What has this id; None where there is none."""
         found = self._entries("WHERE id = ?", (identity,))
         return found[0] if found else None
 
-    def find(self, said: str) -> Entry | None:
+    def find(self, said: str) -> JobEntry | None:
         """What has the id ``said``, else the only one whose id begins so; None where there is none. Raises `UsageFailure` where
         there are several, naming two.
         """
@@ -71,10 +71,10 @@ class Listing:
             )
         return found[0] if found else None
 
-    def _entries(self, rest: str, values: tuple[Any, ...]) -> list[Entry]:
+    def _entries(self, rest: str, values: tuple[Any, ...]) -> list[JobEntry]:
         sql = f"SELECT kind, id, file, status, started, ended, seconds, error FROM ({_LISTING}) {rest}"  # noqa: S608
         self._writer.flush()
         try:
-            return [Entry(*row) for row in self._cursor.execute(sql, values)]
+            return [JobEntry(*row) for row in self._cursor.execute(sql, values)]
         except sqlite3.Error as problem:
             raise explained(problem) from problem

@@ -10,7 +10,7 @@ from typing import Any
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store import lease, packing
 from merrow_runtime.store.connection import (
-    Connection,
+    DatabaseConnection,
     can_not_write,
     explained,
     forbid_writes,
@@ -26,7 +26,7 @@ _LOOK = 0.1
 """Seconds between two looks at whether an older Merrow still works on a run."""
 
 
-def connect(path: str) -> Connection:
+def connect(path: str) -> DatabaseConnection:
     """A connection to the journal at ``path``, which is migrated where an older version wrote it. Raises `StoreFailure`."""
     try:
         database = opened(path, **_OPTIONS)
@@ -49,7 +49,7 @@ def connect(path: str) -> Connection:
     return database
 
 
-def connect_for_reading(path: Path) -> Connection:
+def connect_for_reading(path: Path) -> DatabaseConnection:
     """The same to one that may be where nothing can be written, such as a read-only file system or a full disk: then it is
     read, as it is or in a copy, and each write fails. Raises `StoreFailure`.
     """
@@ -72,17 +72,17 @@ def connect_for_reading(path: Path) -> Connection:
         return database
 
 
-def _prepare(database: Connection) -> None:
+def _prepare(database: DatabaseConnection) -> None:
     database.text_factory = _text
     packing.teach(database)
     database.execute("PRAGMA foreign_keys = ON")
 
 
-def _is_current(database: Connection) -> bool:
+def _is_current(database: DatabaseConnection) -> bool:
     return bool(database.execute("PRAGMA user_version").fetchone()[0] == VERSION)
 
 
-def _bring_up_to_date(database: Connection) -> None:
+def _bring_up_to_date(database: DatabaseConnection) -> None:
     """Make the tables, or change those of an older version, in one transaction; while a process works on a run with an
     older version, wait for it up to `PATIENCE` seconds.
     """
@@ -121,7 +121,7 @@ def _change(database: sqlite3.Connection) -> tuple[str, str, int] | None:
 
 
 def _name(database: sqlite3.Connection) -> str:
-    return database.path if isinstance(database, Connection) else ""
+    return database.path if isinstance(database, DatabaseConnection) else ""
 
 
 def _text(stored: bytes) -> str:

@@ -50,7 +50,7 @@ class OptimizationRecord:
 
 @record(frozen=True, slots=True)
 class CandidateRecord:
-    """A workflow that a search scores or has scored, see `merrow_optimizer.search.candidates.Draft`.
+    """A workflow that a search scores or has scored, see `merrow_optimizer.search.candidates.CandidateDraft`.
 
     ``cost`` is what it uses for one item by a dry run, in US dollars; None where a price is not known. ``told`` is what the
     search estimated its score to be when its last draw had been applied.

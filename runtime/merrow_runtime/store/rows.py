@@ -10,7 +10,7 @@ from functools import lru_cache
 from typing import Any
 
 from merrow_analysis.definitions.operators import CALL
-from merrow_runtime.provenance import UNKNOWN_ORIGIN, Source
+from merrow_runtime.provenance import UNKNOWN_ORIGIN, Provenance
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import (
     CallRecord,
@@ -30,7 +30,7 @@ from merrow_runtime.visit import read_segment
 RUN_COLUMNS = "id, workflow, status, started, ended, seconds, usage, sources, error, parent, failure, snapshot, outputs"
 """Of a run; to be read, followed by the text of its workflow's snapshot where that is kept apart."""
 
-UNKNOWN = Source(UNKNOWN_ORIGIN, "")
+UNKNOWN = Provenance(UNKNOWN_ORIGIN, "")
 """Who answered, where an older version did not record it."""
 
 SENT = "sent"
@@ -330,9 +330,9 @@ def object_of(text: str) -> dict[str, Any]:
         return _object(text)
 
 
-def sources_of(plain: Any) -> tuple[Source, ...]:
+def sources_of(plain: Any) -> tuple[Provenance, ...]:
     """Sources of plain data, the inverse of their JSON."""
-    return tuple(Source(str(endpoint), str(model)) for endpoint, model in plain)
+    return tuple(Provenance(str(endpoint), str(model)) for endpoint, model in plain)
 
 
 def storable(text: str | None) -> str | None:

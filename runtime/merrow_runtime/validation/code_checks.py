@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
-from merrow_analysis.definitions.validators import Check
+from merrow_analysis.definitions.validators import ValidatorCheck
 
 if TYPE_CHECKING:
     from merrow_runtime.sandbox import SandboxResult
@@ -57,7 +57,7 @@ _AT_WORK = re.compile(r"^check (\d+)$", re.MULTILINE)
 
 
 @dataclass(frozen=True, slots=True)
-class Report:
+class ChecksReport:
     """What came of checks: why the result does not pass, how many it passes, and the number of a check that can't judge it with
     the reason.
     """
@@ -67,31 +67,31 @@ class Report:
     broken: tuple[int, str] | None = None
 
 
-def read_report(result: SandboxResult, checks: list[Check]) -> Report:
+def read_report(result: SandboxResult, checks: list[ValidatorCheck]) -> ChecksReport:
     """What the sandbox says of checks."""
     if not result.ok or result.value is None:
         marks = _AT_WORK.findall(result.stderr)
         number = min(int(marks[-1]) if marks else 0, len(checks) - 1)
-        return Report(broken=(number, _unfinished(result, checks[number])))
+        return ChecksReport(broken=(number, _unfinished(result, checks[number])))
     try:
         said = json.loads(result.value)
         if "broken" in said:
             number, why = said["broken"]
-            return Report(broken=(number, _raised(checks[number], str(why))))
+            return ChecksReport(broken=(number, _raised(checks[number], str(why))))
         failed = {int(number): why for number, why in said["failed"]}
-        return Report([_reason(checks[number], why) for number, why in failed.items()], int(said["passed"]))
+        return ChecksReport([_reason(checks[number], why) for number, why in failed.items()], int(said["passed"]))
     except (ValueError, TypeError, LookupError, OverflowError, RecursionError):
         # Whatever a check did to the program that calls it.
-        return Report(broken=(0, "what it says can't be read."))
+        return ChecksReport(broken=(0, "what it says can't be read."))
 
 
-def _reason(check: Check, why: str | None) -> str:
+def _reason(check: ValidatorCheck, why: str | None) -> str:
     if check.kind == "regex":
         return f"`{check.said}` is not found in it."
     return str(why) if why and str(why).strip() else "`check(output, inputs)` says no."
 
 
-def _unfinished(result: SandboxResult, check: Check) -> str:
+def _unfinished(result: SandboxResult, check: ValidatorCheck) -> str:
     if result.outcome == "timeout":
         if check.kind == "regex":
             return f"the search for `{check.said}` did not end within {SECONDS:g} s; write a pattern that repeats less."
@@ -99,12 +99,12 @@ def _unfinished(result: SandboxResult, check: Check) -> str:
     return f"it could not be run: {result.error or result.outcome}"
 
 
-def _raised(check: Check, why: str) -> str:
+def _raised(check: ValidatorCheck, why: str) -> str:
     if check.kind == "regex":
         return f"the search for `{check.said}` {why}."
     hint = "" if why.startswith("raised") else "; it must return true, or the reason why not"
     return f"{_name(check)} {why}{hint}."
 
 
-def _name(check: Check) -> str:
+def _name(check: ValidatorCheck) -> str:
     return "`check`" if check.file is None else f"`check` of {check.file}"

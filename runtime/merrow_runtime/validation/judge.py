@@ -6,7 +6,7 @@ from collections.abc import Callable, Coroutine, Mapping, Sequence
 from typing import TYPE_CHECKING, Any, Protocol, TypeVar
 
 from merrow_analysis.bounded.schema_check import SchemaRefusedError
-from merrow_analysis.definitions.validators import Check
+from merrow_analysis.definitions.validators import ValidatorCheck
 from merrow_runtime.errors import AnswerFailure, NodeFailure, ValidatorFailure
 from merrow_runtime.operators.base import Task
 from merrow_runtime.operators.ensembles.concurrently import concurrently
@@ -19,7 +19,7 @@ from merrow_runtime.requests import AnswerSchema, Message
 from merrow_runtime.validation.code_checks import CODE, ENTRY, SECONDS, read_report
 from merrow_runtime.validation.questions import rubric_question, tests_question, vote_temperature
 from merrow_runtime.validation.schemas import problem_by
-from merrow_runtime.validation.verdicts import Verdict, refused, short
+from merrow_runtime.validation.verdicts import ValidationVerdict, refused, short
 from merrow_runtime.values import Outputs, Value, as_text
 
 if TYPE_CHECKING:
@@ -52,7 +52,7 @@ class JudgeTools(Protocol):
     async def test(self, step: str, solution: str, tests: Sequence[str], entry_point: str) -> TestResult: ...
 
 
-class Judge:
+class ResultJudge:
     """Judges the results of one node in all its attempts. ``inputs`` is what checks know as that."""
 
     def __init__(self, validation: Validation, task: Task, inputs: Mapping[str, Value]) -> None:
@@ -61,7 +61,7 @@ class Judge:
         self._inputs = dict(inputs)
         self._generated: dict[int, list[str]] = {}
 
-    async def judge(self, outputs: Outputs, tools: JudgeTools, first: JudgeTools) -> Verdict:
+    async def judge(self, outputs: Outputs, tools: JudgeTools, first: JudgeTools) -> ValidationVerdict:
         """What is to be said of one result. ``tools`` are those of its attempt, ``first`` of the first one, in which tests are
         written once for all.
 
@@ -82,7 +82,7 @@ class Judge:
             if not verdict.passed:
                 return refused(list(verdict.reasons), verdict.feedback, score + verdict.score)
             score += 1
-        return Verdict(True, score=score)
+        return ValidationVerdict(True, score=score)
 
     async def _cheap(self, outputs: Outputs, tools: JudgeTools) -> tuple[list[str], float]:
         """Why the result does not pass what needs no model and no tests, and how many of these checks it passes."""
@@ -90,7 +90,7 @@ class Judge:
         known = {"output": output, "outputs": dict(outputs), "inputs": self._inputs}
         reasons: list[str] = []
         passed = 0
-        in_process: list[tuple[str, Check]] = []
+        in_process: list[tuple[str, ValidatorCheck]] = []
         for name, check in self._validation.checks:
             if check.kind in _IN_ONE_PROCESS:
                 in_process.append((name, check))
@@ -110,7 +110,7 @@ class Judge:
             passed += found.passed
         return reasons, float(passed)
 
-    def _free(self, name: str, check: Check, output: Value, known: Mapping[str, Value]) -> str | None:
+    def _free(self, name: str, check: ValidatorCheck, output: Value, known: Mapping[str, Value]) -> str | None:
         """Why the result does not pass a check that is made here; None where it does."""
         if check.kind == "if":
             try:
@@ -126,12 +126,12 @@ class Judge:
         self,
         number: int,
         name: str,
-        check: Check,
+        check: ValidatorCheck,
         outputs: Outputs,
         tools: JudgeTools,
         first: JudgeTools,
         step: str,
-    ) -> Verdict:
+    ) -> ValidationVerdict:
         tests = self._generated.get(number)
         if tests is None:
             try:
@@ -154,12 +154,14 @@ class Judge:
             return refused([str(problem)], problem.advice)
         result = await self._asked(name, tools.test(step, code, tests, check.entry_point))
         if result.passed:
-            return Verdict(True)
+            return ValidationVerdict(True)
         return refused(
             [f"Unit tests: {report(result, len(tests))}"], score=max(0, passing(result, len(tests))) / len(tests)
         )
 
-    async def _voted(self, name: str, check: Check, outputs: Outputs, tools: JudgeTools, step: str) -> Verdict:
+    async def _voted(
+        self, name: str, check: ValidatorCheck, outputs: Outputs, tools: JudgeTools, step: str
+    ) -> ValidationVerdict:
         one = rubric_question(self._task, self._inputs, check, outputs, step)
         steps = [step] if check.votes == 1 else [f"{step} vote {number}" for number in range(1, check.votes + 1)]
         temperature = vote_temperature(check)
@@ -170,7 +172,7 @@ class Judge:
         votes = await self._asked(name, concurrently(asked))
         against = [vote for vote in votes if not vote.passed]
         if 2 * len(against) < len(votes):
-            return Verdict(True)
+            return ValidationVerdict(True)
         reasons = [reason for vote in against for reason in vote.reasons] or ["It does not meet the rubric."]
         feedback = "\n".join(dict.fromkeys(vote.feedback for vote in against if vote.feedback))
         return refused(reasons, feedback, 1 - len(against) / len(votes))
@@ -198,7 +200,7 @@ class _Steps:
         return "validate" if self._count == 1 else f"validate {self._count}"
 
 
-def _by_cost(checks: list[tuple[str, Check]], reasons: list[str]) -> list[list[tuple[str, Check]]]:
+def _by_cost(checks: list[tuple[str, ValidatorCheck]], reasons: list[str]) -> list[list[tuple[str, ValidatorCheck]]]:
     """The checks that are made in one process of the sandbox; of a result that is not valid anyway only patterns."""
     if reasons:
         checks = [one for one in checks if one[1].kind == "regex"]

@@ -7,25 +7,25 @@ from collections.abc import Iterator, Mapping
 from dataclasses import replace
 
 from merrow_analysis.definitions.types import BOOL, TEXT, list_of
-from merrow_analysis.definitions.validators import Check
+from merrow_analysis.definitions.validators import ValidatorCheck
 from merrow_runtime.errors import AnswerFailure, NodeFailure
 from merrow_runtime.operators.base import Task
-from merrow_runtime.operators.formats.shapes import Shape
+from merrow_runtime.operators.formats.shapes import ValueShape
 from merrow_runtime.operators.formats.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.operators.output import Output
 from merrow_runtime.operators.programs.visible_tests import single_tests
 from merrow_runtime.operators.prompts.prompting import Section, compose, input_sections
-from merrow_runtime.operators.questions import Planned, Question
+from merrow_runtime.operators.questions import PlannedQuestion, Question
 from merrow_runtime.program.validating import Validation
 from merrow_runtime.requests import Message
-from merrow_runtime.validation.verdicts import Verdict, in_history, refused
+from merrow_runtime.validation.verdicts import ValidationVerdict, in_history, refused
 from merrow_runtime.values import Outputs, Value, as_text
 
 VERDICT = "merrow_verdict"
 TESTS = "merrow_tests"
 
-_TEXT = Shape("text", TEXT)
-_TEXTS = Shape("list", list_of(TEXT), item=_TEXT)
+_TEXT = ValueShape("text", TEXT)
+_TEXTS = ValueShape("list", list_of(TEXT), item=_TEXT)
 
 _PASSES = re.compile(
     r"""(?:["'<]pass["'>]|^[ \t>*#_-]*pass[ \t*_]*)\s*[:=]?[ \t*_]*["']?(true|false|yes|no)\b""",
@@ -46,7 +46,7 @@ You are given what a step of a workflow is asked; its result will be a Python pr
 is one or more Python statements that end in an `assert` which calls `{name}`. Test only what is asked for."""
 
 _VERDICT_FIELDS = (
-    Field("pass", Shape("bool", BOOL), "whether the result meets the rubric"),
+    Field("pass", ValueShape("bool", BOOL), "whether the result meets the rubric"),
     Field("reasons", _TEXTS, "why, in a sentence each; at least one if it does not pass"),
     Field("feedback", _TEXT, "what to do better next time; empty if it passes", blank=True),
 )
@@ -55,8 +55,8 @@ _ONE_REASON = (_VERDICT_FIELDS[0], Field("reasons", _TEXT, blank=True), _VERDICT
 
 
 def rubric_question(
-    task: Task, inputs: Mapping[str, Value], check: Check, outputs: Outputs, step: str
-) -> Question[Verdict]:
+    task: Task, inputs: Mapping[str, Value], check: ValidatorCheck, outputs: Outputs, step: str
+) -> Question[ValidationVerdict]:
     """Whether a result meets a rubric. Of an output ``inputs`` are those of the workflow."""
     result = next(iter(outputs.values()))
     shown = as_text(result) if len(outputs) == 1 else as_text(dict(outputs))
@@ -65,12 +65,12 @@ def rubric_question(
     return Question(step, compose(instructions, sections), _read_verdict, answer_schema(VERDICT, _VERDICT_FIELDS))
 
 
-def vote_temperature(check: Check) -> float:
+def vote_temperature(check: ValidatorCheck) -> float:
     """Several votes would all be the same at 0."""
     return 0.0 if check.votes == 1 else 1.0
 
 
-def tests_question(task: Task, inputs: Mapping[str, Value], check: Check, step: str) -> Question[list[str]]:
+def tests_question(task: Task, inputs: Mapping[str, Value], check: ValidatorCheck, step: str) -> Question[list[str]]:
     """Unit tests of what a node is asked for."""
     fields = (Field("tests", _TEXTS, f"{check.generate} tests, Python source each"),)
     prompt = _WRITE_TESTS.format(count=check.generate, name=check.entry_point)
@@ -98,7 +98,7 @@ def tests_question(task: Task, inputs: Mapping[str, Value], check: Check, step: 
 
 def planned_questions(
     validation: Validation, task: Task, inputs: Mapping[str, Value], outputs: Outputs
-) -> Iterator[Planned]:
+) -> Iterator[PlannedQuestion]:
     """What validating a node asks or may ask in all its attempts; ``outputs`` are placeholders."""
     earlier = False
     steps = 1 if any(check.kind in ("regex", "python") for _, check in validation.checks) else 0
@@ -123,14 +123,14 @@ def planned_questions(
         earlier = True
 
 
-def later_attempts(validation: Validation, planned: Planned, outputs: Outputs) -> Planned | None:
+def later_attempts(validation: Validation, planned: PlannedQuestion, outputs: Outputs) -> PlannedQuestion | None:
     """What an operator asks in its later attempts, beyond what it asks in the first; None where there is only one."""
     if validation.attempts == 1:
         return None
     verdict = refused(["<what is wrong with it>"], "<what to do better>")
     history: tuple[Message, ...] = in_history(outputs, verdict) * (validation.attempts - 1)
     most = planned.most * (validation.attempts - 1)
-    return Planned(f"2/{planned.step}", (*planned.messages, *history), planned.schema, 0, most)
+    return PlannedQuestion(f"2/{planned.step}", (*planned.messages, *history), planned.schema, 0, most)
 
 
 def _asked(task: Task, inputs: Mapping[str, Value]) -> list[Section]:
@@ -141,7 +141,7 @@ def _asked(task: Task, inputs: Mapping[str, Value]) -> list[Section]:
     return [*own, *input_sections(task.inputs)]
 
 
-def _read_verdict(text: str) -> Verdict:
+def _read_verdict(text: str) -> ValidationVerdict:
     """The one verdict of an answer: a judge may quote a verdict that the result itself holds."""
     said = {one.casefold() in ("true", "yes") for one in _PASSES.findall(text)}
     if len(said) > 1:
@@ -155,7 +155,7 @@ def _read_verdict(text: str) -> Verdict:
         except AnswerFailure:
             raise problem from None
     if found["pass"] is True:
-        return Verdict(True)
+        return ValidationVerdict(True)
     reasons = found["reasons"]
     return refused(
         [str(one) for one in reasons] if isinstance(reasons, list) else [str(reasons)], str(found["feedback"])

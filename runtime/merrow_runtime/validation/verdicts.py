@@ -14,7 +14,7 @@ _MOST_REASONS = 20
 
 
 @record(frozen=True, slots=True)
-class Verdict:
+class ValidationVerdict:
     """What came of judging one result. ``reasons`` say why it did not pass, ``feedback`` what to do better; ``score`` grows with
     the number of checks that it passed.
     """
@@ -35,13 +35,13 @@ def short(text: str) -> str:
     return text if len(text) <= _LONGEST_REASON else f"{text[: _LONGEST_REASON - 1]}…"
 
 
-def refused(reasons: list[str], feedback: str = "", score: float = 0.0) -> Verdict:
+def refused(reasons: list[str], feedback: str = "", score: float = 0.0) -> ValidationVerdict:
     """A verdict on a result that does not pass."""
     kept = tuple(dict.fromkeys(short(reason) for reason in reasons if reason.strip()))[:_MOST_REASONS]
-    return Verdict(False, kept, short(feedback), score)
+    return ValidationVerdict(False, kept, short(feedback), score)
 
 
-def in_history(outputs: Outputs, verdict: Verdict) -> tuple[Message, Message]:
+def in_history(outputs: Outputs, verdict: ValidationVerdict) -> tuple[Message, Message]:
     """A result that did not pass and what was wrong with it, as the messages that the next attempt has of it."""
     result = as_text(next(iter(outputs.values()))) if len(outputs) == 1 else as_text(dict(outputs))
     said = ["Your result was checked, and it is not valid."]

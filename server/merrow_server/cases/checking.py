@@ -6,7 +6,7 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from merrow_analysis.cases.checking import Beside, beside_workflow, check_cases
+from merrow_analysis.cases.checking import CasesContext, beside_workflow, check_cases
 from merrow_analysis.cases.reading import CasesFile, read_cases
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.configuration import Config
@@ -19,7 +19,7 @@ if TYPE_CHECKING:
     from merrow_analysis.graph.nodes import TypedGraph
 
 
-def beside(name: str, folder: Path, provider: Provider | None, config: Config | None) -> Beside | None:
+def beside(name: str, folder: Path, provider: Provider | None, config: Config | None) -> CasesContext | None:
     """What is beside the cases file ``name`` in ``folder``; None where nothing can be known of it."""
     if provider is None:
         return None
@@ -28,7 +28,7 @@ def beside(name: str, folder: Path, provider: Provider | None, config: Config | 
     refuses = partial(refusal, folder=folder)
     workflow = workflow_name(name, provider.exists)
     if workflow is None:
-        return Beside(None, None, (), provider, refuses)
+        return CasesContext(None, None, (), provider, refuses)
     return beside_workflow(workflow, _graph(workflow, provider, config), provider, refuses)
 
 

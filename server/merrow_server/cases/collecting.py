@@ -16,7 +16,7 @@ from merrow_analysis.text import split_lines
 from merrow_optimizer.evaluation.cases.results import CaseResult
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.program.loading import configuration, load
-from merrow_runtime.program.workspace import Surroundings
+from merrow_runtime.program.workspace import WorkspaceFinder
 from merrow_runtime.store.location import state_folder
 from merrow_server.cases.checking import findings
 from merrow_server.cases.files import cases_path, is_cases, workflow_name
@@ -93,7 +93,7 @@ def _files(name: str, found: Collected) -> list[Path]:
 def _opened(path: Path, found: Collected) -> Suite | None:
     """The suite of a cases file; None, with the findings, where it has errors. Raises `RunFailure`."""
     text = read_path(path, str(path)).text
-    surroundings = Surroundings()
+    surroundings = WorkspaceFinder()
     config, relative, _ = configuration(surroundings, path)
     provider = surroundings.provider(path.absolute().parent)
     file, diagnostics = findings(text, path.absolute(), provider, config, relative)

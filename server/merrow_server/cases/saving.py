@@ -10,7 +10,7 @@ from merrow_analysis.cases.writing import UnwritableCaseError, new_id, with_case
 from merrow_runtime.errors import InputError
 from merrow_runtime.store.contract import RunRecord
 from merrow_server.cases.files import cases_path, is_cases
-from merrow_server.files import Source, create, read_path, write
+from merrow_server.files import SourceText, create, read_path, write
 
 
 class Saved(NamedTuple):
@@ -34,7 +34,7 @@ def save_run(record: RunRecord, file: Path) -> Saved:
     outputs = record.outputs
     if record.status != "finished" or not outputs:
         raise InputError(f"Run {record.id} did not finish, so there is no output to expect; save one that did.")
-    there = read_path(file, str(file)) if file.exists() else Source("")
+    there = read_path(file, str(file)) if file.exists() else SourceText("")
     inputs = {name: value for name, value in record.snapshot.get("inputs", {}).items() if value is not None}
     case_id = new_id(there.text, inputs)
     try:
@@ -42,7 +42,7 @@ def save_run(record: RunRecord, file: Path) -> Saved:
     except UnwritableCaseError as why:
         raise InputError(f"{file} can't take another case: {why}.") from None
     if file.exists():
-        write(file, Source(text, there.bom))
+        write(file, SourceText(text, there.bom))
     else:
         create(file, text)
     read = read_cases(text)

@@ -11,7 +11,7 @@ from merrow_analysis.cases.reading import Case, CasesFile
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_optimizer.evaluation.cases.results import CaseResult
-from merrow_optimizer.evaluation.cases.tester import Answers, Tester
+from merrow_optimizer.evaluation.cases.tester import AnswerSource, Tester
 from merrow_optimizer.revising.late import LateReviser
 from merrow_runtime.errors import InputError, UsageFailure
 from merrow_runtime.models.trust import WorkspaceValue
@@ -56,7 +56,7 @@ def recorded(cases: Path) -> CaseRecording | None:
 
 
 @dataclass(frozen=True, slots=True)
-class Asked:
+class SuiteRequest:
     """What a person says about a test, beside its cases."""
 
     record: bool = False
@@ -72,7 +72,9 @@ Opens = Callable[[str | None, Sequence[WorkspaceValue]], ChosenEndpoint]
 """Opens the endpoint at an address, else the user's. Raises `UsageFailure`."""
 
 
-async def carry_out(suite: Suite, cases: Sequence[Case], asked: Asked, opens: Opens, user: Store, told: Told) -> bool:
+async def carry_out(
+    suite: Suite, cases: Sequence[Case], asked: SuiteRequest, opens: Opens, user: Store, told: Told
+) -> bool:
     """Carry out cases of a suite, in their order as they end; whether all came to their end.
 
     With ``record`` the recording is written after each case. ``stop_at_first`` ends it after the first that is not well.
@@ -113,7 +115,7 @@ async def carry_out(suite: Suite, cases: Sequence[Case], asked: Asked, opens: Op
         fresh=asked.fresh,
     )
     store = user if chosen is not None else MemoryStore()
-    answers = Answers(recording, chosen, store, options, records=asked.record, reviser=LateReviser())
+    answers = AnswerSource(recording, chosen, store, options, records=asked.record, reviser=LateReviser())
     tester = Tester(suite.workflow, suite.path.parent, _reader(suite.provider), answers)
     try:
         return await _each(suite, cases, asked, tester, answers, told)
@@ -126,7 +128,7 @@ async def carry_out(suite: Suite, cases: Sequence[Case], asked: Asked, opens: Op
 
 
 async def _each(
-    suite: Suite, cases: Sequence[Case], asked: Asked, tester: Tester, answers: Answers, told: Told
+    suite: Suite, cases: Sequence[Case], asked: SuiteRequest, tester: Tester, answers: AnswerSource, told: Told
 ) -> bool:
     room = asyncio.Semaphore(1 if asked.stop_at_first else MOST_AT_ONCE)
 

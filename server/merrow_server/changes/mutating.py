@@ -9,9 +9,9 @@ from typing import Any
 
 from merrow_analysis import faults
 from merrow_analysis.text import TextEdit, apply_edits, split_lines
-from merrow_optimizer.mutations.base import Move, NewFile, Refused
+from merrow_optimizer.mutations.base import Move, MoveRefusal, NewFile
 from merrow_optimizer.mutations.calls.files import Files
-from merrow_optimizer.mutations.moves import DEFAULT, Choice, find, moves, random_mutants
+from merrow_optimizer.mutations.moves import DEFAULT, MoveFilter, find, moves, random_mutants
 from merrow_optimizer.mutations.original import why_unchangeable
 from merrow_server.changes.patterns import operators_of
 from merrow_server.checking import the_diagram
@@ -36,7 +36,7 @@ def open_workflow(file: str, config: str | None, *, use_files: bool) -> Opened:
     return opened
 
 
-def choice_for(opened: Opened, max_nodes: int, config: str | None, *, use_files: bool) -> Choice:
+def choice_for(opened: Opened, max_nodes: int, config: str | None, *, use_files: bool) -> MoveFilter:
     """The moves that the settings around a workflow allow; says which patterns can't be used."""
     settings, target = Settings(config, use_files=use_files), opened.target
     settled = settings.config(target)
@@ -48,7 +48,7 @@ def choice_for(opened: Opened, max_nodes: int, config: str | None, *, use_files:
     return replace(DEFAULT, operators=operators, max_nodes=max_nodes, files=files)
 
 
-def list_moves(opened: Opened, choice: Choice, as_json: bool) -> bool:
+def list_moves(opened: Opened, choice: MoveFilter, as_json: bool) -> bool:
     """Print every safe move, a line each; whether Merrow failed at none."""
     lines = split_lines(opened.text)
     failures: list[Exception] = []
@@ -71,14 +71,14 @@ def list_moves(opened: Opened, choice: Choice, as_json: bool) -> bool:
     return not failures
 
 
-def apply_move(opened: Opened, choice: Choice, identifier: str, as_json: bool, write_files: bool) -> bool:
+def apply_move(opened: Opened, choice: MoveFilter, identifier: str, as_json: bool, write_files: bool) -> bool:
     """Print or write the workflow after a move; whether the move is safe. Raises `InputError` where there is none of this id."""
     found = find(opened.analysis, identifier, choice)
     if found is None:
         raise InputError(
             f"{opened.target.name} has no mutation {identifier}; merrow mutate {opened.target.name} --list shows all."
         )
-    if isinstance(found, Refused):
+    if isinstance(found, MoveRefusal):
         if as_json:
             refused = {"id": identifier, "title": found.title, "precondition": found.precondition}
             emit(json.dumps({**refused, "message": found.reason}))
@@ -111,7 +111,7 @@ def _created(move: Move) -> dict[str, Any]:
     return {"created": [file._asdict() for file in move.created]} if move.created else {}
 
 
-def print_random(opened: Opened, choice: Choice, count: int, seed: int, as_json: bool) -> bool:
+def print_random(opened: Opened, choice: MoveFilter, count: int, seed: int, as_json: bool) -> bool:
     """Print random mutants, each made from the one before; whether there were as many as asked for."""
     made = 0
     for before, move, after in _chain(opened, choice, count, seed):
@@ -126,7 +126,7 @@ def print_random(opened: Opened, choice: Choice, count: int, seed: int, as_json:
     return made == count
 
 
-def _chain(opened: Opened, choice: Choice, count: int, seed: int) -> Iterator[tuple[Opened, Move, str]]:
+def _chain(opened: Opened, choice: MoveFilter, count: int, seed: int) -> Iterator[tuple[Opened, Move, str]]:
     """Each mutation with the file before it and its text after it."""
     start = opened.text if opened.fence is None else opened.fence.text
     for mutant in random_mutants(start, count, seed, choice):

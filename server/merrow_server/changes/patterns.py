@@ -11,11 +11,11 @@ from merrow_optimizer.mutations import subgraph
 from merrow_optimizer.mutations.moves import OPERATORS, Proposals
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import FOLDER, Pattern, PatternProblem, all_patterns, workspace_patterns
-from merrow_server.workspace import Surroundings
+from merrow_server.workspace import WorkspaceFinder
 
 
 def operators_of(
-    folder: Path, surroundings: Surroundings, named: Iterable[str] = ()
+    folder: Path, surroundings: WorkspaceFinder, named: Iterable[str] = ()
 ) -> tuple[Mapping[str, Proposals], tuple[PatternProblem, ...]]:
     """All operators for workflow files in ``folder``, and what is wrong with the workspace's patterns."""
     patterns, problems = patterns_of(folder, surroundings, named)
@@ -23,7 +23,7 @@ def operators_of(
 
 
 def patterns_of(
-    folder: Path, surroundings: Surroundings, named: Iterable[str] = ()
+    folder: Path, surroundings: WorkspaceFinder, named: Iterable[str] = ()
 ) -> tuple[tuple[Pattern, ...], tuple[PatternProblem, ...]]:
     """All patterns for workflow files in ``folder``, and what is wrong with the workspace's own.
 

@@ -161,7 +161,7 @@ def write_examples(examples: str | None, formatter: click.HelpFormatter) -> None
                 formatter.write(f"{'':>{formatter.current_indent}}{line}\n")
 
 
-class Program(click.Group):
+class CommandGroup(click.Group):
     """A group that knows its commands by name and imports a command's module only to run it."""
 
     def list_commands(self, ctx: click.Context) -> list[str]:  # noqa: ARG002
@@ -214,7 +214,7 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
 
 
 @click.group(
-    cls=Program,
+    cls=CommandGroup,
     context_settings={"help_option_names": ["-h", "--help"]},
     no_args_is_help=True,
     epilog="""

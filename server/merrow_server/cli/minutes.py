@@ -52,7 +52,7 @@ def minutes(told: Callable[[], str], write: Callable[[str], None] = _tell) -> It
         due.cancel()
 
 
-class Steps:
+class ProgressSteps:
     """What goes on, how much of it is done, and of how much."""
 
     def __init__(self) -> None:

@@ -15,7 +15,7 @@ from merrow_optimizer.evaluation.items import hash_of
 from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.metrics import FILE_OPTIONS, check_options, check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
-from merrow_optimizer.evaluation.plan import Limits, Plan, forecast, make_plan
+from merrow_optimizer.evaluation.plan import EvaluationLimits, Plan, forecast, make_plan
 from merrow_optimizer.optimization.readings import parts_with
 from merrow_optimizer.optimization.rounds import changed_round
 from merrow_optimizer.revising.late import LateReviser
@@ -75,7 +75,7 @@ class EvaluationRequest:
     base_url: str | None = None
     concurrency: int | None = None
     fresh: bool = False
-    limits: Limits = field(default_factory=Limits)
+    limits: EvaluationLimits = field(default_factory=EvaluationLimits)
     solved: bool = False
     """Whether only items with a worked solution are wanted; ``solution`` is the field that has it, None: as the reader knows."""
     solution: str | None = None
@@ -224,7 +224,7 @@ async def prepare_again(
     elif isinstance(record, ExtractionRecord):
         kept = user.extractions
     said = dict(record.plan["asked"])
-    before = Limits(**said.pop("limits"))
+    before = EvaluationLimits(**said.pop("limits"))
     said["items"] = tuple(said["items"])
     said["base_url"] = changed.base_url or said["base_url"]
     said["concurrency"] = changed.concurrency or said["concurrency"]

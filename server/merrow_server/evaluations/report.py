@@ -16,7 +16,7 @@ from merrow_runtime.models.dialects import Dialect
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord, output_of
 from merrow_runtime.store.extractions import ExtractionRecord
-from merrow_runtime.store.labels import Label
+from merrow_runtime.store.labels import AnswerLabel
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.values import as_text
 from merrow_server.rendering.counts import counted
@@ -136,7 +136,7 @@ def with_verdicts(user: Store, record: EvaluationRecord, rows: Sequence[Mapping[
     return shown
 
 
-def label_object(said: Label | None) -> dict[str, Any]:
+def label_object(said: AnswerLabel | None) -> dict[str, Any]:
     """What a person said of an answer, as plain data."""
     if said is None:
         return {"verdict": None}

@@ -12,10 +12,10 @@ from merrow_optimizer.evaluation.data import DataError, DataSet
 from merrow_optimizer.evaluation.data.names import data_file
 from merrow_optimizer.evaluation.data.parts import part_in_name
 from merrow_optimizer.evaluation.data.readers import OWN
-from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.evaluation.plan import EvaluationLimits
 from merrow_optimizer.extraction.cases import split
-from merrow_optimizer.extraction.initial import Task
-from merrow_optimizer.extraction.plan import ExtractionPlan, Settings, check
+from merrow_optimizer.extraction.initial import ExtractionTask
+from merrow_optimizer.extraction.plan import ExtractionPlan, ExtractionSettings, check
 from merrow_runtime.models.budget import unpriced_failure
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.prices import price_at
@@ -43,7 +43,7 @@ class ExtractionAsked:
     """
 
     asked: EvaluationRequest
-    settings: Settings = field(default_factory=Settings)
+    settings: ExtractionSettings = field(default_factory=ExtractionSettings)
     generator: str | None = None
     out: str = "operators.yaml"
     record: str | None = None
@@ -92,7 +92,7 @@ async def prepare_extraction(wanted: ExtractionAsked, user: Store, choosing: Cho
             " solutions, or name the field that has them with --solution."
         )
     # What the budget has to cover is not an answer to one item but stage 1, see `check`.
-    unbounded = replace(asked, limits=Limits())
+    unbounded = replace(asked, limits=EvaluationLimits())
     base = await prepare(_placeholder(data), unbounded, user, _recorded(wanted.record, wanted.replay, choosing))
     base = replace(base, plan=replace(base.plan, limits=asked.limits))
     base.again["asked"]["limits"] = asdict(asked.limits)
@@ -122,7 +122,7 @@ async def prepare_extraction_again(
     refuse_same(changed, user.extractions, record.id)
     base = await prepare_again(record, user, changed, _recorded(None, record.plan["replay"], choosing))
     said = record.plan["settings"]
-    settings = Settings(**{**said, "without": tuple(said["without"])})
+    settings = ExtractionSettings(**{**said, "without": tuple(said["without"])})
     plan = _plan(base, settings, record.generator, record.seed)
     return PreparedExtraction(plan, base.data, base, Path(record.plan["out"]), dict(record.plan))
 
@@ -174,7 +174,7 @@ def _inputs(data: DataSet) -> tuple[str, ...]:
     return tuple(names)
 
 
-def _plan(base: PreparedEvaluation, settings: Settings, generator: str, seed: int) -> ExtractionPlan:
+def _plan(base: PreparedEvaluation, settings: ExtractionSettings, generator: str, seed: int) -> ExtractionPlan:
     data = base.data
     names = _inputs(data)
     is_code = "ENTRY_POINT" in names
@@ -183,7 +183,7 @@ def _plan(base: PreparedEvaluation, settings: Settings, generator: str, seed: in
         "scored by": base.metric.name,
         "an answer is": "a Python function" if is_code else "a short answer to the problem",
     }
-    task = Task(names, CODE if is_code else ANSWER, described)
+    task = ExtractionTask(names, CODE if is_code else ANSWER, described)
     parts = split(data.items, data.solutions, seed)
     return ExtractionPlan(base.plan, parts, task, generator, settings, seed, data.unsolved)
 

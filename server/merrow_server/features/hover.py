@@ -44,5 +44,5 @@ def _evaluated(server: MerrowServer, here: Located) -> markup.Markup:
     if found is not None:
         from merrow_server.evaluations.words import facts, last_text
 
-        text.say(last_text(found)).items([(f"{name}: ", markup.Code(value)) for name, value in facts(found)])
+        text.say(last_text(found)).items([(f"{name}: ", markup.CodeSpan(value)) for name, value in facts(found)])
     return text

@@ -81,7 +81,7 @@ class _Tokens:
         return types.SemanticTokensDelta(_difference(known[1], self._last[uri][1]), identifier)
 
     def _whole(self, server: MerrowServer, uri: str) -> list[int]:
-        data = _Encoder()
+        data = _TokenEncoder()
         for diagram in server.diagrams(uri):
             memory = self._memories.get(diagram)
             if memory is None:
@@ -99,7 +99,7 @@ class _Tokens:
 
 
 def in_range(server: MerrowServer, params: types.SemanticTokensRangeParams) -> types.SemanticTokens:
-    data = _Encoder()
+    data = _TokenEncoder()
     for diagram in server.diagrams(params.text_document.uri):
         place = diagram.range_from_lsp(params.range)
         if place is not None:
@@ -112,14 +112,14 @@ class _Memory:
 
     def __init__(self) -> None:
         self._tokens = ide_semantic_tokens.TokenMemory()
-        self._numbers: dict[tuple[int, tuple[int, ...]], _Kept] = {}
+        self._numbers: dict[tuple[int, tuple[int, ...]], _KeptTokens] = {}
 
-    def encode(self, diagram: OpenDiagram, data: _Encoder) -> None:
+    def encode(self, diagram: OpenDiagram, data: _TokenEncoder) -> None:
         """Add the tokens of ``diagram`` to ``data``."""
         fence, lines = diagram.fence, diagram.document.lines
         first_line = 0 if fence is None else fence.line
-        before: dict[tuple[int, tuple[int, ...]], _Kept] = self._numbers
-        now: dict[tuple[int, tuple[int, ...]], _Kept] = {}
+        before: dict[tuple[int, tuple[int, ...]], _KeptTokens] = self._numbers
+        now: dict[tuple[int, tuple[int, ...]], _KeptTokens] = {}
         for block, tokens in self._tokens.tokens(diagram.analysis):
             if not tokens:
                 continue
@@ -133,13 +133,13 @@ class _Memory:
             key = id(tokens), shifts
             known = now.get(key) or before.get(key)
             if known is None:
-                known = _Kept(tokens, _block_numbers(tokens, shifts, first, diagram.document))
+                known = _KeptTokens(tokens, _block_numbers(tokens, shifts, first, diagram.document))
             now[key] = known
             data.add_block(first, known.numbers)
         self._numbers = now
 
 
-class _Kept(NamedTuple):
+class _KeptTokens(NamedTuple):
     """Tokens of blocks of ASCII characters, which live on with it, and their numbers."""
 
     tokens: tuple[Token, ...]
@@ -187,7 +187,7 @@ def _shared(old: array[int], new: array[int]) -> int:
     return low
 
 
-class _Encoder:
+class _TokenEncoder:
     """Tokens as the numbers of the protocol: five for each, places counted from the token before."""
 
     def __init__(self) -> None:

@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import Any, ClassVar, Generic, TypeVar
 
-from merrow_optimizer.evaluation.plan import Limits
-from merrow_optimizer.mutations.base import Difference
+from merrow_optimizer.evaluation.plan import EvaluationLimits
+from merrow_optimizer.mutations.base import WorkflowDifference
 from merrow_optimizer.suggestions.session import SuggestionOutcome
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
@@ -18,7 +18,7 @@ from merrow_server.jobs.recorded import Check
 from merrow_server.plans import preparing as plans
 from merrow_server.suggestions import preparing as suggestions
 
-Suggested = tuple[Json, list[Difference]]
+Suggested = tuple[Json, list[WorkflowDifference]]
 """The report, whose suggestions have the diagram's text and edits of it, and how each graph differs."""
 
 _Outcome = TypeVar("_Outcome")
@@ -71,7 +71,7 @@ class SuggestionJobs(AskingJobs[SuggestionOrder, SuggestionOutcome, Suggested]):
     async def _asking(self, order: SuggestionOrder) -> Asking[SuggestionOutcome]:
         return await suggestions.prepare(
             self._check(order.workflow),
-            suggestions.SuggestionRequest(**order.asked, limits=Limits(**order.budget)),
+            suggestions.SuggestionRequest(**order.asked, limits=EvaluationLimits(**order.budget)),
             self._store,
             choosing=self._choosing,
             operators=order.operators,

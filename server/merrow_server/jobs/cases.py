@@ -15,7 +15,7 @@ from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.database import Store
 from merrow_server.cases.collecting import remember
-from merrow_server.cases.suites import Asked, Suite, carry_out, recorded
+from merrow_server.cases.suites import Suite, SuiteRequest, carry_out, recorded
 from merrow_server.jobs.desk import Json, Kind, ReadyJob
 from merrow_server.jobs.endpoints import Endpoints
 from merrow_server.jobs.orders import CasesOrder
@@ -38,7 +38,7 @@ class CaseJobs(Kind[CasesOrder, Told, Json]):
         suite = Suite(order.path, file, self._check(order.workflow), order.files, recorded(order.path))
         cases = _meant(file.cases, order.ids, os.fspath(order.path))
         return _ReadyCases(
-            suite, cases, Asked(order.record, order.model, order.base_url), self._user, self._endpoints, told
+            suite, cases, SuiteRequest(order.record, order.model, order.base_url), self._user, self._endpoints, told
         )
 
     def never_begun(self) -> Json:
@@ -49,7 +49,7 @@ class _ReadyCases(ReadyJob[Json]):
     """Cases that can be carried out."""
 
     def __init__(
-        self, suite: Suite, cases: Sequence[Case], asked: Asked, user: Store, endpoints: Endpoints, told: Told
+        self, suite: Suite, cases: Sequence[Case], asked: SuiteRequest, user: Store, endpoints: Endpoints, told: Told
     ) -> None:
         self._suite, self._cases, self._asked = suite, cases, asked
         self._user, self._endpoints, self._told = user, endpoints, told

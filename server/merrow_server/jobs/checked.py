@@ -7,7 +7,7 @@ from pathlib import Path
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.program.loading import configuration
-from merrow_runtime.program.workspace import Surroundings
+from merrow_runtime.program.workspace import WorkspaceFinder
 from merrow_runtime.workflow import Workflow, check_workflow
 from merrow_server.jobs.orders import EditorWorkflow
 
@@ -29,6 +29,6 @@ def check(text: EditorWorkflow) -> Workflow:
 def _machine(file: Path) -> tuple[WorkspaceValue, ...]:
     """Settings about the machine in a workflow's settings file."""
     try:
-        return configuration(Surroundings(), file)[2]
+        return configuration(WorkspaceFinder(), file)[2]
     except RunFailure:
         return ()  # The editor has shown it.

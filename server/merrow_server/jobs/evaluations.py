@@ -6,7 +6,7 @@ from collections.abc import Callable
 from dataclasses import replace
 from typing import Literal
 
-from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.evaluation.plan import EvaluationLimits
 from merrow_optimizer.evaluation.sessions import begin, work
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
@@ -59,7 +59,7 @@ class EvaluationJobs(Recorded[EvaluationOrder, EvaluationRecord]):
         record = None
         if order.resume is None:
             assert order.workflow is not None  # noqa: S101 (a new one is of a text)
-            asked = EvaluationRequest(**order.asked, limits=Limits(**order.budget))
+            asked = EvaluationRequest(**order.asked, limits=EvaluationLimits(**order.budget))
             prepared = await prepare(self._check(order.workflow), asked, self._store, self._choosing)
         else:
             record = self._idle(order.resume)

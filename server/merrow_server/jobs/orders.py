@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from merrow_analysis.check import Analysis
     from merrow_analysis.definitions.configuration import Config
     from merrow_analysis.definitions.provider import Provider
-    from merrow_analysis.markdown import Fence
+    from merrow_analysis.markdown import DiagramFence
     from merrow_runtime.provenance import Reuse
     from merrow_server.jobs.ticket import Ticket
 
@@ -37,7 +37,7 @@ class EditorWorkflow:
     file: Path | None = None
     provider: Provider | None = None
     config: Config | None = None
-    fence: Fence | None = None
+    fence: DiagramFence | None = None
     analysis: Analysis | None = None
 
 

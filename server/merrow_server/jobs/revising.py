@@ -9,8 +9,8 @@ from typing import Any
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.options import RunOptions
-from merrow_runtime.revising.asking import Asked, ask_for, snapshot_at
-from merrow_runtime.revising.difference import Difference, difference
+from merrow_runtime.revising.asking import RevisionRequest, ask_for, snapshot_at
+from merrow_runtime.revising.difference import RevisionDifference, difference
 from merrow_runtime.store.contract import RevisionRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow, restore
@@ -104,9 +104,9 @@ def _workflow(store: Store, run: str, order: RevisionOrder) -> Workflow:
 
 def _compared(work: Any) -> Json:
     try:
-        found: Difference = work()
+        found: RevisionDifference = work()
     except UsageFailure as problem:
-        found = Difference(refused=(str(problem),))
+        found = RevisionDifference(refused=(str(problem),))
     return found.to_json()
 
 
@@ -115,7 +115,7 @@ def _text(store: Store, run: str, number: int | None) -> str:
     return text
 
 
-def _resumes(store: Store, asked: Asked) -> bool:
+def _resumes(store: Store, asked: RevisionRequest) -> bool:
     """Whether the run stands still; one that has ended on the revision meanwhile has nothing to resume."""
     return not store.is_worked_on(asked.run) and store.run(asked.run).status != "finished"
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
-from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.evaluation.plan import EvaluationLimits
 from merrow_optimizer.optimization.plan import Bounded
 from merrow_optimizer.optimization.record import SearchRecord, load
 from merrow_optimizer.optimization.rounds import BEST
@@ -54,7 +54,7 @@ class SearchJobs(Recorded[SearchOrder, OptimizationRecord]):
         record = None
         if order.resume is None:
             assert order.workflow is not None  # noqa: S101 (a new one is of a text)
-            asked = EvaluationRequest(**order.asked, limits=Limits(**order.budget))
+            asked = EvaluationRequest(**order.asked, limits=EvaluationLimits(**order.budget))
             given = dict(order.search)
             wanted = SearchAsked(
                 asked,

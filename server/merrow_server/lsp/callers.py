@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from merrow_analysis.check import Analysis
     from merrow_analysis.definitions.callees import Callee
     from merrow_analysis.places.names import Symbol
-    from merrow_server.lsp.contexts import Resources
+    from merrow_server.lsp.contexts import OpenResources
     from merrow_server.lsp.server import MerrowServer
 
 MOST_OFFERED = 200
@@ -153,7 +153,7 @@ def _far(path: str) -> tuple[int, str]:
 class _Instead:
     """The files beside a document, some with another text."""
 
-    def __init__(self, files: Resources, texts: Mapping[Path, str]) -> None:
+    def __init__(self, files: OpenResources, texts: Mapping[Path, str]) -> None:
         self._files, self._texts = files, texts
 
     def read(self, path: str) -> str:
@@ -169,10 +169,10 @@ class _Instead:
 def read_instead(diagram: OpenDiagram, text: str, others: Mapping[Path, str]) -> Analysis:
     """What would be found in a diagram with this text if other files had theirs."""
     from merrow_analysis.check import analyse
-    from merrow_server.lsp.contexts import Resources
+    from merrow_server.lsp.contexts import OpenResources
 
     context = diagram.document.context
     provider = context.provider
-    if isinstance(provider, Resources):
+    if isinstance(provider, OpenResources):
         provider = _Instead(provider, others)
     return analyse(text, path=context.path, provider=provider, config=context.config)

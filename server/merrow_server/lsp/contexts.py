@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from merrow_server.lsp.documents import Context
-from merrow_server.workspace import LARGEST_RESOURCE, PROJECT_FILE, SETTINGS_FILE, FileProvider, Surroundings
+from merrow_server.workspace import LARGEST_RESOURCE, PROJECT_FILE, SETTINGS_FILE, FileProvider, WorkspaceFinder
 
 if TYPE_CHECKING:
     from merrow_analysis.definitions.configuration import Config
@@ -22,7 +22,7 @@ MOST_ASKED = 10_000
 """Paths that are remembered; where more were asked for, every change of a file may matter."""
 
 
-class Asked:
+class RequestedPaths:
     """Absolute paths that were asked for, whether or not there is such a file; a bounded number of them."""
 
     def __init__(self) -> None:
@@ -40,18 +40,20 @@ class Asked:
         return self._any or not self._paths.isdisjoint(paths)
 
 
-class Resources:
+class OpenResources:
     """The files beside a workflow file as the editor has them; remembers which it was asked for.
 
     ``all_asked`` collects the paths that any of the objects which share it was asked for.
     """
 
-    def __init__(self, files: FileProvider, root: Path, buffers: Buffers, all_asked: Asked | None = None) -> None:
+    def __init__(
+        self, files: FileProvider, root: Path, buffers: Buffers, all_asked: RequestedPaths | None = None
+    ) -> None:
         self._files = files
         self._root = absolute_path(root)
         self._buffers = buffers
         self._all_asked = all_asked
-        self.asked = Asked()
+        self.asked = RequestedPaths()
         """Paths on which an analysis depends."""
 
     @property
@@ -103,17 +105,17 @@ class Contexts:
         self._buffers = buffers
         self._settings = settings
         self.problems: list[str] = []
-        self.asked = Asked()
+        self.asked = RequestedPaths()
         """Paths on which any analysis in one of the contexts depends."""
         self._configs: dict[Path, Config] = {}
         self._settings_files: set[Path] = set()
         """Absolute paths of those that were read, whatever their names: each keystroke asks for them."""
-        self._surroundings = Surroundings()
+        self._surroundings = WorkspaceFinder()
 
     def forget(self) -> None:
         """Look at the disk again from now on; contexts that were given out before are used no more."""
-        self._surroundings = Surroundings()
-        self.asked = Asked()
+        self._surroundings = WorkspaceFinder()
+        self.asked = RequestedPaths()
         self._configs.clear()
         self._settings_files.clear()
         self.problems.clear()
@@ -130,7 +132,7 @@ class Contexts:
         beside = root if settings_file is None else settings_file.parent
         config = config.with_files(lambda file: Path(os.path.relpath(beside / file, base)).as_posix())
         name = None if path is None else Path(os.path.relpath(path, beside)).as_posix()
-        return Context(name, Resources(FileProvider(base, root), root, self._buffers, self.asked), config)
+        return Context(name, OpenResources(FileProvider(base, root), root, self._buffers, self.asked), config)
 
     def is_settings_file(self, path: Path) -> bool:
         """Whether a change of the file at ``path`` may change configurations; editors' settings may name any file."""
@@ -169,4 +171,4 @@ class Contexts:
 def depends_on(context: Context, paths: Iterable[Path]) -> bool:
     """Whether an analysis in this context asked for one of the files."""
     provider = context.provider
-    return isinstance(provider, Resources) and provider.asked.has_one_of(paths)
+    return isinstance(provider, OpenResources) and provider.asked.has_one_of(paths)

@@ -40,7 +40,7 @@ if TYPE_CHECKING:
     from merrow_analysis.definitions.configuration import Config
     from merrow_analysis.definitions.provider import Provider
     from merrow_analysis.diagnostics import Diagnostic
-    from merrow_analysis.markdown import Fence
+    from merrow_analysis.markdown import DiagramFence
 
 
 @runtime_checkable
@@ -101,7 +101,7 @@ class Resource:
 class OpenDiagram:
     """One diagram of an open document: all of it, or one fence of a Markdown file."""
 
-    def __init__(self, document: OpenDocument, text: str, fence: Fence | None = None) -> None:
+    def __init__(self, document: OpenDocument, text: str, fence: DiagramFence | None = None) -> None:
         self.document = document
         self.fence = fence
         self._text: str | None = text
@@ -346,7 +346,7 @@ class OpenDocument:
             return Position(len(lines), 0)
         return Position(len(lines) - 1, len(lines[-1]))
 
-    def _match(self, fences: list[Fence]) -> None:
+    def _match(self, fences: list[DiagramFence]) -> None:
         """Give each fence the diagram that represented it before, edited where its text differs."""
         old = self._diagrams
         front, back = equal_ends(old, fences, lambda diagram, fence: diagram.text == fence.text)

@@ -10,7 +10,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Execution:
+class CommandExecution:
     """``token`` is the one that the client wants to see the progress under; ``answer`` is cancelled with the request."""
 
     token: str | int | None = None
@@ -27,5 +27,5 @@ class Execution:
             self.answer.add_done_callback(done)
 
 
-EXECUTION: ContextVar[Execution] = ContextVar("EXECUTION", default=Execution())  # noqa: B039 - it is frozen
+EXECUTION: ContextVar[CommandExecution] = ContextVar("EXECUTION", default=CommandExecution())  # noqa: B039 - it is frozen
 """The execution that a command's function belongs to."""

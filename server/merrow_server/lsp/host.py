@@ -12,7 +12,7 @@ from lsprotocol import types
 
 from merrow_server.lsp.documents import Context, OpenDiagram, OpenDocument
 from merrow_server.lsp.protocol import MerrowProtocol, TextKeeper
-from merrow_server.lsp.scheduling import Scheduler
+from merrow_server.lsp.scheduling import CheckScheduler
 from merrow_server.lsp.supports import Supports
 from merrow_server.positions import Encoding
 
@@ -39,8 +39,8 @@ class KnownReports(Protocol):
     def forget_files(self, changed: Iterable[Path] | None = None) -> bool: ...
 
 
-class Wire(Protocol):
-    """The connection to the client, as `merrow_server.lsp.transport.Connection` keeps it."""
+class ClientWire(Protocol):
+    """The connection to the client, as `merrow_server.lsp.transport.ClientConnection` keeps it."""
 
     def watch(self, process: int) -> None: ...
 
@@ -54,7 +54,7 @@ class Host(TextKeeper):
     supports: Supports
     documents: dict[str, OpenDocument]
     """The open documents by URI as `document` normalises it."""
-    scheduler: Scheduler
+    scheduler: CheckScheduler
     reports: KnownReports
     log: logging.Handler
     """Sends the server's log to the client."""

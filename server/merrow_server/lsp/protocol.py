@@ -19,7 +19,7 @@ from pygls.exceptions import JsonRpcException
 from pygls.lsp.server import LanguageServer
 from pygls.protocol import LanguageServerProtocol, lsp_method
 
-from merrow_server.lsp.execution import EXECUTION, Execution
+from merrow_server.lsp.execution import EXECUTION, CommandExecution
 from merrow_server.lsp.published import Encoded, encode
 
 if TYPE_CHECKING:
@@ -197,7 +197,7 @@ class MerrowProtocol(LanguageServerProtocol):
     @lsp_method(types.WORKSPACE_EXECUTE_COMMAND)
     def lsp_workspace__execute_command(self, params: types.ExecuteCommandParams) -> Generator[Any, Any, Any]:
         """Execute a command, which finds in `EXECUTION` what it may need to know of its request."""
-        EXECUTION.set(Execution(params.work_done_token, self._request_futures.get(self.msg_id or "")))
+        EXECUTION.set(CommandExecution(params.work_done_token, self._request_futures.get(self.msg_id or "")))
         return (yield from super().lsp_workspace__execute_command(params))
 
     @lsp_method(types.TEXT_DOCUMENT_DID_OPEN)

@@ -18,17 +18,17 @@ PATIENCE = 0.6
 
 
 @dataclass(slots=True)
-class _Waiting:
+class _WaitingCheck:
     handle: asyncio.Handle
     since: float
 
 
-class Scheduler:
+class CheckScheduler:
     """Calls ``check`` with the URI of each document that was touched, from the event loop."""
 
     def __init__(self, check: Callable[[str], None]) -> None:
         self._check = check
-        self._waiting: dict[str, _Waiting] = {}
+        self._waiting: dict[str, _WaitingCheck] = {}
         self._took: dict[str, float] = {}
 
     @property
@@ -42,7 +42,7 @@ class Scheduler:
         now = time.monotonic()
         waiting = self._waiting.get(uri)
         if waiting is None:
-            self._waiting[uri] = _Waiting(loop.call_soon(self._run, uri), now)
+            self._waiting[uri] = _WaitingCheck(loop.call_soon(self._run, uri), now)
             return
         waiting.handle.cancel()
         delay = min(max(2 * self._took.get(uri, 0.0), SHORTEST), LONGEST)

@@ -16,12 +16,12 @@ from pygls.exceptions import FeatureRequestError, JsonRpcException
 from merrow_server.lsp.documents import OpenDocument, path_of
 from merrow_server.lsp.findings.diagnostics import document_diagnostics
 from merrow_server.lsp.findings.reports import Reports
-from merrow_server.lsp.host import Host, Wire
+from merrow_server.lsp.host import ClientWire, Host
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.logs import ClientLog
 from merrow_server.lsp.protocol import FeatureError, MerrowProtocol
 from merrow_server.lsp.published import with_items
-from merrow_server.lsp.scheduling import Scheduler
+from merrow_server.lsp.scheduling import CheckScheduler
 from merrow_server.lsp.supports import Supports, read_supports
 from merrow_server.lsp.work.following import Following
 from merrow_server.lsp.work.last_found import LastFound, evaluated, searched
@@ -58,7 +58,7 @@ class MerrowServer(Host):
         self.protocol.server_info = types.ServerInfo("merrow")
         self.supports = Supports()
         self.documents = {}
-        self.scheduler = Scheduler(self._check)
+        self.scheduler = CheckScheduler(self._check)
         self.log = ClientLog(self)
         self.reports: Reports = Reports(self)
         self.jobs = Following(self)
@@ -77,7 +77,7 @@ class MerrowServer(Host):
         self.initial_settings: object = {}
         """The settings that the client passed at startup."""
         self._workspace: Workspace | None = None
-        self._connection: Wire | None = None
+        self._connection: ClientWire | None = None
         self.on_checked: list[Callable[[OpenDocument], None]] = []
         """Called with each document that is due to be checked, to push diagnostics."""
 
@@ -289,7 +289,7 @@ class MerrowServer(Host):
     def is_connected(self) -> bool:
         return self._connection is not None
 
-    def connect(self, connection: Wire, writer: AsyncWriter | Writer) -> None:
+    def connect(self, connection: ClientWire, writer: AsyncWriter | Writer) -> None:
         """Talk to a client through ``writer``; ``connection`` is notified when it ends."""
         self._connection = connection
         self.protocol.set_writer(writer)

@@ -76,7 +76,7 @@ class Frames:
             yield body
 
 
-class Connection:
+class ClientConnection:
     """What a server is connected to: takes messages to it, and keeps the exit code for when it is over."""
 
     def __init__(self, server: MerrowServer) -> None:
@@ -128,7 +128,7 @@ class Connection:
 class _Output:
     """Writes to a file descriptor, all of it."""
 
-    def __init__(self, descriptor: int, connection: Connection) -> None:
+    def __init__(self, descriptor: int, connection: ClientConnection) -> None:
         self._descriptor = descriptor
         self._connection = connection
 
@@ -154,7 +154,7 @@ def run_stdio(server: MerrowServer) -> int:
 
 
 async def _serve_stdio(server: MerrowServer, input_descriptor: int, output_descriptor: int) -> int:
-    connection = Connection(server)
+    connection = ClientConnection(server)
     server.connect(connection, _Output(output_descriptor, connection))
     loop = asyncio.get_running_loop()
     _end_with_signals(connection)
@@ -163,7 +163,7 @@ async def _serve_stdio(server: MerrowServer, input_descriptor: int, output_descr
     return await connection.ended()
 
 
-def _end_with_signals(connection: Connection) -> None:
+def _end_with_signals(connection: ClientConnection) -> None:
     """End as when the client goes, so that runs come to their end in the journal. An ignored SIGHUP (`nohup`) stays so."""
     signals = [signal.SIGTERM]
     if hasattr(signal, "SIGHUP") and signal.getsignal(signal.SIGHUP) != signal.SIG_IGN:
@@ -173,7 +173,7 @@ def _end_with_signals(connection: Connection) -> None:
             asyncio.get_running_loop().add_signal_handler(number, connection.closed)
 
 
-def _read_ahead(descriptor: int, connection: Connection, loop: asyncio.AbstractEventLoop) -> None:
+def _read_ahead(descriptor: int, connection: ClientConnection, loop: asyncio.AbstractEventLoop) -> None:
     """Read messages and hand them to the loop, those together that arrive together."""
     frames = Frames()
     bodies: list[bytes] = []
@@ -210,7 +210,7 @@ def run_tcp(server: MerrowServer, port: int) -> int:
 
 
 async def _serve_tcp(server: MerrowServer, port: int) -> int:
-    connection = Connection(server)
+    connection = ClientConnection(server)
 
     async def connected(reader: asyncio.StreamReader, writer: asyncio.StreamWriter) -> None:
         if server.is_connected:

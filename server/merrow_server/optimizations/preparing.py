@@ -11,9 +11,9 @@ from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
 from merrow_optimizer.evaluation.data.names import data_file
 from merrow_optimizer.evaluation.data.parts import part_in_name
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.evaluation.plan import Limits, TooSmall
+from merrow_optimizer.evaluation.plan import EvaluationLimits, TooSmall
 from merrow_optimizer.extraction.cases import problem_digest
-from merrow_optimizer.optimization.plan import Bounded, Proposing, SearchPlan, Split, affords, check, split_of
+from merrow_optimizer.optimization.plan import Bounded, ItemSplit, Proposing, SearchPlan, affords, check, split_of
 from merrow_optimizer.optimization.readings import read_before
 from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord, load
 from merrow_optimizer.optimization.rounds import without_comment
@@ -102,7 +102,9 @@ async def prepare_search(
         base = await prepare(workflow, whole, user, choosing)
     except TooSmall as failure:  # What a search takes at least is more than one item, and that is said below.
         too_small = failure
-        base = await prepare(workflow, replace(whole, limits=Limits(seconds=asked.limits.seconds)), user, choosing)
+        base = await prepare(
+            workflow, replace(whole, limits=EvaluationLimits(seconds=asked.limits.seconds)), user, choosing
+        )
         base = replace(base, plan=replace(base.plan, limits=asked.limits))
     try:
         proposing = _proposing(wanted, base)
@@ -154,7 +156,7 @@ async def prepare_search_again(
     base = await prepare_again(record, user, changed, choosing)
     by_id = {item.id: item for item in base.data.items}
     held_out = record.plan["held_out"]
-    split = Split(
+    split = ItemSplit(
         [by_id[one] for one in record.plan["items"]],
         [by_id[one] for one in held_out["items"]],
         held_out["part"],
@@ -238,7 +240,7 @@ def _parts(asked: EvaluationRequest) -> tuple[DataSet, Sequence[Item]]:
     return data, read("test", None, ()).items
 
 
-def _only(base: PreparedEvaluation, split: Split) -> PreparedEvaluation:
+def _only(base: PreparedEvaluation, split: ItemSplit) -> PreparedEvaluation:
     """The same with the items of the search alone, those that are searched first."""
     plan = base.plan
     items = (*split.searched, *split.held_out, *split.shown)
@@ -291,7 +293,7 @@ def _lineage(user: Store, search: OptimizationRecord) -> list[list[str]]:
     return [[*plan["items"], *plan.get("shown", ())], *earlier]
 
 
-def _seen(lineage: Sequence[Sequence[str]], split: Split) -> int:
+def _seen(lineage: Sequence[Sequence[str]], split: ItemSplit) -> int:
     """How many searches of a lineage chose by items that are held out now."""
     held_out = {item.id for item in split.held_out}
     return sum(not held_out.isdisjoint(items) for items in lineage)

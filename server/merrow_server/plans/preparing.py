@@ -6,7 +6,7 @@ from dataclasses import asdict, dataclass, field
 from pathlib import Path
 from typing import Any
 
-from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.evaluation.plan import EvaluationLimits
 from merrow_optimizer.planning.candidates import REPAIRS, PlanningTask, ask_for_plans, written
 from merrow_optimizer.planning.choosing import in_order, usable
 from merrow_optimizer.planning.coverage import Coverage, judge
@@ -58,7 +58,7 @@ class PlanRequest:
     given: str | None = None
     ask_above_usd: float | None = None
     """What may be spent unasked, unless the user's settings allow less; None: as they say."""
-    limits: Limits = field(default_factory=Limits)
+    limits: EvaluationLimits = field(default_factory=EvaluationLimits)
 
 
 @dataclass(frozen=True, slots=True)
@@ -200,7 +200,7 @@ def prepare_plans_again(record: JobRecord, user: Store, changed: Changed, choosi
     given = {
         "roles": tuple(said["roles"]),
         "base_url": changed.base_url or said["base_url"],
-        "limits": changed.limits_after(Limits(**record.plan["limits"])),
+        "limits": changed.limits_after(EvaluationLimits(**record.plan["limits"])),
     }
     plans = prepare(PlanRequest(**{**said, **given}), user, choosing=choosing)
     plans.continues(record, changed)

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from html import escape
 
 from merrow_analysis.check import Analysis
-from merrow_optimizer.mutations.base import Difference, Edge, workflow_difference
+from merrow_optimizer.mutations.base import GraphEdge, WorkflowDifference, workflow_difference
 from merrow_optimizer.suggestions.describing import settings_changed
 from merrow_server.rendering.evaluation_charts import figure, label
 
@@ -35,7 +35,7 @@ def difference_words(before: Analysis, after: Analysis) -> list[str]:
     return lines
 
 
-def _edge(edge: Edge) -> str:
+def _edge(edge: GraphEdge) -> str:
     return f"{edge.source} -> {edge.target}" + (f" ({edge.port})" if edge.port else "")
 
 
@@ -44,7 +44,7 @@ def sketch(name: str, analysis: Analysis, before: Analysis | None = None) -> str
     graph = analysis.typed
     if graph is None or len(graph.nodes) > _MOST:
         return ""
-    change = Difference()
+    change = WorkflowDifference()
     if before is not None and before.typed is not None:
         change = workflow_difference(before, analysis)
     layer: dict[str, int] = {}

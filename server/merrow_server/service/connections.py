@@ -19,13 +19,13 @@ class Waiting:
     """The connections of a server on which the head of a request is awaited, the oldest first."""
 
     def __init__(self) -> None:
-        self._of_client: dict[str, dict[Connection, None]] = {}
-        self._all: dict[Connection, None] = {}
+        self._of_client: dict[str, dict[HttpConnection, None]] = {}
+        self._all: dict[HttpConnection, None] = {}
 
-    def __contains__(self, one: Connection) -> bool:
+    def __contains__(self, one: HttpConnection) -> bool:
         return one in self._all
 
-    def add(self, one: Connection) -> None:
+    def add(self, one: HttpConnection) -> None:
         """The head of a request is awaited; where that are too many, those that wait longest are closed."""
         own = self._of_client.setdefault(one.address, {})
         self._all[one] = own[one] = None
@@ -33,7 +33,7 @@ class Waiting:
             if len(several) > most:
                 next(iter(several)).give_up()
 
-    def discard(self, one: Connection) -> None:
+    def discard(self, one: HttpConnection) -> None:
         """It is awaited no longer."""
         if one not in self._all:
             return
@@ -44,7 +44,7 @@ class Waiting:
             del self._of_client[one.address]
 
 
-class Connection(H11Protocol):
+class HttpConnection(H11Protocol):
     """A connection of one client of the server whose ``waiting`` it is in; see `connections`."""
 
     waiting: Waiting
@@ -89,6 +89,6 @@ class Connection(H11Protocol):
             self._late = None
 
 
-def connections() -> type[Connection]:
+def connections() -> type[HttpConnection]:
     """The class of the connections of one server."""
-    return type("Connection", (Connection,), {"waiting": Waiting()})
+    return type("HttpConnection", (HttpConnection,), {"waiting": Waiting()})

@@ -18,7 +18,7 @@ from starlette.routing import Route
 from merrow_runtime.events import LAST, Event
 from merrow_runtime.running.run import Run, RunResult
 from merrow_server.service.interface import inputs_schema, name_of, openapi, outputs_schema, title_of
-from merrow_server.service.runs import RefusedError, ServedRuns, of_result
+from merrow_server.service.runs import RequestRefusedError, ServedRuns, of_result
 
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
@@ -59,7 +59,7 @@ def application(runs: ServedRuns, token: str, address: str) -> ASGIApp:
         max_request_body_size=LARGEST_BODY,
         custom_starlette_routes=routes,
     )
-    app.add_exception_handler(RefusedError, _refused)
+    app.add_exception_handler(RequestRefusedError, _refused)
     app.add_exception_handler(404, _nothing_there)
     app.add_exception_handler(405, _nothing_there)
     app.add_exception_handler(Exception, _fault)
@@ -127,13 +127,15 @@ async def _inputs(request: Request) -> dict[str, Any]:
     async for chunk in request.stream():
         data += chunk
         if len(data) > LARGEST_BODY:
-            raise RefusedError(413, f"The request is too large: at most {LARGEST_BODY // 1_000_000} MB are read.")
+            raise RequestRefusedError(
+                413, f"The request is too large: at most {LARGEST_BODY // 1_000_000} MB are read."
+            )
     try:
         found = json.loads(data)
     except (ValueError, RecursionError):
         found = None
     if not isinstance(found, dict):
-        raise RefusedError(400, 'The request must be a JSON object with the inputs, as {"PROBLEM": "..."}.')
+        raise RequestRefusedError(400, 'The request must be a JSON object with the inputs, as {"PROBLEM": "..."}.')
     return found
 
 
@@ -186,7 +188,7 @@ class _Tool:
             return _wrong(f"There is no tool {params.name}; the one here is {self._tool.name}.")
         try:
             run = self._runs.begin(params.arguments or {})
-        except RefusedError as problem:
+        except RequestRefusedError as problem:
             return _wrong(str(problem))
         try:
             result = await self._followed(context, run)
@@ -223,7 +225,7 @@ def _json(shown: object, status: int = 200, headers: dict[str, str] | None = Non
 
 async def _refused(request: Request, problem: Exception) -> Response:
     del request
-    status = problem.status if isinstance(problem, RefusedError) else 400
+    status = problem.status if isinstance(problem, RequestRefusedError) else 400
     return _json({"error": str(problem)}, status, {"Retry-After": "5"} if status in (429, 503) else None)
 
 

@@ -28,7 +28,7 @@ _REMEMBERED = 200
 """Runs that ended and of which events are still told."""
 
 
-class RefusedError(Exception):
+class RequestRefusedError(Exception):
     """A request is not carried out: the sentence, and ``status``, the code by which HTTP says so."""
 
     def __init__(self, status: int, sentence: str) -> None:
@@ -64,20 +64,20 @@ class ServedRuns:
 
     def begin(self, given: Mapping[str, Value], key: str | None = None) -> Run:
         """A run with these inputs. With a ``key`` that came before, the run that it began then: joined, told again, or continued
-        where it stopped before its end. Raises `RefusedError`.
+        where it stopped before its end. Raises `RequestRefusedError`.
         """
         try:
             inputs = read_inputs(self.workflow.graph, given)
         except MissingInputs as problem:
             first = problem.missing[0]
-            raise RefusedError(422, f"The input {first.id} has no value; it is of type {first.type}.") from None
+            raise RequestRefusedError(422, f"The input {first.id} has no value; it is of type {first.type}.") from None
         except UsageFailure as problem:
-            raise RefusedError(422, str(problem)) from None
+            raise RequestRefusedError(422, str(problem)) from None
         name = None if key is None else self._name_of(key)
         try:
             earlier = None if name is None or self._store.status(name) is None else self._store.run(name)
             if earlier is not None and canonical(dict(earlier.snapshot.get("inputs", {}))) != canonical(inputs):
-                raise RefusedError(409, "This Idempotency-Key was used for other inputs; use a new one.")
+                raise RequestRefusedError(409, "This Idempotency-Key was used for other inputs; use a new one.")
             if name is not None and name in self._going:
                 return self._going[name][0]
             if earlier is None or earlier.status != "finished":
@@ -85,11 +85,11 @@ class ServedRuns:
             before = 0.0 if earlier is None else earlier.usage.cost_usd or 0.0
             return self._watched(self._begun(name, inputs, is_known=earlier is not None), before)
         except StoreFailure as problem:
-            raise RefusedError(409 if name is not None else 500, str(problem)) from None
+            raise RequestRefusedError(409 if name is not None else 500, str(problem)) from None
         except UsageFailure as problem:
-            raise RefusedError(409, str(problem)) from None
+            raise RequestRefusedError(409, str(problem)) from None
         except RunFailure as problem:  # the user's own limits of this day or month
-            raise RefusedError(402, str(problem)) from None
+            raise RequestRefusedError(402, str(problem)) from None
 
     def _begun(self, name: str | None, inputs: Mapping[str, Value], *, is_known: bool) -> Run:
         endpoint, store = self._chosen.endpoint, self._store
@@ -107,21 +107,21 @@ class ServedRuns:
 
     def _check_free(self) -> None:
         if self._closed:
-            raise RefusedError(503, "The service is being stopped; ask again when it is up.")
+            raise RequestRefusedError(503, "The service is being stopped; ask again when it is up.")
         if self._spent >= self._usd:
-            raise RefusedError(
+            raise RequestRefusedError(
                 402,
                 f"The runs of this service have cost ${self._spent:.4f}, and it may spend ${self._usd:g}: start it again,"
                 " with a higher --total-usd if need be.",
             )
         if len(self._going) >= self._most:
             some = "A run is under way" if self._most == 1 else f"{self._most} runs are under way"
-            raise RefusedError(429, f"{some}; ask again when {'it' if self._most == 1 else 'one'} has ended.")
+            raise RequestRefusedError(429, f"{some}; ask again when {'it' if self._most == 1 else 'one'} has ended.")
 
     def _name_of(self, key: str) -> str:
         """The id of the run of a key: another one for another workflow, or another version of it."""
         if not 0 < len(key) <= LONGEST_KEY:
-            raise RefusedError(400, f"An Idempotency-Key has 1 to {LONGEST_KEY} characters.")
+            raise RequestRefusedError(400, f"An Idempotency-Key has 1 to {LONGEST_KEY} characters.")
         said = canonical([self.workflow.name, self.workflow.snapshot(), key])
         return "up-" + hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
@@ -145,28 +145,28 @@ class ServedRuns:
                 self._ended.popitem(last=False)
 
     def told(self, id_: str) -> Run:
-        """A run that began since the service is up, for its events. Raises `RefusedError`."""
+        """A run that began since the service is up, for its events. Raises `RequestRefusedError`."""
         going = self._going.get(id_)
         run = self._ended.get(id_) if going is None else going[0]
         if run is None:
-            raise RefusedError(
+            raise RequestRefusedError(
                 404, f"The service has begun no run {id_} since it is up; see it with: merrow show {id_}"
             )
         return run
 
     def record(self, id_: str) -> dict[str, Any]:
-        """A run of this workflow as the journal has it now. Raises `RefusedError`."""
+        """A run of this workflow as the journal has it now. Raises `RequestRefusedError`."""
         try:
             found = self._store.run(id_) if self._store.status(id_) is not None else None
             loops = self._store.ended(id_)[1]
         except (StoreFailure, UsageFailure) as problem:
-            raise RefusedError(500, str(problem)) from None
+            raise RequestRefusedError(500, str(problem)) from None
         if found is None or found.workflow != self.workflow.name:
-            raise RefusedError(404, f"There is no run {id_} of this workflow.")
+            raise RequestRefusedError(404, f"There is no run {id_} of this workflow.")
         return recorded(found, exhausted_of(loops))
 
     async def stop(self, id_: str) -> dict[str, Any]:
-        """Stop a run; how it ended. Raises `RefusedError`."""
+        """Stop a run; how it ended. Raises `RequestRefusedError`."""
         self.record(id_)
         if id_ in self._going:
             run = self._going[id_][0]

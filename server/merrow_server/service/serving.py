@@ -47,7 +47,7 @@ Say = Callable[[str], None]
 
 
 @dataclass(frozen=True, slots=True)
-class Limits:
+class ServiceLimits:
     """``most_runs`` at the same time; ``total_usd`` US dollars, after which no further run begins; ``grace`` seconds that runs
     have to end in when the service is stopped.
     """
@@ -57,7 +57,7 @@ class Limits:
     grace: float
 
 
-def serve(workflow: Workflow, options: RunOptions, port: int, limits: Limits, say: Say) -> int:
+def serve(workflow: Workflow, options: RunOptions, port: int, limits: ServiceLimits, say: Say) -> int:
     """Serve a workflow on a port of this machine (0: any free one) until a signal ends it; the number of that. ``say`` tells the
     user a line. Raises `InputError` where it can't begin.
     """
@@ -90,7 +90,7 @@ def _listening(port: int) -> socket.socket:
 
 
 async def _serve(
-    workflow: Workflow, options: RunOptions, listener: socket.socket, token: str | None, limits: Limits, say: Say
+    workflow: Workflow, options: RunOptions, listener: socket.socket, token: str | None, limits: ServiceLimits, say: Say
 ) -> int:
     address = f"http://127.0.0.1:{listener.getsockname()[1]}"
     with closing(Store.open()) as store:
@@ -169,7 +169,7 @@ class _Server(uvicorn.Server):
 
 
 def _about(
-    workflow: Workflow, options: RunOptions, chosen: ChosenEndpoint, address: str, limits: Limits
+    workflow: Workflow, options: RunOptions, chosen: ChosenEndpoint, address: str, limits: ServiceLimits
 ) -> Iterator[str]:
     """What is served where, and what a run costs."""
     yield from workflow.how_read

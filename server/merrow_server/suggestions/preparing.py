@@ -10,7 +10,7 @@ from random import Random
 from merrow_optimizer.evaluation.data import DataError, read_items
 from merrow_optimizer.evaluation.data.names import data_file
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.evaluation.plan import Limits, figures
+from merrow_optimizer.evaluation.plan import EvaluationLimits, figures
 from merrow_optimizer.mutations.base import workflow_difference
 from merrow_optimizer.mutations.moves import OPERATORS, Proposals
 from merrow_optimizer.suggestions.answers import KEY
@@ -69,7 +69,7 @@ class SuggestionRequest:
     fresh: bool = False
     ask_above_usd: float | None = None
     """What may be spent unasked, unless the user's settings allow less; None: as they say."""
-    limits: Limits = field(default_factory=Limits)
+    limits: EvaluationLimits = field(default_factory=EvaluationLimits)
 
 
 @dataclass(slots=True, kw_only=True)
@@ -191,7 +191,7 @@ async def prepare_suggestions_again(
         "about": tuple(said["about"]),
         "datasets": tuple(said["datasets"]),
         "base_url": changed.base_url or said["base_url"],
-        "limits": changed.limits_after(Limits(**record.plan["limits"])),
+        "limits": changed.limits_after(EvaluationLimits(**record.plan["limits"])),
     }
     workflow = restore(record.plan["snapshot"])
     found = await prepare(
@@ -221,7 +221,7 @@ def _executor(workflow: Workflow, asked: SuggestionRequest, chosen: ChosenEndpoi
     return asked.model or workflow.analysis.settings.model or chosen.model or DEFAULT_MODEL
 
 
-def check_models(chosen: ChosenEndpoint, models: Models, limits: Limits) -> None:
+def check_models(chosen: ChosenEndpoint, models: Models, limits: EvaluationLimits) -> None:
     """Raise `UsageFailure` where these can't suggest within limits: the embedded model, one without a price."""
     if chosen.endpoint.origin == OFFLINE_ORIGIN:
         raise UsageFailure(

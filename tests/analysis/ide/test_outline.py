@@ -11,7 +11,7 @@ from merrow_analysis.ide.links import links
 from merrow_analysis.ide.names import call_hierarchy
 from merrow_analysis.ide.names.linked_editing import linked_places
 from merrow_analysis.ide.selection_ranges import selections
-from merrow_analysis.ide.symbols import Entry, flattened, matches, outline
+from merrow_analysis.ide.symbols import OutlineEntry, flattened, matches, outline
 
 TEXT = """\
 ---
@@ -49,7 +49,7 @@ flowchart TD
 """
 
 
-def tree(entries: list[Entry]) -> list[object]:
+def tree(entries: list[OutlineEntry]) -> list[object]:
     return [(entry.name, entry.kind, entry.detail, tree(entry.children)) for entry in entries]
 
 

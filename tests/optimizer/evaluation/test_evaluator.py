@@ -24,7 +24,7 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from merrow_optimizer.evaluation import sessions
 from merrow_optimizer.evaluation.data import DataError
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.evaluation.plan import Limits, forecast
+from merrow_optimizer.evaluation.plan import EvaluationLimits, forecast
 from merrow_optimizer.evaluation.scores import InvalidItemError, Score
 from merrow_optimizer.evaluation.summary import summary_of
 from merrow_runtime import Store, UsageFailure
@@ -233,20 +233,20 @@ def priced(request: ModelRequest) -> ModelReply:
 
 async def test_a_budget_holds_over_all_runs_and_a_resume_with_more_goes_on(user: Store) -> None:
     endpoint = FakeEndpoint(priced)
-    plan = plan_of(endpoint, numbered(40), limits=Limits(tokens=2_000), concurrency=1)
+    plan = plan_of(endpoint, numbered(40), limits=EvaluationLimits(tokens=2_000), concurrency=1)
     begun = sessions.begin(user, plan, "hash", "all", {})
     found = await evaluated(user, plan, begun)
     assert "2000 tokens is used up" in (found.stopped_by or "")
     assert found.spent.tokens == 2_000
     assert statuses(found)["q20"] == "unanswered"
-    found = await evaluated(user, plan_of(endpoint, numbered(40), limits=Limits(tokens=1_000_000)), begun)
+    found = await evaluated(user, plan_of(endpoint, numbered(40), limits=EvaluationLimits(tokens=1_000_000)), begun)
     assert (found.stopped_by, len(endpoint.seen), found.spent.tokens) == (None, 40, 4_000)
 
 
 async def test_time_is_a_budget(user: Store) -> None:
     endpoint = failing(lambda _: None)
     endpoint.gate = asyncio.Event()
-    found = await evaluated(user, plan_of(endpoint, numbered(5), limits=Limits(seconds=0.2)))
+    found = await evaluated(user, plan_of(endpoint, numbered(5), limits=EvaluationLimits(seconds=0.2)))
     assert "0.2 seconds is over" in (found.stopped_by or "")
     # The call that was cut off may be paid: it is counted.
     assert set(statuses(found).values()) == {"unanswered"}
@@ -256,13 +256,13 @@ async def test_time_is_a_budget(user: Store) -> None:
 @pytest.mark.parametrize(
     ("limits", "sentence"),
     [
-        (Limits(tokens=1), "not enough for one item"),
-        (Limits(tokens=0), "not enough for one item"),
-        (Limits(usd=1.0), "The price of .* is not known"),
-        (Limits(seconds=0), "not enough for one item"),
+        (EvaluationLimits(tokens=1), "not enough for one item"),
+        (EvaluationLimits(tokens=0), "not enough for one item"),
+        (EvaluationLimits(usd=1.0), "The price of .* is not known"),
+        (EvaluationLimits(seconds=0), "not enough for one item"),
     ],
 )
-def test_a_budget_that_cannot_be_kept_is_refused_before_the_first_call(limits: Limits, sentence: str) -> None:
+def test_a_budget_that_cannot_be_kept_is_refused_before_the_first_call(limits: EvaluationLimits, sentence: str) -> None:
     with pytest.raises(UsageFailure, match=sentence):
         plan_of(failing(lambda _: None), numbered(3), limits=limits)
 

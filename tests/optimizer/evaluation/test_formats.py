@@ -13,13 +13,13 @@ from hypothesis import strategies as st
 from tests.optimizer.evaluation.data_files import lines_of, problems_in, written
 
 from merrow_optimizer.evaluation.data import read_items
-from merrow_optimizer.evaluation.data.formats import Record, read_records
+from merrow_optimizer.evaluation.data.formats import DataRecord, read_records
 from merrow_optimizer.evaluation.data.problems import Collector
 
 ONE, TWO = {"question": "1 + 1?", "answer": "2"}, {"question": "2 + 2?", "answer": "4"}
 
 
-def records(folder: Path, text: str | bytes, name: str = "data.jsonl") -> list[Record]:
+def records(folder: Path, text: str | bytes, name: str = "data.jsonl") -> list[DataRecord]:
     problems = Collector(written(folder, text, name))
     found = read_records(problems)
     assert not problems.found

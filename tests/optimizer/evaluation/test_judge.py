@@ -12,7 +12,7 @@ from tests.optimizer.scripted_asker import asker
 from merrow_optimizer.evaluation.data import DataError
 from merrow_optimizer.evaluation.metrics import metric
 from merrow_optimizer.evaluation.scores import InvalidItemError, Score
-from merrow_runtime.asking.question import Answer, Question
+from merrow_runtime.asking.question import JobQuestion, ReadAnswer
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import ModelRequest
 
@@ -28,7 +28,7 @@ class Model:
         self.asked.append(request)
         return self.answers.pop(0)
 
-    async def __call__(self, question: Question[Score]) -> Answer[Score]:
+    async def __call__(self, question: JobQuestion[Score]) -> ReadAnswer[Score]:
         return await asker(self._answer).ask(question)
 
 
@@ -66,7 +66,7 @@ async def test_the_reason_comes_before_the_number_and_data_stays_in_its_fence() 
 
 
 async def test_a_failure_of_the_endpoint_is_passed_on() -> None:
-    async def dead(question: Question[Score]) -> Answer[Score]:
+    async def dead(question: JobQuestion[Score]) -> ReadAnswer[Score]:
         raise EndpointFailure("gone")
 
     with pytest.raises(EndpointFailure):

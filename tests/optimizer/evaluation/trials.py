@@ -14,7 +14,7 @@ from merrow_optimizer.evaluation.data import DataSet
 from merrow_optimizer.evaluation.evaluator import Evaluator
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
-from merrow_optimizer.evaluation.plan import Limits, Plan, make_plan
+from merrow_optimizer.evaluation.plan import EvaluationLimits, Plan, make_plan
 from merrow_optimizer.evaluation.scores import Score
 from merrow_runtime import RunOptions, Store, Workflow
 from merrow_runtime.models.retry import RetryPolicy
@@ -55,7 +55,7 @@ def plan_of(
     metric: BaseMetric | None = None,
     concurrency: int = 4,
     repeats: int = 1,
-    limits: Limits | None = None,
+    limits: EvaluationLimits | None = None,
     **options: Any,
 ) -> Plan:
     return make_plan(

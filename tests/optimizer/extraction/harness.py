@@ -16,7 +16,7 @@ from tests.optimizer.kept_workers import kept_workers
 from tests.runtime.engine.fakes import FakeEndpoint, Said
 
 from merrow_optimizer.extraction.extractor import Extractor
-from merrow_optimizer.extraction.plan import Settings
+from merrow_optimizer.extraction.plan import ExtractionSettings
 from merrow_optimizer.extraction.report import files, library, report
 from merrow_optimizer.extraction.sessions import begin, work
 from merrow_runtime.requests import ModelReply, ModelRequest
@@ -86,7 +86,7 @@ def extract(
         return ModelReply(found, usage=Usage(10, 5, 1, 0.0)) if isinstance(found, str) else found
 
     endpoint = FakeEndpoint(said)
-    asked = ExtractionAsked(EvaluationRequest(str(file), model="m"), Settings(**settings), "g")
+    asked = ExtractionAsked(EvaluationRequest(str(file), model="m"), ExtractionSettings(**settings), "g")
 
     async def carried_out(user: Store) -> Extractor:
         prepared = await prepare_extraction(asked, user, lambda *_: ChosenEndpoint(endpoint, concurrency=16))

@@ -13,13 +13,13 @@ from tests.optimizer.extraction.planted import World, identity
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.libraries import read_library
-from merrow_optimizer.extraction.deepening import Ground, distinct, read_step
+from merrow_optimizer.extraction.deepening import PathStart, distinct, read_step
 from merrow_optimizer.extraction.grouping import Grouping
-from merrow_optimizer.extraction.initial import Task, read_case
+from merrow_optimizer.extraction.initial import ExtractionTask, read_case
 from merrow_optimizer.extraction.kinds import merged, signature, unifies
 from merrow_optimizer.extraction.leaks import CaseLeaks
 from merrow_optimizer.extraction.pooling import Deepened
-from merrow_optimizer.extraction.refused import Refused
+from merrow_optimizer.extraction.refused import AnswerRefused
 from merrow_optimizer.extraction.steps import read_steps
 
 STEP = {"name": "a", "does": "", "reads": ["problem"], "gives": "Plan", "prompt": "Do it.", "built_in": None}
@@ -52,7 +52,7 @@ def step(**changes: Any) -> dict[str, Any]:
     ],
 )
 def test_steps_that_are_sent_back(steps: list[Any], told: str) -> None:
-    with pytest.raises(Refused) as found:
+    with pytest.raises(AnswerRefused) as found:
         read_steps({"steps": steps}, ("PROBLEM",))
     assert told in str(found.value)
 
@@ -68,7 +68,7 @@ def test_names_are_found_however_they_are_spelt() -> None:
 def test_a_step_may_put_the_problem_otherwise() -> None:
     """It gives a problem, too; who reads both takes several of them."""
     said = [step(name="restate", gives="Problem"), step(name="solve", reads=["problem", "restate"], gives="Answer")]
-    steps = read_case({"steps": said}, Task(("PROBLEM",), "Answer", {}), None, [])
+    steps = read_case({"steps": said}, ExtractionTask(("PROBLEM",), "Answer", {}), None, [])
     (first, last) = Grouping({"c": steps}, "Answer").groups()
     assert [str(first.signature), str(last.signature)] == ["Problem -> Answer", "Problem -> Problem"]
     assert (first.many, last.many) == (frozenset({"Problem"}), frozenset())
@@ -296,11 +296,11 @@ GROUND = [
     ],
 )
 def test_mappings_that_go_back(operators: list[str], said: list[Any], told: str) -> None:
-    ground = Ground(
+    ground = PathStart(
         GROUND, {one: GROUND[one].signature for one in range(3)}, {0: [], 1: [], 2: []}, CaseLeaks([], is_code=False)
     )
     answer = {"operators": [{"name": name, "prompt": "Do it."} for name in operators], "mapping": said}
-    with pytest.raises(Refused) as found:
+    with pytest.raises(AnswerRefused) as found:
         read_step(answer, GROUND, ground)
     assert told in str(found.value)
 
@@ -310,7 +310,7 @@ def test_names_that_differ_in_case_alone_get_numbers() -> None:
 
 
 def test_a_total_mapping_is_taken() -> None:
-    ground = Ground(
+    ground = PathStart(
         GROUND, {one: GROUND[one].signature for one in range(3)}, {0: [], 1: [], 2: []}, CaseLeaks([], is_code=False)
     )
     said = {

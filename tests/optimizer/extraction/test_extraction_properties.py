@@ -19,11 +19,11 @@ from tests.runtime.engine.fakes import Said
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.libraries import read_library
 from merrow_analysis.diagnostics import Severity
-from merrow_optimizer.extraction.deepening import Ground, read_step
+from merrow_optimizer.extraction.deepening import PathStart, read_step
 from merrow_optimizer.extraction.kinds import merged, signature
 from merrow_optimizer.extraction.leaks import CaseLeaks
 from merrow_optimizer.extraction.pooling import Deepened
-from merrow_optimizer.extraction.refused import Refused
+from merrow_optimizer.extraction.refused import AnswerRefused
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
 
@@ -146,7 +146,7 @@ ENTRIES = st.fixed_dictionaries(
     ),
 )
 def test_a_mapping_is_taken_only_if_it_is_total_and_widens_nothing(operators: list[str], mapping: list[Any]) -> None:
-    ground = Ground(
+    ground = PathStart(
         GROUND,
         {one: GROUND[one].signature for one in range(5)},
         dict.fromkeys(range(5), ()),
@@ -158,7 +158,7 @@ def test_a_mapping_is_taken_only_if_it_is_total_and_widens_nothing(operators: li
             GROUND,
             ground,
         )
-    except Refused:
+    except AnswerRefused:
         return
     assert [one.source for one in mapped] == list(NAMES)
     assert {one.name for one in found} == {one.target for one in mapped if one.target is not None} == set(operators)

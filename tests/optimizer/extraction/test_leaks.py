@@ -11,9 +11,9 @@ from tests.shared import SHARED
 
 from merrow_optimizer.evaluation.data import read_items
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.extraction.cases import Case
+from merrow_optimizer.extraction.cases import SolvedCase
 from merrow_optimizer.extraction.leaks import CaseLeaks, answer_words
-from merrow_optimizer.extraction.refused import Refused
+from merrow_optimizer.extraction.refused import AnswerRefused
 from merrow_optimizer.suggestions.leaks import words
 
 needs_data = pytest.mark.skipif(
@@ -46,15 +46,15 @@ GENERIC = [form.format(one) for one in _DOES for form in _FORMS]
 """Prompts that anybody might write, without a case in view."""
 
 
-def cases_of(name: str) -> list[Case]:
+def cases_of(name: str) -> list[SolvedCase]:
     data = read_items(SHARED / "datasets" / f"{name}_validate.jsonl", part="all", solved=True)
-    return [Case(item, data.solutions[item.id]) for item in data.items]
+    return [SolvedCase(item, data.solutions[item.id]) for item in data.items]
 
 
 def is_refused(leaks: CaseLeaks, prompt: str, case: str) -> bool:
     try:
         leaks.check(prompt, [case])
-    except Refused as why:
+    except AnswerRefused as why:
         return why.is_leak
     return False
 
@@ -121,7 +121,7 @@ def test_which_answers_no_prompt_may_have(answer: str, prompt: str, refused: boo
     file = tmp_path / "math_validate.jsonl"
     file.write_text(f'{{"id": "a", "problem": "Which?", "solution": "So \\\\boxed{{{answer}}}."}}', encoding="utf-8")
     data = read_items(file, solved=True)
-    cases = [Case(item, data.solutions[item.id]) for item in data.items]
+    cases = [SolvedCase(item, data.solutions[item.id]) for item in data.items]
     assert is_refused(CaseLeaks(cases, is_code=False), prompt, "a") == refused
     assert not is_refused(CaseLeaks(cases, is_code=True), prompt, "a")
 
@@ -134,7 +134,7 @@ def test_what_three_cases_share_is_nobodys(tmp_path: Path) -> None:
     file = tmp_path / "math_validate.jsonl"
     file.write_text("\n".join(lines), encoding="utf-8")
     data = read_items(file, solved=True)
-    cases = [Case(item, data.solutions[item.id]) for item in data.items]
+    cases = [SolvedCase(item, data.solutions[item.id]) for item in data.items]
     assert not is_refused(CaseLeaks(cases, is_code=False), "Find the sum of all digits.", "a0")
     assert is_refused(CaseLeaks(cases[:2], is_code=False), "Find the sum of all digits.", cases[0].id)
     assert is_refused(CaseLeaks(cases, is_code=False), "Of all digits, given amber things.", "a0")
@@ -142,4 +142,4 @@ def test_what_three_cases_share_is_nobodys(tmp_path: Path) -> None:
 
 @pytest.mark.parametrize("name", ["problem", "PROBLEM", "Problem"])
 def test_the_problem_of_a_case_is_found_however_its_input_is_spelt(name: str) -> None:
-    assert Case(Item("1", {name: "How many?"}, "3"), "Three.").problem == "How many?"
+    assert SolvedCase(Item("1", {name: "How many?"}, "3"), "Three.").problem == "How many?"

@@ -7,7 +7,7 @@ from functools import cache
 from random import Random
 from zlib import crc32
 
-from merrow_optimizer.search.candidates import Draft, Draw
+from merrow_optimizer.search.candidates import CandidateDraft, Draw
 from merrow_optimizer.search.engine import Search, Strategy
 from merrow_optimizer.search.features import SIZE
 from merrow_optimizer.search.strategies.climbing import Climb, RandomWalk
@@ -18,8 +18,8 @@ KINDS = ("add", "remove")
 LETTERS = "abcdefghijklmnopqrstuvwxyz"
 
 
-def draft(key: str, parents: tuple[int, ...] = (), operator: str = "", title: str = "") -> Draft:
-    return Draft(f"text of {key}", parents, operator, title, key, features(key), len(key) % 7 + 1, 5)
+def draft(key: str, parents: tuple[int, ...] = (), operator: str = "", title: str = "") -> CandidateDraft:
+    return CandidateDraft(f"text of {key}", parents, operator, title, key, features(key), len(key) % 7 + 1, 5)
 
 
 @cache
@@ -35,16 +35,20 @@ class Words:
 
     operators = KINDS
 
-    def child(self, number: int, parent: Draft, chance: Random, operator: str | None = None) -> Draft | None:
+    def child(
+        self, number: int, parent: CandidateDraft, chance: Random, operator: str | None = None
+    ) -> CandidateDraft | None:
         operator = operator or chance.choice(KINDS)
         if operator == "remove":
             return draft(parent.key[:-1], (number,), operator) if len(parent.key) > 1 else None
         return draft(parent.key + chance.choice(LETTERS), (number,), operator)
 
-    def further(self, one: Draft, chance: Random) -> Draft | None:
+    def further(self, one: CandidateDraft, chance: Random) -> CandidateDraft | None:
         return draft(one.key + chance.choice(LETTERS), one.parents, one.operator)
 
-    def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
+    def crossed(
+        self, number: int, parent: CandidateDraft, other_number: int, other: CandidateDraft, chance: Random
+    ) -> CandidateDraft | None:
         return draft(parent.key[:2] + other.key[2:] + chance.choice(LETTERS), (number, other_number), "crossover")
 
 
@@ -57,7 +61,7 @@ STRATEGIES: dict[str, Callable[[], Strategy]] = {
 }
 
 
-def score(one: Draft, draw: Draw, place: int) -> float | None:
+def score(one: CandidateDraft, draw: Draw, place: int) -> float | None:
     """A score that follows from the candidate and the place alone; now and then an answer says nothing."""
     luck = Random(f"{one.key} {draw.places[place]}").random()
     return None if luck > 0.97 else float(luck < 0.3 + 0.05 * min(len(one.key), 10))

@@ -12,7 +12,7 @@ from hypothesis import strategies as st
 from tests.optimizer.search.test_carried_out import Priced, plan_for, run
 from tests.runtime.engine.fakes import Said
 
-from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.evaluation.plan import EvaluationLimits
 from merrow_optimizer.optimization.plan import Bounded
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
@@ -48,7 +48,9 @@ def test_a_budget_is_never_overrun_and_always_pays_for_the_held_out_items(
 
     # Twenty answers of the start and ten held-out ones of both, each of two calls at least.
     least = 2 * (20 + 3 * 10 + 2 * 10) * dear
-    limits = Limits(tokens=int(1024 * least * more)) if in_tokens else Limits(usd=MAY_USE * least * more)
+    limits = (
+        EvaluationLimits(tokens=int(1024 * least * more)) if in_tokens else EvaluationLimits(usd=MAY_USE * least * more)
+    )
     plan = plan_for(Priced(said), limits=limits, bounds=Bounded(), strategy=strategy, jobs=jobs)
     held_out = [str(item.inputs["problem"]) for item in plan.split.held_out]
     with tempfile.TemporaryDirectory() as folder:

@@ -20,10 +20,10 @@ from tests.runtime.engine.fakes import FakeEndpoint, Said, workflow
 
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
-from merrow_optimizer.evaluation.plan import Limits
+from merrow_optimizer.evaluation.plan import EvaluationLimits
 from merrow_optimizer.evaluation.scores import Score
 from merrow_optimizer.optimization import sessions
-from merrow_optimizer.optimization.plan import Bounded, SearchPlan, Split, check, middle, split_of
+from merrow_optimizer.optimization.plan import Bounded, ItemSplit, SearchPlan, check, middle, split_of
 from merrow_optimizer.optimization.readings import ASIDE
 from merrow_optimizer.optimization.record import RecordedCandidate, RecordedDraw, SearchRecord, load
 from merrow_runtime import Store
@@ -56,7 +56,9 @@ def said(request: ModelRequest) -> Said:
     return ModelReply(answer, usage=Usage(len(text) // 4, 3, 1, 0.001))
 
 
-def plan_for(endpoint: FakeEndpoint, count: int = 30, limits: Limits | None = None, **given: Any) -> SearchPlan:
+def plan_for(
+    endpoint: FakeEndpoint, count: int = 30, limits: EvaluationLimits | None = None, **given: Any
+) -> SearchPlan:
     items = numbered(count)
     bounds = given.pop("bounds", Bounded(evaluations=110))
     split = split_of(data_of(items), (), bounds)
@@ -342,7 +344,7 @@ def test_a_workflow_with_other_inputs_is_no_candidate() -> None:
 
 
 def test_a_budget_of_money_is_kept_with_the_held_out_items_in_it(tmp_path: Path) -> None:
-    limits = Limits(usd=0.25)
+    limits = EvaluationLimits(usd=0.25)
     found = run(lambda: plan_for(Priced(said), limits=limits, bounds=Bounded(), strategy="random"), tmp_path)
     assert "US dollars is used up, except for what the held-out items need" in (found.search.over or "")
     assert found.search.status == "finished"
@@ -358,7 +360,7 @@ def test_a_third_is_set_aside_the_same_in_each_search() -> None:
     test = [Item(f"t{n}", {"problem": "?"}, "") for n in range(400)]
     split = split_of(part, test, Bounded(held_out=50))
     assert (len(split.searched), len(split.held_out), split.part) == (20, 50, "test")
-    assert split_of(data_of(numbered(5)), (), Bounded(small=True)) == Split(tuple(numbered(5)), (), None)
+    assert split_of(data_of(numbered(5)), (), Bounded(small=True)) == ItemSplit(tuple(numbered(5)), (), None)
     with pytest.raises(UsageFailure, match="19 items are too few"):
         split_of(data_of(numbered(19)), (), Bounded())
 

@@ -9,7 +9,7 @@ import pytest
 from tests.optimizer.search.searching import draft
 
 from merrow_optimizer.optimization.costs import Costs, Priced
-from merrow_optimizer.search.candidates import Draft
+from merrow_optimizer.search.candidates import CandidateDraft
 
 
 class Made:
@@ -17,7 +17,7 @@ class Made:
 
     operators = ("add",)
 
-    def child(self, *_: Any) -> Draft:
+    def child(self, *_: Any) -> CandidateDraft:
         return draft("abc")
 
     further = crossed = child
@@ -36,7 +36,7 @@ class Fixed:
     def __init__(self, usd: float | None) -> None:
         self._usd = usd
 
-    def of(self, one: Draft) -> str:
+    def of(self, one: CandidateDraft) -> str:
         return one.key
 
     def usd(self, one: str) -> float | None:
@@ -44,7 +44,7 @@ class Fixed:
         return self._usd
 
 
-def made(proposer: Made, usd: float | None) -> list[Draft | None]:
+def made(proposer: Made, usd: float | None) -> list[CandidateDraft | None]:
     priced, chance = Priced(proposer, cast(Costs, Fixed(usd)), 0.01), Random(1)
     assert priced.operators == ("add",)
     start = draft("a")

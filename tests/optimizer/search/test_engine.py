@@ -9,7 +9,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from tests.optimizer.search.searching import STRATEGIES, begin, draft, run, scores
 
-from merrow_optimizer.search.candidates import START, Draw, Place
+from merrow_optimizer.search.candidates import START, Draw, ItemRepeat
 from merrow_optimizer.search.engine import Search
 from merrow_optimizer.search.held_out import read_held_out
 from merrow_optimizer.search.history import History
@@ -111,7 +111,7 @@ def test_what_is_given_is_scored_once_after_the_start() -> None:
 def test_the_effect_of_an_item_is_shrunk_by_two_answers() -> None:
     history = History(2, 1, 0)
     for number, (key, places, outcome) in enumerate([("s", [0, 1], [1.0, 0.0]), ("t", [1], [1.0])]):
-        draw = Draw(number + 1, history.add(draft(key)), tuple(Place(item, 0) for item in places))
+        draw = Draw(number + 1, history.add(draft(key)), tuple(ItemRepeat(item, 0) for item in places))
         history.ask(draw)
         history.apply(draw, outcome)
     assert history.sums == [1.0, pytest.approx(1 + 0.5 / 3)]

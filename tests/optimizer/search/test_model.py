@@ -17,7 +17,7 @@ from hypothesis import strategies as st
 from tests.optimizer.search.searching import Words, draft
 
 from merrow_analysis.check import analyse
-from merrow_optimizer.search.candidates import Draft, Draw, Place
+from merrow_optimizer.search.candidates import CandidateDraft, Draw, ItemRepeat
 from merrow_optimizer.search.features import SIZE, PromptUse, features_of, prompts_of
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.linear import Posterior
@@ -99,7 +99,7 @@ def test_a_prompt_that_no_candidate_has_had_is_drawn_from_the_prior_the_same_for
     assert np.mean(gains) == pytest.approx(0, abs=0.01)
 
 
-def prompted(key: str, prompts: dict[PromptUse, float]) -> Draft:
+def prompted(key: str, prompts: dict[PromptUse, float]) -> CandidateDraft:
     return replace(draft(key), features=(1.0,) + (0.0,) * (SIZE - 1), prompts=prompts)
 
 
@@ -191,7 +191,7 @@ def answered(*candidates: list[float]) -> History:
     history = History(max(map(len, candidates)), 1, 0)
     for number, found in enumerate(candidates):
         history.add(draft("s" + "ab" * number))
-        draw = Draw(number + 1, number, tuple(Place(item, 0) for item in range(len(found))))
+        draw = Draw(number + 1, number, tuple(ItemRepeat(item, 0) for item in range(len(found))))
         history.ask(draw)
         history.apply(draw, found)
         history.applied += 1

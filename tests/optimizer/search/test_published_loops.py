@@ -9,7 +9,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 from tests.optimizer.search.searching import Words, begin, draft, run
 
-from merrow_optimizer.search.candidates import START, Draft, Draw
+from merrow_optimizer.search.candidates import START, CandidateDraft, Draw
 from merrow_optimizer.search.constants import check_constants, settings_of
 from merrow_optimizer.search.engine import Search
 from merrow_optimizer.search.experience import experience, favour
@@ -121,7 +121,9 @@ class OneParent(Words):
     def __init__(self) -> None:
         self.crossings: list[int] = []
 
-    def crossed(self, number: int, parent: Draft, other_number: int, other: Draft, chance: Random) -> Draft | None:
+    def crossed(
+        self, number: int, parent: CandidateDraft, other_number: int, other: CandidateDraft, chance: Random
+    ) -> CandidateDraft | None:
         self.crossings.append(number)
         assert number != other_number
         return super().crossed(number, parent, other_number, other, chance)

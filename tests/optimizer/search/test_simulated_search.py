@@ -20,7 +20,7 @@ from tests.optimizer.search.searching import run as searched
 
 from merrow_analysis.check import analyse
 from merrow_optimizer.evaluation.statistics.paired import compare
-from merrow_optimizer.search.candidates import Place
+from merrow_optimizer.search.candidates import ItemRepeat
 from merrow_optimizer.search.held_out import read_held_out, set_aside
 
 RULES = Rules(items=33)
@@ -104,15 +104,17 @@ def test_each_rule_changes_the_world_and_leaves_the_start_where_it_is(rules: Rul
             drafts.append(draft)
     differs = [
         plain.truth(draft) != world.truth(draft)
-        or any(plain.answer(draft, Place(item, 1)) != world.answer(draft, Place(item, 1)) for item in range(33))
+        or any(
+            plain.answer(draft, ItemRepeat(item, 1)) != world.answer(draft, ItemRepeat(item, 1)) for item in range(33)
+        )
         or draft.operator == "prompt"
         for draft in drafts
     ]
     assert any(differs) or rules.proposer
     for draft in drafts:
         assert analyse(draft.text).is_valid
-        scores = [world.answer(draft, Place(item, 0)) for item in range(33)]
-        assert scores == [world.answer(draft, Place(item, 0)) for item in range(33)]
+        scores = [world.answer(draft, ItemRepeat(item, 0)) for item in range(33)]
+        assert scores == [world.answer(draft, ItemRepeat(item, 0)) for item in range(33)]
 
 
 def test_the_figures_of_speed_are_printed() -> None:
@@ -159,7 +161,7 @@ def test_a_first_reading_of_held_out_items_is_unbiased() -> None:
     assert world.truth(start) == pytest.approx(0.45, abs=0.05)
     errors = []
     for part in range(80):
-        places = [Place(33 + (7 * part + number) % 600, part) for number in range(50)]
+        places = [ItemRepeat(33 + (7 * part + number) % 600, part) for number in range(50)]
         scores = [world.answer(start, place) for place in places]
         expected = statistics.mean(float(world.chances(start)[place.item]) for place in places)
         errors.append(statistics.mean(scores) - expected)

@@ -8,9 +8,9 @@ from typing import Any
 import pytest
 from tests.runtime.engine.fakes import FakeEndpoint
 
-from merrow_runtime.asking.asker import ACCOUNT, Account, Asker, UnknownAnswerError
+from merrow_runtime.asking.asker import ACCOUNT, Asker, PurposeAccount, UnknownAnswerError
 from merrow_runtime.asking.purse import Purse
-from merrow_runtime.asking.question import Answer, Asked, Key, Question, Source
+from merrow_runtime.asking.question import JobQuestion, Key, QuestionAttempt, ReadAnswer, Source
 from merrow_runtime.errors import AnswerFailure, EndpointFailure
 from merrow_runtime.requests import Message, ModelReply, ModelRequest
 from merrow_runtime.running.resources import ChosenEndpoint
@@ -32,8 +32,8 @@ def number(read: ModelReply) -> int:
         raise AnswerFailure("No number.", advice="Answer with a number.") from None
 
 
-def question(text: str = "How many?", **more: Any) -> Question[int]:
-    return Question("count", "m", (Message("user", text),), number, **more)
+def question(text: str = "How many?", **more: Any) -> JobQuestion[int]:
+    return JobQuestion("count", "m", (Message("user", text),), number, **more)
 
 
 class Place:
@@ -60,8 +60,8 @@ def state(tmp_path: Any, monkeypatch: pytest.MonkeyPatch) -> None:
 async def test_an_answer_is_paid_once_and_known_from_then_on() -> None:
     place = Place(reply("7"))
     asker = place.asker()
-    assert await asker.ask(question()) == Answer(7, "7", ONCE, 1, "endpoint")
-    assert await asker.ask(question()) == Answer(7, "7", NOTHING, 1, "cache")
+    assert await asker.ask(question()) == ReadAnswer(7, "7", ONCE, 1, "endpoint")
+    assert await asker.ask(question()) == ReadAnswer(7, "7", NOTHING, 1, "cache")
     other = place.asker(only_known=True)
     assert (await other.ask(question())).value == 7
     assert (asker.used, asker.known, other.used, other.known) == (ONCE, 1, NOTHING, 1)
@@ -95,7 +95,7 @@ async def test_an_answer_that_was_cut_off_is_not_shown_and_the_next_may_be_longe
 
 @pytest.mark.parametrize("fault", [RecursionError(), KeyError("x"), asyncio.CancelledError()])
 async def test_it_is_kept_and_counted_whatever_its_reader_throws(fault: BaseException) -> None:
-    place, account = Place(reply("7")), Account("a score")
+    place, account = Place(reply("7")), PurposeAccount("a score")
     ACCOUNT.set(account)
 
     def fails(_: ModelReply) -> int:
@@ -103,7 +103,7 @@ async def test_it_is_kept_and_counted_whatever_its_reader_throws(fault: BaseExce
 
     asker = place.asker()
     with pytest.raises(type(fault)):
-        await asker.ask(Question("count", "m", question().messages, fails))
+        await asker.ask(JobQuestion("count", "m", question().messages, fails))
     assert (asker.used, account.used) == (ONCE, ONCE)
     assert (await place.asker().ask(question())).source == "cache"
     assert len(place.endpoint.seen) == 1
@@ -160,7 +160,7 @@ async def test_what_only_the_job_can_have_paid_is_counted_when_it_is_found() -> 
     place = Place(reply("7"))
     own = Key(KEY.parts, is_own=True)
     await place.asker(own).ask(question())
-    again, account = place.asker(own), Account("a score")
+    again, account = place.asker(own), PurposeAccount("a score")
     ACCOUNT.set(account)
     assert (await again.ask(question())).usage == NOTHING
     assert (again.used, account.used) == (ONCE, ONCE)
@@ -173,11 +173,11 @@ class Kept:
         self.rows: list[tuple[str, int, str, Source]] = []
         self.answer: ModelReply | None = None
 
-    async def find(self, asked: Asked) -> ModelReply | None:
+    async def find(self, asked: QuestionAttempt) -> ModelReply | None:
         there = any(row[:2] == (asked.purpose, asked.attempt) for row in self.rows)
         return self.answer if there else None
 
-    async def keep(self, asked: Asked, reply: ModelReply, source: Source, started: float) -> None:
+    async def keep(self, asked: QuestionAttempt, reply: ModelReply, source: Source, started: float) -> None:
         assert started > 0
         self.rows.append((asked.purpose, asked.attempt, reply.text, source))
         self.answer = reply
@@ -186,15 +186,15 @@ class Kept:
 async def test_the_rows_of_a_job_come_before_the_cache_and_get_every_answer() -> None:
     place, rows = Place(reply("well"), reply("7")), Kept()
     asker = place.asker(rows=rows)
-    others = [Question(name, "m", question().messages, number, tries=2) for name in ("a", "b")]
+    others = [JobQuestion(name, "m", question().messages, number, tries=2) for name in ("a", "b")]
     await asyncio.gather(*(asker.ask(one) for one in others))
     assert sorted(rows.rows) == [
         ("a", 0, "well", "endpoint"), ("a", 1, "7", "endpoint"), ("b", 0, "well", "shared"), ("b", 1, "7", "shared"),
     ]  # fmt: skip
     assert len(place.endpoint.seen) == 2
     rows.rows.append(("c", 0, "7", "endpoint"))
-    assert (await asker.ask(Question("c", "m", (Message("user", "New?"),), number))).source == "job"
-    await place.asker(rows=rows).ask(Question("d", "m", others[0].messages, number, tries=2))
+    assert (await asker.ask(JobQuestion("c", "m", (Message("user", "New?"),), number))).source == "job"
+    await place.asker(rows=rows).ask(JobQuestion("d", "m", others[0].messages, number, tries=2))
     assert [row[3] for row in rows.rows if row[0] == "d"] == ["cache", "cache"]
 
 
@@ -205,6 +205,6 @@ async def test_an_answer_that_is_damaged_is_asked_for_again(damaged: dict[str, A
 
     place = Place(reply("7"))
     request = ModelRequest("m", question().messages)
-    key = KEY.of(Asked("count", place.endpoint.origin, request, 0))
+    key = KEY.of(QuestionAttempt("count", place.endpoint.origin, request, 0))
     await place.store.cache.writer.write(kept(key, canonical(damaged), 0.0))
     assert (await place.asker().ask(question())).source == "endpoint"

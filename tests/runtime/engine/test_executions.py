@@ -14,7 +14,7 @@ import merrow_runtime
 from merrow_runtime import RunOptions, RunResult, Workflow
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.program.definitions import Step, make_steps
-from merrow_runtime.provenance import PERSON, ForeignResults, Source
+from merrow_runtime.provenance import PERSON, ForeignResults, Provenance
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.revising.redo import Redo
 from merrow_runtime.running.executions import Executions, held
@@ -209,7 +209,7 @@ def test_no_result_is_taken_twice_and_a_resume_goes_on_as_if_nothing_had_happene
     earlier: list[tuple[str, str, str]], now: list[tuple[str, str, str]], taken: int, foreign: set[int]
 ) -> None:
     """``taken`` is how many visits had their results when the process died; the ``foreign`` ones are not to be used."""
-    other = (Source("http://other.test", "m"),)
+    other = (Provenance("http://other.test", "m"),)
     records = [
         NodeRecord(
             node,
@@ -275,7 +275,7 @@ def taken(executions: Executions, *names: str, key: str = "k") -> list[str | Non
 
 
 def test_only_what_a_run_finished_itself_and_may_use_is_done() -> None:
-    other = (Source("http://other.test", "m"),)
+    other = (Provenance("http://other.test", "m"),)
     done = [
         executed("A"),
         executed("A", path="L[1]", said="in a turn"),
@@ -336,7 +336,7 @@ def test_an_execution_is_its_own_visits_while_the_node_is_what_it_was() -> None:
 
 
 def test_what_was_taken_before_a_resume_is_taken_from_the_others() -> None:
-    source = (Source("http://other.test", "m"),)
+    source = (Provenance("http://other.test", "m"),)
     records = [
         executed("X", said="one", of="A", sources=source, started=1.0),
         executed("Y", said="one", of="A", started=2.0),
@@ -431,7 +431,11 @@ def test_the_executions_in_a_call_are_those_of_the_run_that_the_call_is_of() -> 
 
 
 def test_results_of_other_endpoints_are_named_in_the_order_of_the_graph_unless_they_are_made_again() -> None:
-    one, two, here = Source("http://one.test", "m"), Source("http://two.test", "m"), Source("http://here.test", "m")
+    one, two, here = (
+        Provenance("http://one.test", "m"),
+        Provenance("http://two.test", "m"),
+        Provenance("http://here.test", "m"),
+    )
     records = [
         executed("B", sources=(two, one)),
         executed("A", sources=(here, PERSON, one)),
@@ -486,7 +490,7 @@ def test_a_run_that_was_revised_holds_each_execution_where_it_is_now() -> None:
 
 
 def test_results_inside_of_calls_are_made_again_with_the_outermost_call() -> None:
-    one, two, here = Source("http://one.test", "m"), Source("http://two.test", "m"), "http://here.test"
+    one, two, here = Provenance("http://one.test", "m"), Provenance("http://two.test", "m"), "http://here.test"
     outer = make_steps(
         workflow(
             'PLAN@{op: Custom, prompt: "plan", returns: Workflow}', "WORK@{op: Call}", "DOES@{op: Call}",

@@ -15,14 +15,14 @@ import merrow_runtime
 from merrow_runtime import RunOptions
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.models.offline import OfflineEndpoint
-from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, ForeignResults, Reuse, Source, answered_by
+from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, ForeignResults, Provenance, Reuse, answered_by
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 
 NAMES = ("A", "B", "C")
 CHAIN = (*(f'{name}@{{op: Custom, prompt: "{name}"}}' for name in NAMES), "PROBLEM --> A --> B --> C --> RETURN")
-OFFLINE = Source(OFFLINE_ORIGIN, "merrow-offline (not a real model)")
+OFFLINE = Provenance(OFFLINE_ORIGIN, "merrow-offline (not a real model)")
 
 
 def real(origin: str = "https://real.test", fails_at: str = "") -> FakeEndpoint:
@@ -80,14 +80,14 @@ async def test_results_of_the_embedded_model_are_not_reused_for_a_real_one_unask
     notices = [event.data["notices"] async for event in run.events() if event.event == "run_started"]
     assert "They run again." in notices[0][0]
     assert asked(endpoint) == ["A", "B", "C"]
-    assert again.sources == (Source("https://real.test", "m-1"),)
+    assert again.sources == (Provenance("https://real.test", "m-1"),)
 
     endpoint = real()
     kept = await merrow_runtime.run(
         workflow(*CHAIN), endpoint=endpoint, store=store, options=replace(options, reuse="any")
     )
     assert asked(endpoint) == ["C"]
-    assert kept.sources == (OFFLINE, Source("https://real.test", "m-1"))
+    assert kept.sources == (OFFLINE, Provenance("https://real.test", "m-1"))
     assert kept.nodes["A"].sources == (OFFLINE,)
     # What was reused is still the embedded model's in the third run.
     with pytest.raises(ForeignResults) as refused:
@@ -142,7 +142,7 @@ async def test_a_resumed_run_asks_before_it_mixes_endpoints(store: MemoryStore) 
     assert asked(other) == ["A", "B", "C"]
     assert result.outputs == {"RETURN": "C of https://other.test"}
     assert result.usage.calls == 5, "what the first endpoint was paid counts"
-    assert result.sources == (Source("https://other.test", "m-1"),)
+    assert result.sources == (Provenance("https://other.test", "m-1"),)
 
 
 async def test_a_resumed_run_may_keep_the_answers_of_another_endpoint(store: MemoryStore) -> None:
@@ -151,8 +151,8 @@ async def test_a_resumed_run_may_keep_the_answers_of_another_endpoint(store: Mem
     options = RunOptions(reuse="any")
     result = await merrow_runtime.resume(first.run, endpoint=other, store=store, options=options).result()
     assert asked(other) == ["C"]
-    assert result.nodes["A"].sources == (Source("https://real.test", "m-1"),)
-    assert result.sources == (Source("https://real.test", "m-1"), Source("https://other.test", "m-1"))
+    assert result.nodes["A"].sources == (Provenance("https://real.test", "m-1"),)
+    assert result.sources == (Provenance("https://real.test", "m-1"), Provenance("https://other.test", "m-1"))
 
 
 @pytest.mark.parametrize(("reuse", "questions"), [("same", 3), ("any", 1)])
@@ -195,7 +195,7 @@ async def test_answers_of_a_recording_are_a_recordings_and_no_models(store: Memo
     await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=real(), store=store, options=options)
     options = RunOptions(replay=recording)
     replayed = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, options=options, store=store)
-    assert replayed.sources == (Source(REPLAY_ORIGIN, "m-1"),)
+    assert replayed.sources == (Provenance(REPLAY_ORIGIN, "m-1"),)
     assert answered_by(replayed.sources) == "recording"
     assert store.run(replayed.run).snapshot["origin"] == REPLAY_ORIGIN
     options = RunOptions(from_run=replayed.run, from_node="C")
@@ -225,7 +225,7 @@ async def test_an_answer_from_the_cache_is_of_who_gave_it(store: MemoryStore) ->
     for _ in range(2):
         result = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=real(), store=store)
     assert {call.origin for call in store.calls(result.run)} == {"cache"}
-    assert result.sources == (Source("https://real.test", "m-1"),)
+    assert result.sources == (Provenance("https://real.test", "m-1"),)
 
 
 async def test_the_embedded_model_that_gives_up_is_named_by_itself(store: MemoryStore) -> None:

@@ -12,7 +12,7 @@ from merrow_analysis.check import analyse
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_optimizer.mutations import moves
 
-SMALL = moves.Choice(moves.OPERATORS, max_nodes=60)
+SMALL = moves.MoveFilter(moves.OPERATORS, max_nodes=60)
 
 
 def valid_graph(text: str) -> TypedGraph | None:

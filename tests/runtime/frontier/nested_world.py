@@ -23,7 +23,7 @@ from merrow_runtime.frontier import (
     Skip,
     Start,
 )
-from merrow_runtime.operators.formats.shapes import Shape, is_of, shape_of
+from merrow_runtime.operators.formats.shapes import ValueShape, is_of, shape_of
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.values import Outputs, Value
 
@@ -139,7 +139,7 @@ class NestedRun:
             type_, f"{name} {drawn.randrange(self.variety)}"
         )
 
-    def shape(self, type_: str) -> Shape:
+    def shape(self, type_: str) -> ValueShape:
         return shape_of(type_, *meanings_of([type_], self.graph.types))
 
     def check(self, node: TypedNode, inputs: Inputs) -> None:

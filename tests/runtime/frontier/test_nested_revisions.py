@@ -23,8 +23,8 @@ from merrow_runtime.frontier import (
     Failed,
     Gave,
     Inputs,
-    Judge,
     Judged,
+    JudgeTurn,
     LoopEnds,
     LoopReopens,
     Opens,
@@ -57,7 +57,7 @@ class NestedTrial(NestedRun):
         super().__init__(graph, random, failing)
         self.seed = seed
         self.variety = 3 if seed % 2 else 1000
-        self.running: list[Start | Judge] = []
+        self.running: list[Start | JudgeTurn] = []
         self.made: Counter[Work] = Counter()
         self.visits: set[Visit] = set()
         self.working: dict[Visit, Work] = {}
@@ -85,7 +85,7 @@ class NestedTrial(NestedRun):
                 self.working[one.visit] = work = one.node.id, self.key(one)
                 self.made[work] += 1
                 self.running.append(one)
-            elif isinstance(one, Judge):
+            elif isinstance(one, JudgeTurn):
                 given = [(node.id, one.outputs(node.id)) for node in self.frontier.graph.nodes]
                 assert (one.path, one.redo) not in self.seen_by, f"{one.path} is judged twice"
                 self.seen_by[one.path, one.redo] = sorted(repr(each) for each in given if each[1])
@@ -122,8 +122,8 @@ class NestedTrial(NestedRun):
             self.skipped_now.discard((one.visit.node, one.visit.path))
         self.follow(self.frontier.tell(self.outcome(one)))
 
-    def outcome(self, one: Start | Judge) -> Outcome:
-        if isinstance(one, Judge):
+    def outcome(self, one: Start | JudgeTurn) -> Outcome:
+        if isinstance(one, JudgeTurn):
             drawn = Random(f"{self.seed} {one.composite.id} {self.seen_by[one.path, one.redo]}")
             score = drawn.choice([1.0, 2.0, 3.0]) if one.settings.best is not None else None
             return Judged(one.path, one.settings.until is not None and drawn.random() < 0.4, score, redo=one.redo)
@@ -142,14 +142,14 @@ class NestedTrial(NestedRun):
         self.graph = graph
         self.opened_now.clear()
         consequences = self.frontier.replace(graph, key_of, key_of)
-        assert not judged_only or all(isinstance(one, Judge) for one in consequences), consequences
+        assert not judged_only or all(isinstance(one, JudgeTurn) for one in consequences), consequences
         self.follow(consequences)
         on_their_way = {one.visit for one in self.running if isinstance(one, Start)}
         for visit in self.frontier.obsolete():
             assert visit in on_their_way
             assert not self.frontier.counts(visit)
             if self.random.random() < 0.5:
-                self.running = [one for one in self.running if isinstance(one, Judge) or one.visit != visit]
+                self.running = [one for one in self.running if isinstance(one, JudgeTurn) or one.visit != visit]
                 self.made[self.working.pop(visit)] -= 1
                 assert self.frontier.tell(Withdrawn(visit)) == []
 

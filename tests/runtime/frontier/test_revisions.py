@@ -18,7 +18,7 @@ from merrow_runtime.frontier import Chose, Consequence, Failed, Frontier, Gave, 
 from merrow_runtime.frontier.outcomes import Made, Revision
 from merrow_runtime.visit import Visit
 
-SMALL = moves.Choice(moves.OPERATORS, max_nodes=40)
+SMALL = moves.MoveFilter(moves.OPERATORS, max_nodes=40)
 texts = st.one_of(decision_workflows(), decision_workflows(), of_all_operators())
 worlds = st.builds(World, st.integers(0, 1000), st.sampled_from([0, 0, 15, 40]), st.sampled_from([0, 0, 50]))
 

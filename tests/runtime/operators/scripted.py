@@ -11,7 +11,7 @@ from typing import Any, TypeVar
 from merrow_runtime.errors import AnswerFailure, NodeFailure
 from merrow_runtime.operators.base import Given, NodeDefinition, Remembered, Task
 from merrow_runtime.operators.outputs import check_outputs
-from merrow_runtime.operators.questions import Planned
+from merrow_runtime.operators.questions import PlannedQuestion
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.requests import AnswerSchema, Message
 from merrow_runtime.sandbox import Sandbox, SandboxResult, TestResult
@@ -165,6 +165,6 @@ def error(sentence: str) -> SandboxResult:
 
 def preview(
     definition: NodeDefinition, inputs: Mapping[str, Sequence[Given]], memory: Sequence[Remembered] = ()
-) -> Sequence[Planned]:
+) -> Sequence[PlannedQuestion]:
     """Every question that a node asks or may ask, as a dry run gets them."""
     return operator_for(definition).plan(Task(definition, inputs, memory))

@@ -16,7 +16,7 @@ from merrow_analysis.definitions.declared_types import declare_types
 from merrow_analysis.definitions.types import TypeTable, item_of, list_of
 from merrow_runtime.errors import AnswerFailure, NodeFailure, UsageFailure
 from merrow_runtime.operators.base import Given, NodeDefinition
-from merrow_runtime.operators.formats.shapes import Shape, coerce, is_of, placeholder, schema_of, shape_of
+from merrow_runtime.operators.formats.shapes import ValueShape, coerce, is_of, placeholder, schema_of, shape_of
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.program.inputs import typed_value
 from merrow_runtime.values import Value
@@ -40,7 +40,7 @@ VERDICT = {
 }
 
 
-def shape(type_: str, table: TypeTable = TABLE) -> Shape:
+def shape(type_: str, table: TypeTable = TABLE) -> ValueShape:
     return shape_of(type_, *meanings_of([type_], table))
 
 

@@ -11,7 +11,7 @@ from hypothesis import given as draw
 from hypothesis import strategies as st
 
 from merrow_runtime.errors import AnswerFailure
-from merrow_runtime.operators.formats.shapes import Shape, is_of, schema_of, shape_of
+from merrow_runtime.operators.formats.shapes import ValueShape, is_of, schema_of, shape_of
 from merrow_runtime.operators.formats.structured import (
     Field,
     answer_form,
@@ -33,7 +33,7 @@ JSON_VALUES = st.recursive(
     lambda inner: st.lists(inner, max_size=3) | st.dictionaries(st.text(PLAIN, max_size=5), inner, max_size=3),
     max_leaves=8,
 )  # fmt: skip
-VALUES: dict[str, tuple[Shape, st.SearchStrategy[Any]]] = {
+VALUES: dict[str, tuple[ValueShape, st.SearchStrategy[Any]]] = {
     "text": (TEXT, st.text(PLAIN, min_size=1).map(str.strip).filter(bool)),
     "number": (NUMBER, st.integers(-(10**15), 10**15) | FINITE),
     "flag": (BOOL, st.booleans()),

@@ -11,7 +11,7 @@ from merrow_runtime import RunOptions, check_workflow
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.requests import ModelRequest
-from merrow_runtime.running.planned_calls import Pool, Pools, Turn, results_so_far, standing
+from merrow_runtime.running.planned_calls import LoopTurn, Pool, Pools, results_so_far, standing
 from merrow_runtime.store.contract import NodeRecord
 from merrow_runtime.visit import Visit
 
@@ -23,7 +23,7 @@ def executed(
     return NodeRecord(node, status, key, outputs, **more)  # type: ignore[arg-type]
 
 
-def taken(turn: Turn, *names: str, key: str = "k", without: str = "") -> list[str | None]:
+def taken(turn: LoopTurn, *names: str, key: str = "k", without: str = "") -> list[str | None]:
     """What new visits take in a turn, one after another; nothing that said ``without`` is usable."""
     found = [turn.take(Visit(name), key, lambda one: (one.outputs or {})["response"] != without) for name in names]
     return [None if one is None else (one.outputs or {})["response"] for one in found]

@@ -6,7 +6,7 @@ import pytest
 from tests.runtime.composites.loops import box
 from tests.runtime.engine.fakes import flowchart
 
-from merrow_runtime.revising.difference import Difference, difference
+from merrow_runtime.revising.difference import RevisionDifference, difference
 from merrow_runtime.workflow import Workflow, check_workflow
 
 
@@ -36,14 +36,14 @@ def chain(a: str = "", b: str = "", c: str = "", front: str = "") -> Workflow:
 
 def test_what_is_before_a_change_is_kept_and_what_is_behind_it_is_reset() -> None:
     found = difference(chain(), chain(b="temperature: 0.5"))
-    assert found == Difference(kept=("A",), reset=("B", "C"), changed=("B",))
-    assert difference(chain(), chain(b="temperature: 0.5"), ["A"]) == Difference(kept=("A",), changed=("B",))
+    assert found == RevisionDifference(kept=("A",), reset=("B", "C"), changed=("B",))
+    assert difference(chain(), chain(b="temperature: 0.5"), ["A"]) == RevisionDifference(kept=("A",), changed=("B",))
     assert difference(chain(), chain(), ["B"]).reset == ("B",), "A is not finished, so B stands on nothing"
 
 
 def test_a_change_of_what_is_not_finished_is_a_difference() -> None:
     found = difference(chain(), chain(b="temperature: 0.5"), [])
-    assert found == Difference(changed=("B",))
+    assert found == RevisionDifference(changed=("B",))
     assert not found.is_empty
 
 
@@ -86,7 +86,7 @@ def test_nodes_come_and_go_and_edges_move() -> None:
         "X -->|input| C",
         "C --> RETURN",
     )
-    assert difference(chain(), new) == Difference(kept=("A",), reset=("C",), added=("X",), removed=("B",))
+    assert difference(chain(), new) == RevisionDifference(kept=("A",), reset=("C",), added=("X",), removed=("B",))
     joined = work(*CHAIN[:3], *CHAIN[3:6], "A -->|input| C", "C --> RETURN")
     assert difference(chain(), joined).reset == ("C",)
 
@@ -95,19 +95,19 @@ def test_the_order_of_what_comes_to_a_port_counts() -> None:
     three = [custom("A"), custom("B"), custom("C"), "PROBLEM -->|input| A & B"]
     one = work(*three, "A -->|input| C", "B -->|input| C", "C --> RETURN")
     other = work(*three, "B -->|input| C", "A -->|input| C", "C --> RETURN")
-    assert difference(one, other) == Difference(kept=("A", "B"), reset=("C",))
+    assert difference(one, other) == RevisionDifference(kept=("A", "B"), reset=("C",))
 
 
 def test_a_renamed_node_is_found_again_and_so_are_two_that_change_places() -> None:
     text = [line.replace("B[", "Q[").replace("B -->", "Q -->").replace("| B", "| Q") for line in CHAIN]
-    assert difference(chain(), work(*text)) == Difference(kept=("A", "Q", "C"), renamed={"Q": "B"})
+    assert difference(chain(), work(*text)) == RevisionDifference(kept=("A", "Q", "C"), renamed={"Q": "B"})
     swapped = [line.replace("do A", "do x").replace("do B", "do A").replace("do x", "do B") for line in CHAIN[:3]] + [
         "PROBLEM -->|input| B",
         "B -->|input| A",
         "A -->|input| C",
         "C --> RETURN",
     ]
-    assert difference(chain(), work(*swapped)) == Difference(kept=("B", "A", "C"), renamed={"B": "A", "A": "B"})
+    assert difference(chain(), work(*swapped)) == RevisionDifference(kept=("B", "A", "C"), renamed={"B": "A", "A": "B"})
 
 
 def test_where_a_node_takes_the_name_of_one_that_is_gone_a_node_less_is_told() -> None:
@@ -126,7 +126,7 @@ def test_an_execution_serves_one_node_and_a_rename_on_purpose_goes_first() -> No
     assert difference(old, new).renamed == {"W1": "V1", "W2": "V2"}
     assert difference(old, new, renamed={"W1": "V2"}).renamed == {"W1": "V2", "W2": "V1"}
     more = work(*voters, voters[1].replace("V2", "V3"), *[line.format("V1 & V2 & V3") for line in end])
-    assert difference(old, more) == Difference(kept=("V1", "V2"), reset=("C",), added=("V3",))
+    assert difference(old, more) == RevisionDifference(kept=("V1", "V2"), reset=("C",), added=("V3",))
 
 
 def test_of_two_alike_each_is_found_again_by_what_comes_to_it_beside_a_loop_too() -> None:
@@ -158,7 +158,7 @@ def test_a_decision_with_other_labels_is_another_one() -> None:
 
 def test_what_is_asked_for_again_is_redone_with_what_follows() -> None:
     found = difference(chain(), chain(front="redo: {B: 1}"))
-    assert found == Difference(kept=("A",), reset=("B", "C"), redone=("B",))
+    assert found == RevisionDifference(kept=("A",), reset=("B", "C"), redone=("B",))
     assert difference(chain(front="redo: {B: 1}"), chain(front="redo: {B: 1}")).is_empty
 
 

@@ -2,22 +2,22 @@
 
 from __future__ import annotations
 
-from merrow_runtime.calls.account import Account
+from merrow_runtime.calls.account import RunAccount
 from merrow_runtime.calls.carried import Carried
-from merrow_runtime.provenance import Source
+from merrow_runtime.provenance import Provenance
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
 
 ONE, TWO, FOUR, EIGHT = (Usage(calls=number) for number in (1, 2, 4, 8))
 
 
-def used(account: Account, *places: str) -> list[int]:
+def used(account: RunAccount, *places: str) -> list[int]:
     """How many calls were made in the turns of Loops."""
     return [account.used_in(place).calls for place in places]
 
 
 def test_a_visit_counts_for_its_run_and_for_each_loop_around_it_that_has_a_budget() -> None:
-    account = Account(spent=ONE, meters=frozenset(("L", "M")))
+    account = RunAccount(spent=ONE, meters=frozenset(("L", "M")))
     account.of(Visit("A")).count(ONE)
     account.of(Visit("A", "L[1]")).count(TWO)
     account.of(Visit("A", "L[2]")).count(FOUR)
@@ -38,7 +38,7 @@ def test_a_visit_counts_for_its_run_and_for_each_loop_around_it_that_has_a_budge
 
 
 def test_what_is_moved_counts_where_it_is_now_and_a_call_takes_its_file_along() -> None:
-    account = Account(meters=frozenset(("L", "M")))
+    account = RunAccount(meters=frozenset(("L", "M")))
     visits = [
         Visit("A", "L[1]"),
         Visit("C", "L[1]"),
@@ -62,7 +62,7 @@ def test_what_is_moved_counts_where_it_is_now_and_a_call_takes_its_file_along() 
     assert used(account, "L", "M") == [30, 2]
     assert account.spent.calls == 32
     # Without a Call what lies under its name stays.
-    other = Account(meters=frozenset("L"))
+    other = RunAccount(meters=frozenset("L"))
     for visit in (Visit("C", "L[1]"), Visit("X", "L[1]/C")):
         other.of(visit).count(ONE)
     other.move(Visit("C", "L[1]"), Visit("C"), is_call=False)
@@ -70,8 +70,8 @@ def test_what_is_moved_counts_where_it_is_now_and_a_call_takes_its_file_along() 
 
 
 def test_who_answered_in_a_file_answered_its_call_and_the_run() -> None:
-    one, two, three, before = (Source(f"http://{name}.test", "m") for name in ("one", "two", "three", "before"))
-    account = Account(before=(before, two))
+    one, two, three, before = (Provenance(f"http://{name}.test", "m") for name in ("one", "two", "three", "before"))
+    account = RunAccount(before=(before, two))
     for visit, source in (
         (Visit("A", "C"), one),
         (Visit("A", "C/L[1]"), two),
@@ -84,7 +84,7 @@ def test_who_answered_in_a_file_answered_its_call_and_the_run() -> None:
     account.gather(Visit("NEW"))
     assert account.of(Visit("NEW")).sources == ()
     assert account.all_sources == (before, two, one, three)
-    assert Account().all_sources == ()
+    assert RunAccount().all_sources == ()
 
 
 def test_a_visit_on_its_way_has_the_places_where_it_was_from_the_time_it_moved() -> None:

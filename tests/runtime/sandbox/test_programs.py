@@ -15,13 +15,13 @@ import pytest
 from tests.patience import PATIENCE
 
 from merrow_runtime.sandbox.backends.bubblewrap import Bubblewrap
-from merrow_runtime.sandbox.programs import SUPPORTED, Program, ProgramEndedError, ProgramLimits, environment_in
+from merrow_runtime.sandbox.programs import SUPPORTED, ProgramEndedError, ProgramLimits, SandboxProgram, environment_in
 
 pytestmark = pytest.mark.skipif(not SUPPORTED, reason="programs are limited on POSIX systems alone")
 
 
-def program(wall_s: float = 20, cpu_s: int = 10, file_mb: int = 2, folder_mb: int = 8) -> Program:
-    return Program(ProgramLimits(wall_s, cpu_s, file_mb, folder_mb))
+def program(wall_s: float = 20, cpu_s: int = 10, file_mb: int = 2, folder_mb: int = 8) -> SandboxProgram:
+    return SandboxProgram(ProgramLimits(wall_s, cpu_s, file_mb, folder_mb))
 
 
 @pytest.fixture(params=["confined", "limits alone"])
@@ -36,7 +36,7 @@ def means(request: pytest.FixtureRequest, monkeypatch: pytest.MonkeyPatch) -> st
     return str(request.param)
 
 
-def sh(script: str, limits: Program) -> tuple[int, dict[str, bytes]]:
+def sh(script: str, limits: SandboxProgram) -> tuple[int, dict[str, bytes]]:
     """A shell's exit code, and the files that it left."""
     with limits as running:
         code = running.run(["sh", "-c", script], environment_in(running.folder))
@@ -108,7 +108,7 @@ def test_no_file_gets_larger_than_its_limit() -> None:
 @pytest.mark.parametrize(("more", "code"), [(0, 0), (1, 9)])
 @pytest.mark.usefixtures("means")
 def test_a_file_has_64_mib_where_nobody_says_it(more: int, code: int) -> None:
-    running = Program(ProgramLimits(wall_s=20, cpu_s=10))
+    running = SandboxProgram(ProgramLimits(wall_s=20, cpu_s=10))
     script = f"trap '' XFSZ; truncate -s {64 * 2**20 + more} big || exit 9"  # sparse, and so made at once
     with running:
         assert running.run(["sh", "-c", script], environment_in(running.folder)) == code
@@ -118,7 +118,7 @@ def test_a_file_has_64_mib_where_nobody_says_it(more: int, code: int) -> None:
 @pytest.mark.usefixtures("means")
 def test_all_files_have_128_mib_where_nobody_says_it(more: int) -> None:
     script = f"for name in one two; do truncate -s {64 * 2**20} $name; done; head -c {more} /dev/zero > three"
-    running = Program(ProgramLimits(wall_s=20, cpu_s=10))
+    running = SandboxProgram(ProgramLimits(wall_s=20, cpu_s=10))
     wrong = pytest.raises(ProgramEndedError, match="it wrote too much") if more else contextlib.nullcontext()
     with running, wrong:
         assert running.run(["sh", "-c", script], environment_in(running.folder)) == 0

@@ -30,7 +30,7 @@ from tests.server.program import in_process
 import merrow_runtime
 from merrow_runtime import RunOptions
 from merrow_runtime.errors import StoreFailure
-from merrow_runtime.provenance import UNKNOWN_ORIGIN, ForeignResults, Source
+from merrow_runtime.provenance import UNKNOWN_ORIGIN, ForeignResults, Provenance
 from merrow_runtime.store import opening
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.lease import Holder
@@ -135,7 +135,7 @@ def test_a_verdict_of_a_person_is_there_and_may_have_a_note_now(path: Path) -> N
 
 def test_who_answered_is_said_to_be_unknown_where_it_was_not_noted(path: Path) -> None:
     noted = version(path) > 2
-    source = Source(ORIGIN, "m-1") if noted else Source(UNKNOWN_ORIGIN, "")
+    source = Provenance(ORIGIN, "m-1") if noted else Provenance(UNKNOWN_ORIGIN, "")
     with closing(Store.open(path)) as store:
         for run in store.runs():
             assert run.sources == (source,)
@@ -154,9 +154,9 @@ def test_a_node_that_asked_no_model_has_no_unknown_source(path: Path) -> None:
         database.commit()
     with closing(Store.open(path)) as store:
         nodes = {node.node: node for node in store.nodes(of(store, "answer"))}
-        assert nodes["A"].sources == (Source(UNKNOWN_ORIGIN, ""),)
+        assert nodes["A"].sources == (Provenance(UNKNOWN_ORIGIN, ""),)
         assert nodes["B"].sources == ()
-        assert [call.source for call in store.calls(of(store, "answer"), "B")] == [Source("", "")]
+        assert [call.source for call in store.calls(of(store, "answer"), "B")] == [Provenance("", "")]
 
 
 def test_the_command_line_lists_and_shows_them(

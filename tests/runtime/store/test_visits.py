@@ -17,7 +17,7 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from tests.runtime.store.making import call, node, run
 
 from merrow_runtime import RunOptions
-from merrow_runtime.calls.account import Account
+from merrow_runtime.calls.account import RunAccount
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.gate import gate_of
@@ -52,7 +52,7 @@ async def calling(endpoint: FakeEndpoint, store: Store, name: str = "run-1") -> 
     journal = store.begin(run(name))
     gate = gate_of(endpoint)
     line = Calling(endpoint, gate.places(4))
-    yield Effects(RunOptions(), journal, line, gate, Telling(name, journal.pages), Account(), store.cache)
+    yield Effects(RunOptions(), journal, line, gate, Telling(name, journal.pages), RunAccount(), store.cache)
     await journal.close()
 
 

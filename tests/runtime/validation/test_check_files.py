@@ -16,7 +16,7 @@ from merrow_runtime import RunOptions
 from merrow_runtime.errors import AnswerFailure, UsageFailure, ValidatorFailure
 from merrow_runtime.operators.formats.planned import load_planned
 from merrow_runtime.program.loading import load
-from merrow_runtime.program.workspace import Surroundings
+from merrow_runtime.program.workspace import WorkspaceFinder
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import check_workflow
@@ -131,7 +131,7 @@ def test_a_planned_workflow_and_a_text_alone_read_no_file(tmp_path: Path) -> Non
 
 def test_the_editor_opens_the_file_and_offers_one_of_almost_its_name(tmp_path: Path) -> None:
     file = flow_at(tmp_path)
-    provider = Surroundings().provider(file.parent)
+    provider = WorkspaceFinder().provider(file.parent)
     analysis = analyse(file.read_text(), provider=provider)
     assert analysis.errors == []
     assert [(one.target, one.tooltip, one.is_file) for one in links(analysis)] == [

@@ -19,7 +19,7 @@ from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.text import apply_edits
 from merrow_optimizer.mutations.base import Move
-from merrow_optimizer.mutations.moves import DEFAULT, Choice, moves
+from merrow_optimizer.mutations.moves import DEFAULT, MoveFilter, moves
 from merrow_server.lsp.offers import mutations as offers
 
 FLOW = """flowchart TD
@@ -96,7 +96,7 @@ def troubles(text: str) -> set[tuple[str, str]]:
 
 def every(text: str) -> dict[str, Move]:
     """All safe moves of a workflow by id."""
-    return {move.id: move for move in moves(analyse(text), Choice(DEFAULT.operators, max_nodes=10_000))}
+    return {move.id: move for move in moves(analyse(text), MoveFilter(DEFAULT.operators, max_nodes=10_000))}
 
 
 def run(editor: Editor, command: str, *arguments: Any) -> Any:

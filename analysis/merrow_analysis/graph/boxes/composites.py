@@ -15,7 +15,7 @@ from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.settings import BudgetSettings
 from merrow_analysis.graph.flow import Subgraph
-from merrow_analysis.graph.resolve import Parameter
+from merrow_analysis.graph.resolve import NodeParameter
 
 CompositeKind = Literal["loop", "map"]
 
@@ -36,7 +36,7 @@ class Composite:
     kind: CompositeKind
     parent: str | None
     nodes: tuple[str, ...] = ()
-    parameters: Mapping[str, Parameter] = field(default_factory=dict)
+    parameters: Mapping[str, NodeParameter] = field(default_factory=dict)
     implied: bool = False
 
     @property
@@ -138,7 +138,7 @@ class Composites:
         """These composites with another value of a parameter."""
         box = self.boxes[name]
         said = box.parameters.get(key)
-        changed = {**box.parameters, key: Parameter(value, None if said is None else said.block)}
+        changed = {**box.parameters, key: NodeParameter(value, None if said is None else said.block)}
         return Composites({**self.boxes, name: replace(box, parameters=changed)}, self.inside)
 
     def with_box(self, name: str, title: str, nodes: Collection[str]) -> Composites:
@@ -147,7 +147,7 @@ class Composites:
         if match is None:
             raise ValueError(f"{title} is the title of neither a Loop nor a Map")
         parent = next((self.inside[node] for node in nodes if node in self.inside), None)
-        values = {key: Parameter(one.value, None) for key, one in parse_label(title).parameters.items()}
+        values = {key: NodeParameter(one.value, None) for key, one in parse_label(title).parameters.items()}
         boxes = {
             box.id: replace(box, nodes=tuple([node for node in box.nodes if node not in nodes]))
             if box.id == parent
@@ -225,14 +225,14 @@ def kinds_said(group: Subgraph) -> list[tuple[Literal["metadata", "class", "titl
     return said
 
 
-def parameters_of(group: Subgraph) -> dict[str, Parameter]:
+def parameters_of(group: Subgraph) -> dict[str, NodeParameter]:
     """The parameters that a composite's title and metadata say; metadata takes precedence over the title."""
-    said: dict[str, Parameter] = {}
+    said: dict[str, NodeParameter] = {}
     if "(" in group.title:
-        said = {key: Parameter(one.value, None) for key, one in parse_label(group.title).parameters.items()}
+        said = {key: NodeParameter(one.value, None) for key, one in parse_label(group.title).parameters.items()}
     for number, (metadata, _) in enumerate(group.metadata):
         values = parse_metadata(metadata.body).values
-        said |= {str(key): Parameter(value, number) for key, value in values.items() if key not in ("op", "label")}
+        said |= {str(key): NodeParameter(value, number) for key, value in values.items() if key not in ("op", "label")}
     return said
 
 

@@ -17,7 +17,7 @@ from merrow_analysis.graph.boxes.composites import Composite, Composites
 from merrow_analysis.graph.boxes.words import AGAIN, OVER, WordedLabel
 from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.drawings.drawing import END_IDS, has_operator, is_diamond
-from merrow_analysis.graph.records import Chart, EdgeRecord, NodeRecord, Rows
+from merrow_analysis.graph.records import Chart, EdgeRecord, Rows, WrittenNode
 
 _DEEPEST = 20
 """Loops in each other that arrows back may make."""
@@ -90,7 +90,7 @@ def arrows_back(chart: Chart, table: OperatorTable, names: bool, taken: Sequence
     return ArrowsBack(Composites(boxes, inside), words, tuple(implied))
 
 
-def _repeats_itself(record: NodeRecord, table: OperatorTable, names: bool) -> bool:
+def _repeats_itself(record: WrittenNode, table: OperatorTable, names: bool) -> bool:
     """Whether an arrow from a node to itself means that it runs again: a diamond has nothing new to decide on."""
     return record.id not in END_IDS and not is_diamond(record) and not has_operator(record, table, names)
 

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from typing import NamedTuple
 
-from merrow_analysis.graph.flow import Body, Subgraph
+from merrow_analysis.graph.flow import Subgraph, SubgraphBody
 from merrow_analysis.syntax.tree import Block, Chain, SubgraphEnd, SubgraphStart
 
 
@@ -28,9 +28,9 @@ class Mentions:
                 if vertex.shape is not None or not chain.arrows:
                     own.setdefault(vertex.name.text)
 
-    def body(self, start: Block, end: Block | None, name: str) -> Body:
+    def body(self, start: Block, end: Block | None, name: str) -> SubgraphBody:
         """The subgraph, read to its end."""
-        return Body(start, end, name, tuple(self.members), tuple(self.own))
+        return SubgraphBody(start, end, name, tuple(self.members), tuple(self.own))
 
 
 class Members(NamedTuple):
@@ -41,7 +41,7 @@ class Members(NamedTuple):
     parent: str | None
 
 
-def members_of(bodies: Iterable[Body]) -> dict[str, Members]:
+def members_of(bodies: Iterable[SubgraphBody]) -> dict[str, Members]:
     """The members of each subgraph: a node is in the first one of those that mention it to be closed. None is around itself,
     also where several have the same id.
     """
@@ -76,13 +76,13 @@ def _outermost(outer: dict[str, str], name: str) -> str:
     return name
 
 
-def with_members(bodies: Iterable[Body], subgraphs: Mapping[str, Subgraph]) -> dict[str, Subgraph]:
+def with_members(bodies: Iterable[SubgraphBody], subgraphs: Mapping[str, Subgraph]) -> dict[str, Subgraph]:
     """Subgraphs with the members that these bodies give them, where nothing else is said of them than before."""
     known = members_of(bodies)
     return {name: replace(group, **known[name]._asdict()) for name, group in subgraphs.items()}
 
 
-def innermost(bodies: Sequence[Body], line: int, here: Callable[[Block], Block]) -> int | None:
+def innermost(bodies: Sequence[SubgraphBody], line: int, here: Callable[[Block], Block]) -> int | None:
     """The number of the innermost body that a line lies in."""
     found, first = None, -1
     for number, body in enumerate(bodies):
@@ -93,15 +93,15 @@ def innermost(bodies: Sequence[Body], line: int, here: Callable[[Block], Block])
 
 
 def read_again(
-    body: Body, bodies: Sequence[Body], blocks: Sequence[Block], here: Callable[[Block], Block]
-) -> Body | None:
+    body: SubgraphBody, bodies: Sequence[SubgraphBody], blocks: Sequence[Block], here: Callable[[Block], Block]
+) -> SubgraphBody | None:
     """A body as it is in ``blocks`` now; None where it can't be told from others without reading them all."""
     names = {(one.start, one.end): one.id for one in bodies}
     if len(names) < len(bodies):
         return None
     open_ones: list[tuple[Block, Mentions]] = []
 
-    def close(end: Block | None) -> Body | None:
+    def close(end: Block | None) -> SubgraphBody | None:
         start, mentions = open_ones.pop()
         name = names.get((start, end))
         if name is not None and open_ones:

@@ -18,8 +18,8 @@ from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorTable
 from merrow_analysis.graph.boxes.composites import Composites
 from merrow_analysis.graph.boxes.words import AGAIN
-from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, NodeRecord
-from merrow_analysis.graph.resolve import Reading, Role, is_operator_class
+from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, WrittenNode
+from merrow_analysis.graph.resolve import FlowchartReading, Role, is_operator_class
 from merrow_analysis.syntax.tree import Arrow, Name, Vertex
 
 PROBLEM_ID = "PROBLEM"
@@ -54,7 +54,7 @@ class Ends(NamedTuple):
 _DIAMONDS = frozenset({"diamond", "diam", "decision", "question"})
 
 
-def shape_of(record: NodeRecord) -> str | None:
+def shape_of(record: WrittenNode) -> str | None:
     """The shape that a node is drawn in: that of its metadata takes precedence over its brackets'."""
     for metadata, _ in reversed(record.metadata):
         shape = parse_metadata(metadata.body).values.get("shape")
@@ -63,12 +63,12 @@ def shape_of(record: NodeRecord) -> str | None:
     return record.shape
 
 
-def is_diamond(record: NodeRecord) -> bool:
+def is_diamond(record: WrittenNode) -> bool:
     """Whether a node is drawn as a diamond."""
     return (shape_of(record) if record.metadata else record.shape) in _DIAMONDS
 
 
-def is_interface(record: NodeRecord) -> bool:
+def is_interface(record: WrittenNode) -> bool:
     """Whether a class or the metadata of a node says Interface."""
     for use in record.classes:
         if use.name.text in _INTERFACE:
@@ -80,7 +80,7 @@ def is_interface(record: NodeRecord) -> bool:
     return False
 
 
-def names_operator(record: NodeRecord, table: OperatorTable = BUILT_IN_TABLE) -> bool:
+def names_operator(record: WrittenNode, table: OperatorTable = BUILT_IN_TABLE) -> bool:
     """Whether a class (``CustomOp``), an ``op`` key or the published form of a label names an operator at a node.
 
     The published form is an operator's name alone in its line, with nothing or parameters after it: ``Custom<br/>(role: r)``.
@@ -102,11 +102,11 @@ def _is_published(label: str, table: OperatorTable) -> bool:
     return not parts.says_more and bool(parts.parameters or not parts.problems)
 
 
-def reading_of(chart: Chart, names_ends: bool, table: OperatorTable) -> Reading:
+def reading_of(chart: Chart, names_ends: bool, table: OperatorTable) -> FlowchartReading:
     """How a flowchart is read; ``names_ends`` says that its front matter has ``inputs:`` or ``outputs:``."""
     nodes = chart.nodes
     drawn = not (names_ends or (PROBLEM_ID in nodes and RETURN_ID in nodes) or any(map(is_interface, nodes.values())))
-    return Reading(not drawn or any(names_operator(record, table) for record in nodes.values()), drawn)
+    return FlowchartReading(not drawn or any(names_operator(record, table) for record in nodes.values()), drawn)
 
 
 def ends_of(
@@ -154,7 +154,7 @@ def _says_again(edge: EdgeRecord, composites: Composites) -> bool:
     return any(part.strip() == AGAIN for part in label.text.split(":")[:2])
 
 
-def has_operator(record: NodeRecord, table: OperatorTable, names: bool) -> bool:
+def has_operator(record: WrittenNode, table: OperatorTable, names: bool) -> bool:
     """Whether something written at a node says that it is not a plain step."""
     if names_operator(record, table) or any(use.name.text.endswith("Op") for use in record.classes):
         return True
@@ -165,7 +165,7 @@ def has_operator(record: NodeRecord, table: OperatorTable, names: bool) -> bool:
     return record.label is not None and table.named(parse_label(record.label.text).lone_word) is not None
 
 
-def _is_called(record: NodeRecord, words: Iterable[str]) -> bool:
+def _is_called(record: WrittenNode, words: Iterable[str]) -> bool:
     text = record.id if record.label is None else step_text(record.label.text)
     return text.casefold() in words or record.id.casefold() in words
 
@@ -179,7 +179,7 @@ def with_ends(chart: Chart, ends: Ends) -> Chart:
         if name not in nodes:
             mention = chart.nodes[steps[0]].mentions[0]
             vertex = _implied(name, mention.vertex)
-            nodes[name] = NodeRecord(name, (MentionRecord(vertex, mention.block),), shape="stadium")
+            nodes[name] = WrittenNode(name, (MentionRecord(vertex, mention.block),), shape="stadium")
         for step in steps:
             mention = chart.nodes[step].mentions[0]
             vertex, span = mention.vertex, mention.vertex.span

@@ -7,8 +7,8 @@ from itertools import pairwise
 
 from merrow_analysis.graph.drawings.bodies import Mentions, members_of
 from merrow_analysis.graph.drawings.metadata_label import metadata_label
-from merrow_analysis.graph.flow import NO_BLOCK, ClassDefUse, ClassUse, Flow, Scenery, Subgraph, Undrawn
-from merrow_analysis.graph.records import Chart, ClassRecord, EdgeRecord, MentionRecord, NodeRecord
+from merrow_analysis.graph.flow import NO_BLOCK, ClassDefUse, ClassUse, Flowchart, Scenery, Subgraph, Undrawn
+from merrow_analysis.graph.records import Chart, ClassRecord, EdgeRecord, MentionRecord, WrittenNode
 from merrow_analysis.syntax.tree import (
     Arrow,
     Block,
@@ -27,7 +27,7 @@ MOST_EDGES_READ = 200_000
 """Edges of a text beyond which none is read. Texts written by hand have some hundred."""
 
 
-def fold(blocks: Iterable[Block], moved: Mapping[Block, Block] | None = None) -> Flow:
+def fold(blocks: Iterable[Block], moved: Mapping[Block, Block] | None = None) -> Flowchart:
     """The flowchart that ``blocks`` draw. Broken statements are left out; an ``end`` without a subgraph is ignored.
 
     ``moved`` has the blocks that are not where they were first read (`Diagram.moved`).
@@ -35,7 +35,7 @@ def fold(blocks: Iterable[Block], moved: Mapping[Block, Block] | None = None) ->
     blocks = list(blocks)
     folder = _Folder(_undrawn(blocks))
     last = folder.fold(blocks)
-    return Flow(folder.chart, folder.scenery, moved, last)
+    return Flowchart(folder.chart, folder.scenery, moved, last)
 
 
 def edges_of(chain: Chain) -> int:
@@ -71,7 +71,7 @@ class _Folder:
         self.scenery = Scenery(undrawn=undrawn)
         self.draws = undrawn is None
         self.chart = Chart()
-        self.nodes: dict[str, NodeRecord] = self.chart.nodes
+        self.nodes: dict[str, WrittenNode] = self.chart.nodes
         self.edge_ids = self.scenery.edge_ids
         self.open: list[_OpenSubgraph] = []
         self.closed = 0
@@ -158,8 +158,8 @@ class _Folder:
         chain: Chain,
         number: int,
         arrow: Arrow,
-        sources: list[NodeRecord | None],
-        targets: list[NodeRecord | None],
+        sources: list[WrittenNode | None],
+        targets: list[WrittenNode | None],
         block: Block,
     ) -> None:
         if not self.draws:
@@ -186,13 +186,13 @@ class _Folder:
         subgraph.classes += [ClassUse(name, block, None) for name in vertex.classes]
         return vertex.metadata is not None or bool(vertex.classes)
 
-    def _vertex(self, vertex: Vertex, block: Block) -> NodeRecord | None:
+    def _vertex(self, vertex: Vertex, block: Block) -> WrittenNode | None:
         text = vertex.name.text
         node = self.nodes.get(text)
         if node is None:
             if text in self.edge_ids:
                 return None
-            node = self.nodes[text] = NodeRecord(text, [MentionRecord(vertex, block)])
+            node = self.nodes[text] = WrittenNode(text, [MentionRecord(vertex, block)])
         else:
             node.mentions.append(MentionRecord(vertex, block))  # type: ignore[attr-defined]  # a list while it is made
         if vertex.shape is not None:
@@ -204,7 +204,7 @@ class _Folder:
                 _append_class(node, ClassRecord(name, block, None))
         return node
 
-    def _metadata(self, group: tuple[Vertex, ...], nodes: list[NodeRecord | None], block: Block) -> None:
+    def _metadata(self, group: tuple[Vertex, ...], nodes: list[WrittenNode | None], block: Block) -> None:
         for vertex, node in zip(group, nodes, strict=True):
             metadata = vertex.metadata
             if metadata is None:
@@ -275,7 +275,7 @@ class _Folder:
         return list(node.metadata)
 
 
-def _append_class(node: NodeRecord, given: ClassRecord) -> None:
+def _append_class(node: WrittenNode, given: ClassRecord) -> None:
     if node.classes:
         node.classes.append(given)  # type: ignore[attr-defined]  # a list while it is made
     else:

@@ -13,12 +13,12 @@ from itertools import islice
 from operator import itemgetter
 from typing import NamedTuple
 
-from merrow_analysis.document import Change
+from merrow_analysis.document import BlockChange
 from merrow_analysis.graph.drawings.bodies import innermost, read_again, with_members
 from merrow_analysis.graph.drawings.fold import MOST_EDGES_READ, edges_of
 from merrow_analysis.graph.drawings.metadata_label import metadata_label
-from merrow_analysis.graph.flow import NO_BLOCK, Body, ClassDefUse, Flow, Scenery
-from merrow_analysis.graph.records import Chart, ClassRecord, Delta, EdgeRecord, MentionRecord, NodeRecord, Splice
+from merrow_analysis.graph.flow import NO_BLOCK, ClassDefUse, Flowchart, Scenery, SubgraphBody
+from merrow_analysis.graph.records import Chart, ClassRecord, Delta, EdgeRecord, MentionRecord, Splice, WrittenNode
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import (
     AccDescription,
@@ -59,14 +59,14 @@ class Redrawn(NamedTuple):
     are first mentioned elsewhere, so that what is written at nodes stays the same; ``nodes_only`` that they draw no edge.
     """
 
-    flow: Flow
+    flow: Flowchart
     delta: Delta
     lines: frozenset[int]
     references_only: bool
     nodes_only: bool
 
 
-def redraw(flow: Flow, diagram: Diagram, changes: Iterable[Change]) -> Redrawn | None:
+def redraw(flow: Flowchart, diagram: Diagram, changes: Iterable[BlockChange]) -> Redrawn | None:
     """The flowchart of ``diagram``, where ``changes`` lead to it from the text of ``flow``.
 
     None where the whole must be folded.
@@ -90,7 +90,7 @@ def redraw(flow: Flow, diagram: Diagram, changes: Iterable[Change]) -> Redrawn |
             scenery = replace(scenery, bodies=bodies, read_subgraphs=lambda: with_members(bodies, known))
     chart = flow.chart.apply(delta, work.edge_line) if delta.nodes or delta.edges else flow.chart
     return Redrawn(
-        Flow(chart, scenery, diagram.moved, diagram.blocks[-1] if diagram.blocks else NO_BLOCK),
+        Flowchart(chart, scenery, diagram.moved, diagram.blocks[-1] if diagram.blocks else NO_BLOCK),
         delta,
         frozenset(
             line for block in map(diagram.here, work.come) for line in range(block.line, block.line + block.line_count)
@@ -100,7 +100,7 @@ def redraw(flow: Flow, diagram: Diagram, changes: Iterable[Change]) -> Redrawn |
     )
 
 
-def _net(changes: Iterable[Change]) -> tuple[set[Block], list[Block]]:
+def _net(changes: Iterable[BlockChange]) -> tuple[set[Block], list[Block]]:
     """The blocks that several successive changes removed and added, as they were first read."""
     gone: set[Block] = set()
     come: dict[Block, None] = {}
@@ -126,7 +126,7 @@ def _is_local(block: Block) -> bool:
 class _Redrawing:
     """Applies one edit to a flowchart."""
 
-    def __init__(self, flow: Flow, diagram: Diagram, gone: set[Block], come: list[Block]) -> None:
+    def __init__(self, flow: Flowchart, diagram: Diagram, gone: set[Block], come: list[Block]) -> None:
         self.chart: Chart = flow.chart
         self.here: Callable[[Block], Block] = diagram.here
         self.before: Callable[[Block], Block] = flow.here
@@ -153,7 +153,7 @@ class _Redrawing:
             self.references_only = False
             self.scenery = self._with_classes(flow.scenery)
 
-    def bodies(self, flow: Flow, blocks: Sequence[Block]) -> list[Body] | None:
+    def bodies(self, flow: Flowchart, blocks: Sequence[Block]) -> list[SubgraphBody] | None:
         """The bodies of the subgraphs, of which those around edited statements are read again: the same list where all mention
         what they did. None where one can't be told from others.
         """
@@ -162,7 +162,7 @@ class _Redrawing:
             return known
         edited = {innermost(known, flow.here(block).line, flow.here) for block in self.gone}
         edited |= {innermost(known, self.line(block), self.here) for block in self.come}
-        changed: dict[int, Body] = {}
+        changed: dict[int, SubgraphBody] = {}
         for number in edited:
             if number is not None:
                 body = read_again(known[number], known, blocks, self.here)
@@ -172,7 +172,7 @@ class _Redrawing:
                     changed[number] = body
         return [changed.get(number, body) for number, body in enumerate(known)] if changed else known
 
-    def _names_the_same(self, flow: Flow) -> bool:
+    def _names_the_same(self, flow: Flowchart) -> bool:
         """Whether one block came in the place of one that names the same nodes: most often a word was typed."""
         if len(self.gone) != 1 or len(self.come) != 1:
             return False
@@ -208,8 +208,8 @@ class _Redrawing:
 
     def delta(self) -> Delta:
         """What differs."""
-        nodes: dict[str, NodeRecord | None] = {}
-        placed: list[NodeRecord] = []
+        nodes: dict[str, WrittenNode | None] = {}
+        placed: list[WrittenNode] = []
         new: dict[str, list[MentionRecord]] = {}
         for vertex, block in self._vertices(self.come):
             new.setdefault(vertex.name.text, []).append(MentionRecord(vertex, block))
@@ -247,9 +247,9 @@ class _Redrawing:
             for vertex in group
         )
 
-    def _record(self, name: str, mentions: list[MentionRecord]) -> NodeRecord:
+    def _record(self, name: str, mentions: list[MentionRecord]) -> WrittenNode:
         """What these mentions and the class statements say together."""
-        record = NodeRecord(name, mentions)
+        record = WrittenNode(name, mentions)
         metadata = []
         inline = []
         for vertex, block in mentions:
@@ -284,7 +284,7 @@ class _Redrawing:
     def _first_place(self, name: str) -> _Place:
         return self._place(self.chart.nodes[name].mentions[0])
 
-    def _placed(self, placed: list[NodeRecord], nodes: dict[str, NodeRecord | None]) -> dict[str, str | None]:
+    def _placed(self, placed: list[WrittenNode], nodes: dict[str, WrittenNode | None]) -> dict[str, str | None]:
         """Before which node each of ``placed`` is first mentioned; those that keep their place are not in the answer."""
         if not placed:
             return {}

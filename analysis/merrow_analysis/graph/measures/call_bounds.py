@@ -8,8 +8,8 @@ from typing import Any
 
 from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS
 from merrow_analysis.graph.boxes.composites import Composite
-from merrow_analysis.graph.instructions import Validation, validation_of
-from merrow_analysis.graph.language import Settings
+from merrow_analysis.graph.instructions import ValidationInstruction, validation_of
+from merrow_analysis.graph.language import GraphSettings
 from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 
@@ -66,7 +66,7 @@ def most_calls(graph: TypedGraph, node: TypedNode) -> int | None:
     return _samples(node) * own * prod(count_of(box, "max") for box in boxes)
 
 
-def _judging(validation: Validation, settings: Settings) -> int:
+def _judging(validation: ValidationInstruction, settings: GraphSettings) -> int:
     """How often a validator asks a model at most, in all attempts."""
     checks = [check for name in validation.names for check in settings.validators[name.casefold()].checks]
     votes = sum(check.votes for check in checks if check.kind == "rubric")

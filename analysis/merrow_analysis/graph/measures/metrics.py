@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
 
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.flow import Flowchart
 from merrow_analysis.graph.measures.call_bounds import CallBounds, call_bounds
 from merrow_analysis.graph.measures.measures import Measures, measure
 from merrow_analysis.graph.nodes import TypedGraph
@@ -36,13 +36,13 @@ class Metrics:
         }
 
 
-def metrics(graph: TypedGraph | Flow, failure_probability: float = DEFAULT_FAILURE_PROBABILITY) -> Metrics:
+def metrics(graph: TypedGraph | Flowchart, failure_probability: float = DEFAULT_FAILURE_PROBABILITY) -> Metrics:
     """Measure a workflow, or a flowchart that is not one. Invisible links carry nothing and don't count.
 
     What was measured is kept with the graph until it changes. Raises ValueError where ``failure_probability`` is not
     between 0 and 1.
     """
-    if isinstance(graph, Flow):
+    if isinstance(graph, Flowchart):
         return Metrics(measure(graph.nodes, _edges(graph), failure_probability))
     if failure_probability not in graph.measured:
         graph.measured[failure_probability] = _measured(graph, failure_probability)
@@ -57,12 +57,12 @@ def metrics_with(graph: TypedGraph, failure_probability: float, failures: Mappin
     return replace(known, workflow=measure(*subtasks_of(graph), failure_probability, failures))
 
 
-def all_of(flow: Flow) -> tuple[list[str], list[tuple[str, str]]]:
+def all_of(flow: Flowchart) -> tuple[list[str], list[tuple[str, str]]]:
     """All nodes of a flowchart, and its edges without those that carry nothing."""
     return list(flow.nodes), _edges(flow)
 
 
-def _edges(flow: Flow) -> list[tuple[str, str]]:
+def _edges(flow: Flowchart) -> list[tuple[str, str]]:
     return [(edge.source.id, edge.target.id) for edge in flow.edges if not edge.carries_nothing]
 
 

@@ -8,11 +8,19 @@ from dataclasses import dataclass
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import BOOL, FEEDBACK, NUMBER, Type, TypeTable, list_of
 from merrow_analysis.graph.decisions import DecidedBy
-from merrow_analysis.graph.placing.placement import UNKNOWN, Facts, Finding, Passed, PortFeed, Signature, passed_as_one
+from merrow_analysis.graph.placing.placement import (
+    UNKNOWN,
+    Facts,
+    NodeSignature,
+    PassedValue,
+    PlacementFinding,
+    PortFeed,
+    passed_as_one,
+)
 from merrow_analysis.graph.placing.type_variables import substitute, variables
 
 
-def with_fields(signature: Signature, types: TypeTable) -> Signature:
+def with_fields(signature: NodeSignature, types: TypeTable) -> NodeSignature:
     """The signature with the fields of a record that the default output is; an output of the same name stays what it is."""
     default = signature.outputs[0][1] if signature.outputs else None
     fields = None if default is None else types.fields_of(default)
@@ -35,26 +43,26 @@ class Arrived:
     facts: Facts
     asks: bool
     ports: Mapping[str, InputPort]
-    sources: Sequence[Signature]
+    sources: Sequence[NodeSignature]
     feeds: Sequence[Sequence[PortFeed]]
     types: TypeTable
 
-    def signature(self) -> Signature:
+    def signature(self) -> NodeSignature:
         if self.asks:
             arriving = [
-                Passed(feed.type, self.is_several(edge, feed.passed))
+                PassedValue(feed.type, self.is_several(edge, feed.passed))
                 for edge, feeds in enumerate(self.feeds)
                 for feed in feeds
             ]
             passes = tuple([_as_one(arriving, ones) for ones in passed_as_one([passed.type for passed in arriving])])
             known = [passed.type for passed in passes if passed.type is not None]
             value = self.types.common(known) if known and len(known) == len(passes) else None
-            return Signature((), True, bool(passes), value, passes=passes)
+            return NodeSignature((), True, bool(passes), value, passes=passes)
         if self.facts.kind == "decision":
             values = [feed.type for feeds in self.feeds for feed in feeds if feed.port == "value"]
             known = [type_ for type_ in values if type_ is not None]
             value = self.types.common(known) if known and len(known) == len(values) else None
-            return Signature((), True, bool(values), value, kinds=self._kinds(value))
+            return NodeSignature((), True, bool(values), value, kinds=self._kinds(value))
         if self.facts.spec is None:
             return UNKNOWN
         bound = variables(self.ports, self.feeds, self.types)
@@ -66,7 +74,7 @@ class Arrived:
             elif number == 0 and self.facts.declared is not None:
                 type_ = self.facts.declared
             outputs.append((port.name, list_of(type_) if self.facts.samples and type_ is not None else type_))
-        return with_fields(Signature(tuple(outputs), plain=self.facts.plain), self.types)
+        return with_fields(NodeSignature(tuple(outputs), plain=self.facts.plain), self.types)
 
     def is_several(self, edge: int, passed: int | None) -> bool:
         """Whether what an edge brings may be several values, by its number where an asking Decision passes it on."""
@@ -89,7 +97,7 @@ class Arrived:
             if feed.port == port
         ]
 
-    def unordered(self) -> Iterator[Finding]:
+    def unordered(self) -> Iterator[PlacementFinding]:
         """Tell of a Select whose items have no number to go by."""
         item = (
             variables(self.ports, self.feeds, self.types).get("T")
@@ -102,7 +110,7 @@ class Arrived:
         number = item if by is None else self.types.field_at(item, by)
         if number is None or not self.types.fits(number, NUMBER):
             numbers = tuple(name for name, type_ in fields.items() if self.types.fits(type_, NUMBER))
-            yield Finding("no-order", None, by, item, number, numbers)
+            yield PlacementFinding("no-order", None, by, item, number, numbers)
 
     def when(self) -> Type | None:
         types = [feed.type for feeds in self.feeds for feed in feeds if feed.port == "when"]
@@ -122,14 +130,14 @@ class Arrived:
             return "kinds"
         return "words" if self.types.words_of(when) is not None else "text"
 
-    def odd_results(self) -> Iterator[Finding]:
+    def odd_results(self) -> Iterator[PlacementFinding]:
         """Tell of values that reach an output of the workflow and are hardly what it is for."""
         for edge, feeds in enumerate(self.feeds):
             for feed in feeds:
                 given = feed.type
                 if given is not None and is_odd_result(given, self.types):
-                    yield Finding("odd-result", edge, feed.port, given, names=(feed.output or "",))
+                    yield PlacementFinding("odd-result", edge, feed.port, given, names=(feed.output or "",))
 
 
-def _as_one(arriving: Sequence[Passed], numbers: Sequence[int]) -> Passed:
-    return arriving[numbers[0]] if len(numbers) == 1 else Passed(arriving[numbers[0]].type, several=True)
+def _as_one(arriving: Sequence[PassedValue], numbers: Sequence[int]) -> PassedValue:
+    return arriving[numbers[0]] if len(numbers) == 1 else PassedValue(arriving[numbers[0]].type, several=True)

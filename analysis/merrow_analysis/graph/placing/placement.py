@@ -15,7 +15,7 @@ from merrow_analysis.graph.placing.notation import EdgeLabel
 from merrow_analysis.graph.resolve import NodeKind
 
 
-class Passed(NamedTuple):
+class PassedValue(NamedTuple):
     """What an asking Decision passes on as one: a value as it arrived, or, where many arrived, ``several`` of one type; None: not
     known.
     """
@@ -41,7 +41,7 @@ def passed_as_one(types: Sequence[Type | None]) -> list[list[int]]:
     return list(by_type.values())
 
 
-class Signature(NamedTuple):
+class NodeSignature(NamedTuple):
     """What a node gives: outputs with their types (None: not known), default first; or, for a Decision, its value.
 
     ``passes`` is what an asking Decision passes on; None for all other nodes.
@@ -56,11 +56,11 @@ class Signature(NamedTuple):
     has_value: bool = False
     value: Type | None = None
     known: bool = True
-    passes: tuple[Passed, ...] | None = None
+    passes: tuple[PassedValue, ...] | None = None
     plain: bool = False
     fields: int = 0
     kinds: tuple[tuple[str, Type], ...] = ()
-    apart: Signature | None = None
+    apart: NodeSignature | None = None
 
     def kind_of(self, case: str | None) -> Type | None:
         """The kind that a case carries; None where it carries the value as it is."""
@@ -72,7 +72,7 @@ class Signature(NamedTuple):
         return self.kind_of(case) or self.value
 
 
-UNKNOWN = Signature(known=False)
+UNKNOWN = NodeSignature(known=False)
 """What isn't known of a node; nothing is reported against its edges."""
 
 
@@ -81,7 +81,7 @@ class NumberedSignature:
     """A signature; equal ones of one `Language` are the same object, and have a number that no other one ever has."""
 
     number: int
-    signature: Signature
+    signature: NodeSignature
 
 
 class Facts(NamedTuple):
@@ -109,7 +109,7 @@ class PortFeed(NamedTuple):
     """One value on an edge: from an output (None for a Decision's value) into a port; the type is None if not known.
 
     ``output`` may be a field of a record, ``advice``, or one in an output or a field, ``place.city``.
-    ``passed`` is its number in `Signature.passes`, where an asking Decision passes it on.
+    ``passed`` is its number in `NodeSignature.passes`, where an asking Decision passes it on.
     """
 
     output: str | None
@@ -145,7 +145,7 @@ FindingKind = Literal[
 ]
 
 
-class Finding(NamedTuple):
+class PlacementFinding(NamedTuple):
     """Something to say about a node or its incoming edge number ``edge``; which of the rest is set depends on
     ``kind``.
     """
@@ -169,8 +169,8 @@ class Placement:
     """
 
     edges: tuple[PlacedEdge, ...]
-    signature: Signature
-    findings: tuple[Finding, ...]
+    signature: NodeSignature
+    findings: tuple[PlacementFinding, ...]
     crowded: tuple[str, ...] = ()
     required: tuple[str, ...] = ()
     decided_by: DecidedBy = "unknown"

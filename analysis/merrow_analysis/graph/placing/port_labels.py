@@ -10,11 +10,11 @@ from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import BOOL, Type, TypeTable
 from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.placing.notation import EdgeLabel, read_label
-from merrow_analysis.graph.placing.placement import Facts, Signature
+from merrow_analysis.graph.placing.placement import Facts, NodeSignature
 
 
 def label_of(
-    text: str | None, source: Signature, facts: Facts, ports: Mapping[str, InputPort], types: TypeTable
+    text: str | None, source: NodeSignature, facts: Facts, ports: Mapping[str, InputPort], types: TypeTable
 ) -> EdgeLabel:
     """The parts of a label. At plain steps one that names no port is words for people, or all of it is the case."""
     label = read_label(text, from_decision=source.decision)
@@ -34,7 +34,7 @@ def label_of(
     return EdgeLabel(words=text) if words else label
 
 
-def _with_field(label: EdgeLabel, source: Signature, types: TypeTable) -> EdgeLabel:
+def _with_field(label: EdgeLabel, source: NodeSignature, types: TypeTable) -> EdgeLabel:
     """A label out of a Decision that names a field of the record which its case carries."""
     written = label.case or ""
     if label.after or (label.port is None and not written.endswith(":")):
@@ -45,7 +45,9 @@ def _with_field(label: EdgeLabel, source: Signature, types: TypeTable) -> EdgeLa
     return EdgeLabel(field, label.port, case)
 
 
-def field_carried(source: Signature, case: str | None, field: str, types: TypeTable) -> tuple[str, Type | None] | None:
+def field_carried(
+    source: NodeSignature, case: str | None, field: str, types: TypeTable
+) -> tuple[str, Type | None] | None:
     """A field of what a case carries, with its type as it arrives; None where that has no such field."""
     whole = (source.apart or source).carried(case)
     return None if whole is None else _field(source, whole, field, types)
@@ -57,7 +59,7 @@ def _has_port(name: str, facts: Facts, ports: Mapping[str, InputPort]) -> bool:
     return name in ports or any(name in port.variants for port in ports.values())
 
 
-def is_decided(facts: Facts, incoming: tuple[tuple[str | None, Signature], ...], types: TypeTable) -> bool:
+def is_decided(facts: Facts, incoming: tuple[tuple[str | None, NodeSignature], ...], types: TypeTable) -> bool:
     """Whether something decides without a model: an expression, a Bool that arrives, or at a plain diamond an enumeration
     or a union whose words or kinds are its ways out.
     """
@@ -89,7 +91,7 @@ def is_decided(facts: Facts, incoming: tuple[tuple[str | None, Signature], ...],
     return ways <= wanted | {ELSE} and (ELSE in ways or wanted <= ways)
 
 
-def output_named(source: Signature, name: str, types: TypeTable) -> tuple[str, Type | None] | None:
+def output_named(source: NodeSignature, name: str, types: TypeTable) -> tuple[str, Type | None] | None:
     """An output by its name, or a field in one: ``advice``, ``place.city``."""
     first, dot, path = name.partition(".")
     output = next((output for output in source.outputs if output[0] == first), None)
@@ -104,7 +106,7 @@ def output_named(source: Signature, name: str, types: TypeTable) -> tuple[str, T
     return None if found is None else (name, found[1])
 
 
-def _field(source: Signature, whole: Type, path: str, types: TypeTable) -> tuple[str, Type | None] | None:
+def _field(source: NodeSignature, whole: Type, path: str, types: TypeTable) -> tuple[str, Type | None] | None:
     """A field of a value with its type as it arrives. An edge with ``each`` takes the first list on the way apart; where
     there is none, its type is not known, which is told elsewhere.
     """

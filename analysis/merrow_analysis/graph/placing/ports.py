@@ -25,11 +25,11 @@ from merrow_analysis.graph.placing.notation import EdgeLabel, read_label
 from merrow_analysis.graph.placing.placement import (
     UNKNOWN,
     Facts,
-    Finding,
+    NodeSignature,
     PlacedEdge,
     Placement,
+    PlacementFinding,
     PortFeed,
-    Signature,
 )
 from merrow_analysis.graph.placing.port_labels import field_carried, is_decided, label_of, output_named
 from merrow_analysis.suggest import Guesses
@@ -43,24 +43,24 @@ _MOST_MATCHED = 20
 """Edges that found no port for which the port that was probably meant is looked up by type."""
 
 
-def place(facts: Facts, incoming: tuple[tuple[str | None, Signature], ...], types: TypeTable) -> Placement:
+def place(facts: Facts, incoming: tuple[tuple[str | None, NodeSignature], ...], types: TypeTable) -> Placement:
     """Place a node's incoming edges and determine its outputs. Never raises."""
     if facts.kind == "input":
         outputs = ((INPUT_OUTPUT, None if facts.declared_badly else facts.declared or facts.default_type),)
-        return Placement(_unplaced(incoming), with_fields(Signature(outputs), types), ())
+        return Placement(_unplaced(incoming), with_fields(NodeSignature(outputs), types), ())
     if facts.kind == "unknown":
         return Placement(_unplaced(incoming), UNKNOWN, ())
     return _Placer(facts, incoming, types).placement()
 
 
-def _unplaced(incoming: tuple[tuple[str | None, Signature], ...]) -> tuple[PlacedEdge, ...]:
+def _unplaced(incoming: tuple[tuple[str | None, NodeSignature], ...]) -> tuple[PlacedEdge, ...]:
     return tuple(PlacedEdge((), False, read_label(text, from_decision=sig.decision)) for text, sig in incoming)
 
 
 class _Placer:
     """The work of `place` for one node that has ports."""
 
-    def __init__(self, facts: Facts, incoming: tuple[tuple[str | None, Signature], ...], types: TypeTable) -> None:
+    def __init__(self, facts: Facts, incoming: tuple[tuple[str | None, NodeSignature], ...], types: TypeTable) -> None:
         self.facts = facts
         self.types = types
         self.spec = facts.spec
@@ -73,7 +73,7 @@ class _Placer:
         """What was given last to ports that fit alike, and these: as long as none of them is fed, more of it fits them, too."""
         self.lost: list[Type | None] = []
         self.guesses = Guesses()
-        self.findings: list[Finding] = []
+        self.findings: list[PlacementFinding] = []
         if facts.spec is None:
             port = OUTPUT_PORT if facts.declared is None else InputPort(OUTPUT_PORT.name, facts.declared)
             self.ports = {port.name: port}
@@ -101,7 +101,9 @@ class _Placer:
         required = self._required()
         self._missing(required)
         self.findings += [
-            Finding("given-twice", None, name) for name in sorted(self.facts.literals) if self._is_fed(self.ports[name])
+            PlacementFinding("given-twice", None, name)
+            for name in sorted(self.facts.literals)
+            if self._is_fed(self.ports[name])
         ]
         if self.facts.kind == "output":
             self.findings += self.arrived.odd_results()
@@ -136,7 +138,7 @@ class _Placer:
         if port is None:
             port = next((port for port in self.ports.values() if written in port.variants), None)
             if port is not None:
-                self.findings.append(Finding("port-variant", edge, port.name, names=(written,)))
+                self.findings.append(PlacementFinding("port-variant", edge, port.name, names=(written,)))
         if port is None and self.is_decision and not source.decision and self.facts.expression is not None:
             port = InputPort(written, ANY)
             self.ports[written] = port
@@ -144,10 +146,10 @@ class _Placer:
             near = self.guesses.closest(written, self.ports)
             given = output[1] if output is not None else None
             names = (written,) if near is None else (written, near)
-            self.findings.append(Finding("unknown-port", edge, written, given, names=names))
+            self.findings.append(PlacementFinding("unknown-port", edge, written, given, names=names))
             self.lost.append(given)
         elif source.decision and not source.has_value and source.known:
-            self.findings.append(Finding("no-value", edge, port.name))
+            self.findings.append(PlacementFinding("no-value", edge, port.name))
             self._feed(edge, None, port, None)
         elif source.passes is not None:
             for number, passed in enumerate(source.passes):
@@ -239,10 +241,10 @@ class _Placer:
                 best = self._nearest(given, self.ports.values())[:1]
             best = best or needed[:1] or open_ports[:1] or list(self.ports.values())[:1]
         if not best:
-            self.findings.append(Finding("unknown-port", edge, None, given))
+            self.findings.append(PlacementFinding("unknown-port", edge, None, given))
             return
         if self._feed(edge, name, best[0], given):
-            self.findings.append(Finding("missing-label", edge, best[0].name, given, names=(name or "",)))
+            self.findings.append(PlacementFinding("missing-label", edge, best[0].name, given, names=(name or "",)))
 
     def _case_edge(self, edge: int) -> None:
         """A Decision's value goes to the target's only open port that fits, required ports first; else nowhere."""
@@ -291,18 +293,20 @@ class _Placer:
             return [name for name, port in self.ports.items() if port.required and name not in self.facts.literals]
         expression = read_expression(self.facts.expression)
         if expression.problem is not None:
-            self.findings.append(Finding("bad-expression", None, names=(expression.problem,)))
+            self.findings.append(PlacementFinding("bad-expression", None, names=(expression.problem,)))
             return []
         fed = dict.fromkeys(feed.port for feeds in self.feeds for feed in feeds)
         for name in expression.names:
             if name not in fed and not self.lost:
                 near = self.guesses.closest(name, fed)
-                self.findings.append(Finding("unknown-name", None, names=(name,) if near is None else (name, near)))
+                self.findings.append(
+                    PlacementFinding("unknown-name", None, names=(name,) if near is None else (name, near))
+                )
         for edge, feeds in enumerate(self.feeds):
             # `when` and `value` have a special meaning.
             named = not self.inferred[edge] and feeds and feeds[0].port not in ("when", "value")
             if named and feeds[0].port not in expression.names:
-                self.findings.append(Finding("unused-input", edge, feeds[0].port))
+                self.findings.append(PlacementFinding("unused-input", edge, feeds[0].port))
         return [name for name in expression.names if name in fed]
 
     def _missing(self, required: Iterable[str]) -> None:
@@ -318,7 +322,7 @@ class _Placer:
         del missing[: len(self.lost[_MOST_MATCHED:])]
         for port in missing:
             if first is None or port.name != first.name:
-                self.findings.append(Finding("missing-input", None, port.name, wanted=port.type))
+                self.findings.append(PlacementFinding("missing-input", None, port.name, wanted=port.type))
 
     def _output(self, edge: int) -> tuple[str, Type | None] | None:
         """The output that an edge starts at; reported if the source has no output of that name."""
@@ -344,17 +348,17 @@ class _Placer:
         else:
             near = self.guesses.closest(label.output, (name for name, _ in source.outputs))
         self.findings.append(
-            Finding("unknown-output", edge, names=(label.output,) if near is None else (label.output, near))
+            PlacementFinding("unknown-output", edge, names=(label.output,) if near is None else (label.output, near))
         )
         return None
 
-    def _hidden(self, edge: int, source: Signature, name: str) -> None:
+    def _hidden(self, edge: int, source: NodeSignature, name: str) -> None:
         """Report a field that an output of the same name hides."""
         own = source.outputs[: len(source.outputs) - source.fields]
         record = own[0][1]
         fields = None if record is None else self.types.fields_of(record)
         if fields is not None and name in fields and any(output == name for output, _ in own):
-            self.findings.append(Finding("hidden-field", edge, own[0][0], record, names=(name,)))
+            self.findings.append(PlacementFinding("hidden-field", edge, own[0][0], record, names=(name,)))
 
     def _feed(
         self, edge: int, output: str | None, port: InputPort, given: Type | None, passed: int | None = None
@@ -370,7 +374,7 @@ class _Placer:
                 for name, type_ in self.sources[edge].outputs
                 if type_ is not None and self._steps(type_, port) is not None
             )
-            self.findings.append(Finding("mismatch", edge, port.name, given, port.type, names))
+            self.findings.append(PlacementFinding("mismatch", edge, port.name, given, port.type, names))
             return False
         return True
 
@@ -391,7 +395,7 @@ class _Placer:
         return None if steps is None else steps + (port.many and item_of(port.type) is not None)
 
     def _leave_open(self, edge: int, given: Type, names: tuple[str, ...]) -> None:
-        self.findings.append(Finding("ambiguous", edge, None, given, names=names))
+        self.findings.append(PlacementFinding("ambiguous", edge, None, given, names=names))
         self.lost.append(given)
 
     def _nearest(self, given: Type, ports: Iterable[InputPort]) -> list[InputPort]:

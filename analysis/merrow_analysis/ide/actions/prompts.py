@@ -7,7 +7,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
-from merrow_analysis.definitions.templates import Template
+from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.edits.front_matter import add_prompt, remove_prompt
 from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.edits.yaml_write import quoted, word
@@ -103,7 +103,7 @@ def _inline(analysis: Analysis, node: TypedNode, key: str, prompt: Prompt) -> Ed
     text = quoted(prompt.text, in_statement=True)
     roles = {key, "role"} & node.resolution.parameters.keys()
     entries = {"prompt": text}
-    if isinstance(prompt.text, Template):
+    if isinstance(prompt.text, PromptTemplate):
         entries["template"] = "true"
     moved = rewrite(node, Moved(remove=frozenset({*roles, *entries}), metadata=entries))
     if moved is None:

@@ -17,7 +17,7 @@ from merrow_analysis.ide.completion.keys import label_items, metadata_items
 from merrow_analysis.ide.completion.operator_snippets import operator_items
 from merrow_analysis.ide.completion.ports import edge_label_items
 from merrow_analysis.ide.cursor.place import InStatement
-from merrow_analysis.ide.cursor.statement import Typed
+from merrow_analysis.ide.cursor.statement import CursorExpectation
 
 _MOST_NODES = 300
 """In larger workflows not all nodes are offered at once: the list would take longer to send than to read."""
@@ -101,7 +101,7 @@ def _what(items: CompletionItems, node: FlowNode) -> str:
     return "" if found is None else found.operator or "unknown operator"
 
 
-def _statement(items: CompletionItems, typed: Typed, length: int) -> None:
+def _statement(items: CompletionItems, typed: CursorExpectation, length: int) -> None:
     place = items.range(length)
     if items.analysis.diagram.header is None:
         for rank, keyword in enumerate(("flowchart TD", "flowchart LR")):
@@ -118,7 +118,7 @@ def _statement(items: CompletionItems, typed: Typed, length: int) -> None:
             items.add(name, "keyword", place, rank=3, text=text, detail=help_text)
 
 
-def _nodes(items: CompletionItems, typed: Typed, length: int, before: str) -> None:
+def _nodes(items: CompletionItems, typed: CursorExpectation, length: int, before: str) -> None:
     """The nodes that an edge may lead to: those first whose ports take what arrives, those last that close a cycle."""
     graph = items.analysis.typed
     gap = " " if length == 0 and before[-1:] not in ("", " ", "\t", "|", "\n", "&") else ""
@@ -204,7 +204,7 @@ def _after_node(items: CompletionItems, length: int, before: str) -> None:
         items.add("@{ }", "arrow", place, rank=9, text="@{ ", snippet="@{ $1 \\}", detail="metadata")
 
 
-def _ids(items: CompletionItems, typed: Typed, length: int) -> None:
+def _ids(items: CompletionItems, typed: CursorExpectation, length: int) -> None:
     beside = set(typed.ids)
     graph = items.analysis.typed
     for node in _known_nodes(items, length):
@@ -217,7 +217,7 @@ def _ids(items: CompletionItems, typed: Typed, length: int) -> None:
             items.add(name, "node", items.range(length), rank=2, detail="subgraph")
 
 
-def _classes(items: CompletionItems, typed: Typed, length: int) -> None:
+def _classes(items: CompletionItems, typed: CursorExpectation, length: int) -> None:
     """Classes of operators and of the author; first what the nodes' labels, metadata or names ask for."""
     graph = items.analysis.typed
     meant: set[str] = set()

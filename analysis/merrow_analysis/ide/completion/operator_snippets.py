@@ -76,7 +76,7 @@ class _Stop(str):
     __slots__ = ()
 
 
-class _Line(NamedTuple):
+class _SnippetLine(NamedTuple):
     """A line of the piece. It is not ``complete`` where no source was found for an edge."""
 
     parts: tuple[str, ...]
@@ -85,22 +85,22 @@ class _Line(NamedTuple):
 
 def _lines(
     items: CompletionItems, graph: TypedGraph, sources: list[TypedNode], spec: OperatorSpec, name: str
-) -> list[_Line]:
+) -> list[_SnippetLine]:
     node = _Stop(name)
     if spec.is_decision:
-        lines = [_Line((node, "{", _Stop("passed?"), "}"))]
+        lines = [_SnippetLine((node, "{", _Stop("passed?"), "}"))]
     elif spec.instruction_key is not None:
         key = spec.instruction_key
-        lines = [_Line((node, f'["{spec.name}<br/>({key}: ', _Stop(key), ')"]'))]
+        lines = [_SnippetLine((node, f'["{spec.name}<br/>({key}: ', _Stop(key), ')"]'))]
     else:
-        lines = [_Line((node, f'["{spec.name}<br/>"]'))]
+        lines = [_SnippetLine((node, f'["{spec.name}<br/>"]'))]
     if spec.class_name not in items.analysis.flow.class_defs:
-        lines.append(_Line((f"classDef {spec.class_name} {spec.style}",)))
-    lines.append(_Line(("class ", node, f" {spec.class_name}")))
+        lines.append(_SnippetLine((f"classDef {spec.class_name} {spec.style}",)))
+    lines.append(_SnippetLine(("class ", node, f" {spec.class_name}")))
     for edge in _edges(sources, graph, spec):
         arrow = f" -->|{edge.label}| " if edge.label else " --> "
         source = edge.source.id if edge.source is not None else _SOURCE
-        lines.append(_Line((_Stop(source), arrow, node), edge.source is not None))
+        lines.append(_SnippetLine((_Stop(source), arrow, node), edge.source is not None))
     return lines
 
 
@@ -137,11 +137,11 @@ def _is_number(type_: Type | None, types: TypeTable) -> bool:
     return type_ is not None and types.fits(innermost(type_), NUMBER)
 
 
-def _plain(lines: list[_Line]) -> list[str]:
+def _plain(lines: list[_SnippetLine]) -> list[str]:
     return ["".join(line.parts) for line in lines if line.complete]
 
 
-def _with_stops(lines: list[_Line]) -> list[str]:
+def _with_stops(lines: list[_SnippetLine]) -> list[str]:
     """The lines as a snippet: the node's id is the first stop."""
     numbers: dict[str, int] = {}
     made: list[str] = []

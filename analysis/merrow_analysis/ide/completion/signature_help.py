@@ -19,7 +19,7 @@ from merrow_analysis.text import Position
 
 
 @dataclass(frozen=True, slots=True)
-class Parameter:
+class SignatureParameter:
     """One key: its place in the signature's label, and what it means."""
 
     key: str
@@ -34,7 +34,7 @@ class SignatureHelp:
 
     label: str
     text: Markup
-    parameters: tuple[Parameter, ...]
+    parameters: tuple[SignatureParameter, ...]
     active: int | None
 
 
@@ -83,11 +83,11 @@ def _title_help(analysis: Analysis, name: str, text: str) -> SignatureHelp | Non
 
 def _help(spec: OperatorSpec | None, keys: Mapping[str, Fragment], key: str, *, name: str = "node") -> SignatureHelp:
     label = (spec.name if spec is not None else name) + "("
-    parameters: list[Parameter] = []
+    parameters: list[SignatureParameter] = []
     active: int | None = None
     for number, (word, fragment) in enumerate(keys.items()):
         label += ", " if number else ""
-        parameters.append(Parameter(word, len(label), len(label) + len(word), describe.key(word, fragment)))
+        parameters.append(SignatureParameter(word, len(label), len(label) + len(word), describe.key(word, fragment)))
         label += word
         if word == key:
             active = number

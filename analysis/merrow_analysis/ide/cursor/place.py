@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.ide.cursor.lookup import line_at, lines_between, spot
-from merrow_analysis.ide.cursor.statement import Typed, read_typed
+from merrow_analysis.ide.cursor.statement import CursorExpectation, read_typed
 from merrow_analysis.syntax.lexer import first_word
 from merrow_analysis.syntax.reduction import open_fence
 from merrow_analysis.syntax.tree import Broken, FrontMatter
@@ -41,7 +41,7 @@ class InStatement:
 
     before: str
     after: str
-    typed: Typed
+    typed: CursorExpectation
 
 
 def place_at(analysis: Analysis, position: Position) -> InFrontMatter | InComment | InStatement:

@@ -53,7 +53,7 @@ _IDS = re.compile(r"[ \t]*((?:[\w.-]+[ \t]*,[ \t]*)*)([\w.-]*)")
 
 
 @dataclass(slots=True)
-class Typed:
+class CursorExpectation:
     """What is expected at the cursor. ``start`` is the offset at which the word there begins.
 
     ``sources`` are the nodes before the arrow, ``ids`` those of the group or statement at the cursor, ``label`` the text
@@ -73,18 +73,18 @@ class Typed:
     classes: tuple[str, ...] = ()
 
 
-def read_typed(text: str) -> Typed:
+def read_typed(text: str) -> CursorExpectation:
     """Say what is expected at the end of ``text``, the beginning of a statement. Never raises; takes linear time."""
-    return _Reader(text).read()
+    return _StatementScanner(text).read()
 
 
-class _Reader:
+class _StatementScanner:
     def __init__(self, text: str) -> None:
         self.text = text
         self.end = len(text)
         self.at = 0
 
-    def read(self) -> Typed:
+    def read(self) -> CursorExpectation:
         while True:
             self._blank()
             keyword = _KEYWORD.match(self.text, self.at)
@@ -98,7 +98,7 @@ class _Reader:
     def _blank(self) -> None:
         self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]  # the pattern matches anything
 
-    def _keyword(self, keyword: re.Match[str]) -> Typed | None:
+    def _keyword(self, keyword: re.Match[str]) -> CursorExpectation | None:
         """A statement that begins with a word of its own; None where it ends before the text does."""
         text, word, at = self.text, keyword[1], keyword.end()
         stop = self._separator(at)
@@ -110,20 +110,20 @@ class _Reader:
             assert ids is not None  # noqa: S101  every part of the pattern may be empty
             named = tuple(name.strip() for name in ids[1].split(",") if name.strip())
             if ids.end() == self.end:
-                return Typed("ids", ids.start(2), ids=named, keyword=word)
+                return CursorExpectation("ids", ids.start(2), ids=named, keyword=word)
             rest = text[ids.end() :]
             start = ids.end() + len(rest) - len(rest.lstrip())
             if word == "class" and text[ids.end()] in " \t" and _CLASS_NAME.fullmatch(text, start):
-                return Typed("class", start, ids=(*named, ids[2]), keyword=word)
-            return Typed("nothing", self.end, keyword=word)
+                return CursorExpectation("class", start, ids=(*named, ids[2]), keyword=word)
+            return CursorExpectation("nothing", self.end, keyword=word)
         title = _TITLE.match(text, at) if word == "subgraph" else None
         if title is not None:
-            return Typed("title", self.end, keyword=word, node=title[1] or "", inside=title.start(2))
+            return CursorExpectation("title", self.end, keyword=word, node=title[1] or "", inside=title.start(2))
         if word in ("direction", "flowchart", "flowchart-elk", "graph"):
             rest = text[at:].lstrip()
             if rest == "" or rest.isalpha():
-                return Typed("direction", self.end - len(rest), keyword=word)
-        return Typed("nothing", self.end, keyword=word)
+                return CursorExpectation("direction", self.end - len(rest), keyword=word)
+        return CursorExpectation("nothing", self.end, keyword=word)
 
     def _separator(self, at: int) -> int | None:
         """Where the statement ends: at a line end or semicolon outside quotes."""
@@ -136,7 +136,7 @@ class _Reader:
                 return index
         return None
 
-    def _chain(self) -> Typed | None:
+    def _chain(self) -> CursorExpectation | None:
         """Nodes and arrows; None where a new statement begins before the text ends."""
         sources: tuple[str, ...] = ()
         group: list[str] = []
@@ -148,7 +148,7 @@ class _Reader:
                 at = self.at
                 if word is None and at < self.end:
                     arrow = first and self._arrow(())
-                    if isinstance(arrow, Typed):
+                    if isinstance(arrow, CursorExpectation):
                         return arrow
                     if arrow:
                         first, label = False, arrow[0]
@@ -156,7 +156,7 @@ class _Reader:
                         continue
                     return self._skip()
                 expecting: Expecting = "statement" if first and not group else "node"
-                return Typed(expecting, at, sources, tuple(group), label)
+                return CursorExpectation(expecting, at, sources, tuple(group), label)
             self.at = word.end()
             opened = self._decoration(word[0])
             if opened is not None:
@@ -165,7 +165,7 @@ class _Reader:
             before = self.at
             self._blank()
             if self.at == self.end and (before == self.at or "\n" not in self.text[before:]):
-                return Typed("after-node", self.end, sources, tuple(group), label)
+                return CursorExpectation("after-node", self.end, sources, tuple(group), label)
             if self.text.startswith("&", self.at):
                 self.at += 1
                 self._blank()
@@ -174,25 +174,25 @@ class _Reader:
                 self.at += 1
                 return None
             arrow = self._arrow(group)
-            if isinstance(arrow, Typed):
+            if isinstance(arrow, CursorExpectation):
                 return arrow
             if arrow is None:
                 return None if "\n" in self.text[before : self.at] else self._skip(after=tuple(group), sources=sources)
             sources, group, label, first = tuple(group), [], arrow[0], False
             self._blank()
 
-    def _skip(self, after: tuple[str, ...] = (), sources: tuple[str, ...] = ()) -> Typed | None:
+    def _skip(self, after: tuple[str, ...] = (), sources: tuple[str, ...] = ()) -> CursorExpectation | None:
         """Go on behind what makes no sense; what would be an arrow's first characters can still become one."""
         rest = self.text[self.at :]
         if after and re.fullmatch(r"[<xo]?[-=.~]*>?", rest):
-            return Typed("after-node", self.at, sources, after)
+            return CursorExpectation("after-node", self.at, sources, after)
         stop = self._separator(self.at)
         if stop is None:
-            return Typed("nothing", self.end)
+            return CursorExpectation("nothing", self.end)
         self.at = stop + 1
         return None
 
-    def _decoration(self, node: str) -> Typed | None:
+    def _decoration(self, node: str) -> CursorExpectation | None:
         """Brackets, classes and metadata of a node; an answer where one of them is still open."""
         text = self.text
         while self.at < self.end:
@@ -200,12 +200,12 @@ class _Reader:
                 name = _CLASS_NAME.match(text, self.at + 3)
                 assert name is not None  # noqa: S101
                 if name.end() == self.end:
-                    return Typed("class", name.start(), ids=(node,), keyword=":::")
+                    return CursorExpectation("class", name.start(), ids=(node,), keyword=":::")
                 self.at = name.end()
             elif text.startswith("@{", self.at):
                 close = self._closing_brace(self.at + 2)
                 if close is None:
-                    return Typed("metadata", self.end, node=node, inside=self.at + 2)
+                    return CursorExpectation("metadata", self.end, node=node, inside=self.at + 2)
                 self.at = close + 1
             else:
                 opening = next((pair for pair in _OPENINGS if text.startswith(pair[0], self.at)), None)
@@ -214,7 +214,7 @@ class _Reader:
                 inside = self.at + len(opening[0])
                 after = self._closing(inside, opening[1])
                 if after is None:
-                    return Typed("label", self.end, node=node, opening=opening[0], inside=inside)
+                    return CursorExpectation("label", self.end, node=node, opening=opening[0], inside=inside)
                 self.at = after
         return None
 
@@ -246,7 +246,7 @@ class _Reader:
                 return index
         return None
 
-    def _arrow(self, sources: Sequence[str]) -> tuple[str | None] | Typed | None:
+    def _arrow(self, sources: Sequence[str]) -> tuple[str | None] | CursorExpectation | None:
         """Read an arrow with its text: the text in a tuple, an answer where it is still open, None where there is none."""
         text = self.text
         edge_id = _EDGE_ID.match(text, self.at)
@@ -261,7 +261,7 @@ class _Reader:
                 return (None,)
             close = text.find("|", after + 1)
             if close == -1:
-                return Typed("edge-label", after + 1, tuple(sources), inside=after + 1)
+                return CursorExpectation("edge-label", after + 1, tuple(sources), inside=after + 1)
             self.at = close + 1
             return (text[after + 1 : close].strip().strip('"'),)
         opening = _OPEN_ARROW.match(text, start)
@@ -269,6 +269,6 @@ class _Reader:
             return None
         closing = _TEXT_THEN_ARROW.match(text, opening.end())
         if closing is None:
-            return Typed("nothing", self.end, tuple(sources))
+            return CursorExpectation("nothing", self.end, tuple(sources))
         self.at = closing.end()
         return (text[opening.end() : closing.start(1)].strip().strip('"'),)

@@ -13,7 +13,7 @@ from merrow_analysis.text import Position, Range
 
 
 @dataclass(frozen=True, slots=True)
-class Item:
+class HierarchyItem:
     """A node: its id, its operator, and where it is declared."""
 
     id: str
@@ -26,11 +26,11 @@ class Item:
 class Neighbour:
     """A node on the other side of some edges, and where their arrows stand."""
 
-    item: Item
+    item: HierarchyItem
     arrows: tuple[Range, ...]
 
 
-def item_at(analysis: Analysis, position: Position) -> Item | None:
+def item_at(analysis: Analysis, position: Position) -> HierarchyItem | None:
     """The node named at a position."""
     here = occurrence_at(analysis, position)
     if here is None or here.symbol.kind not in ("node", "subgraph"):
@@ -88,7 +88,7 @@ def _neighbours(analysis: Analysis, edges: Iterable[FlowEdge], *, incoming_side:
     return [Neighbour(_item(analysis, nodes[name]), tuple(places)) for name, places in arrows.items()]
 
 
-def _item(analysis: Analysis, node: FlowNode) -> Item:
+def _item(analysis: Analysis, node: FlowNode) -> HierarchyItem:
     mention = next((mention for mention in node.mentions if mention.declares), node.mentions[0])
     vertex = mention.vertex
     end = vertex.metadata.span[1] if vertex.metadata is not None else vertex.span[1]
@@ -96,4 +96,4 @@ def _item(analysis: Analysis, node: FlowNode) -> Item:
     if analysis.typed is not None:
         resolution = analysis.typed.by_id[node.id].resolution
         detail = resolution.spec.name if resolution.spec is not None else resolution.kind
-    return Item(node.id, detail, mention.block.range((vertex.name.span[0], end)), mention.range)
+    return HierarchyItem(node.id, detail, mention.block.range((vertex.name.span[0], end)), mention.range)

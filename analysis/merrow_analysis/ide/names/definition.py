@@ -18,7 +18,7 @@ from merrow_analysis.text import Position, Range, split_lines
 
 
 @dataclass(frozen=True, slots=True)
-class Target:
+class DefinitionTarget:
     """A place to go to: ``name`` is the name in ``whole``, its declaration; ``file`` is None for the text itself."""
 
     name: Range
@@ -31,7 +31,7 @@ class Definition:
     """The places where what is named in ``origin`` is declared or defined."""
 
     origin: Range
-    targets: tuple[Target, ...]
+    targets: tuple[DefinitionTarget, ...]
 
 
 def definition(analysis: Analysis, position: Position, provider: Provider | None = None) -> Definition | None:
@@ -55,23 +55,23 @@ def callee_of(analysis: Analysis, symbol: Symbol) -> Callee | None:
     return next((callee for callee in callees if callee is not None and callee.path == path), None)
 
 
-def _into_called_file(analysis: Analysis, symbol: Symbol) -> list[Target]:
+def _into_called_file(analysis: Analysis, symbol: Symbol) -> list[DefinitionTarget]:
     """The beginning of a called file, or the place in it of an input or output."""
     callee = callee_of(analysis, symbol)
     if callee is None:
         return []
     start = Range(Position(0, 0), Position(0, 0))
     target = start if symbol.kind == "file" else callee.places.get(symbol.name.rpartition(":")[2])
-    return [] if target is None else [Target(target, target, callee.path)]
+    return [] if target is None else [DefinitionTarget(target, target, callee.path)]
 
 
-def targets_of(analysis: Analysis, symbol: Symbol, provider: Provider | None = None) -> list[Target]:
+def targets_of(analysis: Analysis, symbol: Symbol, provider: Provider | None = None) -> list[DefinitionTarget]:
     """Where a thing is declared or defined: in the text, or in a file that it names."""
-    targets = [Target(place.range, place.whole_range) for place in declarations_of(analysis, symbol)]
+    targets = [DefinitionTarget(place.range, place.whole_range) for place in declarations_of(analysis, symbol)]
     if symbol.kind == "prompt" and not targets:
         prompt = analysis.prompts.prompts.get(symbol.name)
         if prompt is not None and prompt.file is not None and prompt.range is not None:
-            targets.append(Target(unquoted(prompt.range, prompt.name), prompt.range, prompt.file))
+            targets.append(DefinitionTarget(unquoted(prompt.range, prompt.name), prompt.range, prompt.file))
     declared = any(place.role == "declaration" for place in declarations_of(analysis, symbol))
     if symbol.kind in ("operator", "type", "field") and not declared and provider is not None:
         targets = [*_in_libraries(analysis, symbol, provider), *targets]
@@ -86,7 +86,7 @@ def unquoted(place: Range, name: str) -> Range:
     return place
 
 
-def _in_libraries(analysis: Analysis, symbol: Symbol, provider: Provider) -> list[Target]:
+def _in_libraries(analysis: Analysis, symbol: Symbol, provider: Provider) -> list[DefinitionTarget]:
     """Where the library that counts, the last that declares it, declares an operator, a type or a field of one."""
     for path in reversed(analysis.settings.libraries):
         try:
@@ -99,7 +99,7 @@ def _in_libraries(analysis: Analysis, symbol: Symbol, provider: Provider) -> lis
     return []
 
 
-def _in_library(text: str, path: str, symbol: Symbol) -> Target | None:
+def _in_library(text: str, path: str, symbol: Symbol) -> DefinitionTarget | None:
     result = read_bounded_yaml(text)
     value = result.value
     if not isinstance(value, dict):
@@ -119,12 +119,14 @@ def _in_library(text: str, path: str, symbol: Symbol) -> Target | None:
     return None
 
 
-def _entry(text: str, path: str, result: YamlResult, entries: dict[str, object], name: str) -> Target | None:
+def _entry(text: str, path: str, result: YamlResult, entries: dict[str, object], name: str) -> DefinitionTarget | None:
     places = result.place(entries, name)
     if places is None:
         return None
     key, value = places
-    return Target(range_of(text, *scalar_span(text, key)), range_of(text, key[0], max(key[1], value[1])), path)
+    return DefinitionTarget(
+        range_of(text, *scalar_span(text, key)), range_of(text, key[0], max(key[1], value[1])), path
+    )
 
 
 def range_of(text: str, start: int, end: int) -> Range:

@@ -6,7 +6,7 @@ from collections.abc import Callable, Iterator
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.ide.cursor.blocks import source_of
-from merrow_analysis.ide.links import Link, links
+from merrow_analysis.ide.links import DocumentLink, links
 from merrow_analysis.text import TextEdit, apply_edits
 
 
@@ -25,7 +25,7 @@ def path_edits(analysis: Analysis, moved: Callable[[str], str]) -> list[TextEdit
     return edits
 
 
-def _written(text: str, found: list[Link], number: int, path: str) -> Iterator[TextEdit]:
+def _written(text: str, found: list[DocumentLink], number: int, path: str) -> Iterator[TextEdit]:
     """The edit that puts a path in the place of another, in quotes where it needs them."""
     targets = [link.target for link in found]
     targets[number] = path
@@ -37,5 +37,5 @@ def _written(text: str, found: list[Link], number: int, path: str) -> Iterator[T
             return
 
 
-def _place(link: Link) -> tuple[tuple[int, int], tuple[int, int]]:
+def _place(link: DocumentLink) -> tuple[tuple[int, int], tuple[int, int]]:
     return link.range

@@ -10,7 +10,7 @@ from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.measures.call_bounds import count_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.ide.texts import describe
-from merrow_analysis.ide.texts.markup import Code, Inline, Markup
+from merrow_analysis.ide.texts.markup import CodeSpan, Inline, Markup
 
 _MOST_EDGES = 8
 KEYS_BY_OPERATOR: Mapping[str, Mapping[str, Fragment]] = {"Loop": LOOP_KEYS, "Map": MAP_KEYS}
@@ -49,14 +49,14 @@ WORD_TEXTS: Mapping[str, Markup] = {
     "again": Markup().say(
         "Inside a Loop or a Map: brings, in later turns, the newest value that went over this edge. It orders nothing, and"
         " nothing waits for it. Behind a Decision the case comes first: ",
-        Code("no:again:input"),
+        CodeSpan("no:again:input"),
         ".",
     ),
     "over": Markup().say("Out of a Loop: taken only when the turns ran out."),
     "each": Markup().say("Into a Map: takes a list apart, an item for each run of the nodes inside."),
     "first": Markup().say(
         "Into a Loop or a Map, to a port with an ",
-        Code("again"),
+        CodeSpan("again"),
         " edge: gives way in turns where that brings something.",
     ),
 }
@@ -70,10 +70,10 @@ def box_text(analysis: Analysis, box: Composite) -> Markup:
     text = Markup()
     if box.kind == "loop":
         most = count_of(box, "max")
-        text.say(Code(box.id), f" is a Loop: its nodes run in turns, {most} at most.")
+        text.say(CodeSpan(box.id), f" is a Loop: its nodes run in turns, {most} at most.")
         text.say("It ends:").items(_ends(graph, box, most))
     else:
-        text.say(Code(box.id), " is a Map: its nodes run once for each item of ", *_lists(graph, box), ".")
+        text.say(CodeSpan(box.id), " is a Map: its nodes run once for each item of ", *_lists(graph, box), ".")
         text.say("What leaves it is a list, in the order of the items.")
         if _again(graph, box):
             text.say("Items run one after another, as something goes from each to the next.")
@@ -94,18 +94,20 @@ def _ends(graph: TypedGraph, box: Composite, most: int) -> list[Inline]:
     out = [edge for edge in graph.edges if box.id in edge.left]
     for edge in out:
         if edge.source.kind == "decision" and edge.word is None and edge.case_label:
-            target = Code(edge.target.id)
-            found.append(("when ", Code(edge.source.id), " takes ", Code(edge.case_label), ", which leads to ", target))
+            target = CodeSpan(edge.target.id)
+            found.append(
+                ("when ", CodeSpan(edge.source.id), " takes ", CodeSpan(edge.case_label), ", which leads to ", target)
+            )
     said = {key: one for key, one in box.parameters.items() if one.value not in (None, "")}
     until, best, budget = said.get("until"), said.get("best"), said.get("budget")
     if until is not None:
         found.append(("after a turn in which ", describe.literal(until.value), " holds"))
     again = _again(graph, box)
     if not again:
-        found.append(("after one turn, because no edge is ", Code("again")))
+        found.append(("after one turn, because no edge is ", CodeSpan("again")))
     elif all(edge.source.kind == "decision" for edge in again):
         cases = list(dict.fromkeys((edge.source.id, edge.case_label or "") for edge in again))
-        taken = [piece for node, case in cases for piece in (", ", Code(case), " of ", Code(node))]
+        taken = [piece for node, case in cases for piece in (", ", CodeSpan(case), " of ", CodeSpan(node))]
         found.append(("after a turn that does not take ", *taken[1:]))
     if budget is not None:
         found.append(
@@ -119,7 +121,12 @@ def _ends(graph: TypedGraph, box: Composite, most: int) -> list[Inline]:
     last: list[str] = [f"after {most} turn{'s' if most > 1 else ''}"]
     if over:
         ways = dict.fromkeys(edge.target.id for edge in over)
-        last += ["; then ", Code("over"), " leads to ", *[part for way in ways for part in (", ", Code(way))][1:]]
+        last += [
+            "; then ",
+            CodeSpan("over"),
+            " leads to ",
+            *[part for way in ways for part in (", ", CodeSpan(way))][1:],
+        ]
     if best is not None:
         last += ["; then the turn with the highest ", describe.literal(best.value), " counts"]
     if again or until is not None:
@@ -131,12 +138,14 @@ def _lists(graph: TypedGraph, box: Composite) -> Inline:
     """What a Map takes apart."""
     edges = graph.lists.get(box.id, [])
     if not edges:
-        return ("a list, which no edge with ", Code("each"), " brings")
+        return ("a list, which no edge with ", CodeSpan("each"), " brings")
     sources = dict.fromkeys(f"{edge.source.id}.{edge.output}" if edge.output else edge.source.id for edge in edges)
     types = dict.fromkeys(str(edge.type) for edge in edges if edge.type is not None)
-    pieces: list[str] = [part for name in sources for part in (", ", Code(name))][1:]
+    pieces: list[str] = [part for name in sources for part in (", ", CodeSpan(name))][1:]
     return (
-        (*pieces, " (", *[part for name in types for part in (", ", Code(name))][1:], ")") if types else tuple(pieces)
+        (*pieces, " (", *[part for name in types for part in (", ", CodeSpan(name))][1:], ")")
+        if types
+        else tuple(pieces)
     )
 
 
@@ -146,7 +155,7 @@ def _listed(edges: list[TypedEdge]) -> list[Inline]:
         what = edge.output or edge.case_label
         start = f"{edge.source.id}.{what}" if what else edge.source.id
         end = f"{edge.target.id}.{edge.port}" if edge.port else edge.target.id
-        lines.append((Code(f"{start} -> {end}"),))
+        lines.append((CodeSpan(f"{start} -> {end}"),))
     if len(edges) > _MOST_EDGES:
         lines.append((f"{len(edges) - _MOST_EDGES} more",))
     return lines
@@ -162,7 +171,7 @@ def _parameters(box: Composite) -> Markup:
             continue
         value = describe.literal(fragment["default"] if said is None else said.value)
         how = " (default)" if said is None else ""
-        lines.append((Code(f"{key}:"), " ", value, f"{how}: {fragment['description']}"))
+        lines.append((CodeSpan(f"{key}:"), " ", value, f"{how}: {fragment['description']}"))
     return Markup().say("Parameters:").items(lines) if lines else Markup()
 
 
@@ -173,28 +182,30 @@ def edge_notes(graph: TypedGraph, edge: TypedEdge) -> list[Inline]:
     if edge.word == "again" and scope is not None:
         rounds = "turns" if graph.composites.boxes[scope].kind == "loop" else "items"
         line: Inline = (
-            Code("again"),
+            CodeSpan("again"),
             f": brings it in later {rounds} of ",
-            Code(scope),
+            CodeSpan(scope),
             ". It orders nothing, and nothing waits for it.",
         )
         found.append(line)
     elif edge.word == "over":
-        found.append((Code("over"), ": taken only when the turns of ", Code(edge.left[0]), " ran out."))
+        found.append((CodeSpan("over"), ": taken only when the turns of ", CodeSpan(edge.left[0]), " ran out."))
     elif edge.word == "first":
-        found.append((Code("first"), ": gives way in turns in which an ", Code("again"), " edge brings something."))
+        found.append(
+            (CodeSpan("first"), ": gives way in turns in which an ", CodeSpan("again"), " edge brings something.")
+        )
     given = _given(edge) if edge.raised or edge.lowered is not None else None
     if edge.word == "each" and edge.lowered is not None:
         before = given if not edge.raised else None
         line = (
-            Code("each"),
+            CodeSpan("each"),
             ": takes the list apart, an item for each run of ",
-            Code(edge.lowered),
+            CodeSpan(edge.lowered),
             *_change(before, edge.type),
         )
         found.append(line)
     if edge.raised:
-        maps = [part for name in graph.composites.maps(edge.left) for part in (", ", Code(name))][1:]
+        maps = [part for name in graph.composites.maps(edge.left) for part in (", ", CodeSpan(name))][1:]
         after = edge.type if edge.lowered is None else None
         found.append(("Leaves ", *maps, ": brings the values of all items as a list", *_change(given, after)))
     return found
@@ -220,4 +231,4 @@ def _given(edge: TypedEdge) -> str | None:
 
 
 def _change(before: str | None, after: str | None) -> Inline:
-    return (".",) if before is None or after is None else (": ", Code(before), " becomes ", Code(after), ".")
+    return (".",) if before is None or after is None else (": ", CodeSpan(before), " becomes ", CodeSpan(after), ".")

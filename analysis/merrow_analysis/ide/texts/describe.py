@@ -19,7 +19,7 @@ from merrow_analysis.definitions.schema import (
 from merrow_analysis.definitions.types import ANY, BUILT_IN, WORKFLOW, TypeTable, innermost
 from merrow_analysis.definitions.validation import shown, wanted
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.ide.texts.markup import Code, Inline, Markup, shortened
+from merrow_analysis.ide.texts.markup import CodeSpan, Inline, Markup, shortened
 from merrow_analysis.rules.pages import page_text
 from merrow_analysis.rules.registry import Rule
 
@@ -50,9 +50,9 @@ def operator(spec: OperatorSpec) -> Markup:
         text.say(f"It needs {spec.sources} different sources that can be live together.")
     facts: list[Inline] = []
     if any(port.required for port in spec.inputs):
-        facts.append((Code("*"), " marks inputs that must be fed."))
+        facts.append((CodeSpan("*"), " marks inputs that must be fed."))
     if any(port.many for port in spec.inputs):
-        facts.append((Code("..."), " marks inputs that take any number of edges."))
+        facts.append((CodeSpan("..."), " marks inputs that take any number of edges."))
     return text.items(facts)
 
 
@@ -70,13 +70,13 @@ def class_name(analysis: Analysis, name: str) -> Markup:
     found = table.by_class(name) if table is not None else None
     text = Markup()
     if found is not None:
-        usual = () if name == found.spec.class_name else (" (usually written ", Code(found.spec.class_name), ")")
-        text.say("Class ", Code(name), ": operator ", Code(found.spec.name), *usual, ".")
+        usual = () if name == found.spec.class_name else (" (usually written ", CodeSpan(found.spec.class_name), ")")
+        text.say("Class ", CodeSpan(name), ": operator ", CodeSpan(found.spec.name), *usual, ".")
         text.join(operator(found.spec))
     elif name.casefold() == INTERFACE_CLASS.casefold():
-        text.say("Class ", Code(name), ": the inputs and outputs of the workflow.")
+        text.say("Class ", CodeSpan(name), ": the inputs and outputs of the workflow.")
     else:
-        text.say("Class ", Code(name), ": a style of the author's own.")
+        text.say("Class ", CodeSpan(name), ": a style of the author's own.")
     nodes = [node.id for node in analysis.flow.nodes.values() if any(use.name.text == name for use in node.classes)]
     return text.say(*_nodes_named(nodes))
 
@@ -86,34 +86,34 @@ def _nodes_named(nodes: list[str], most: int = 8) -> Inline:
         return ("No node has it.",)
     line = [f"{len(nodes)} node{'s have' if len(nodes) > 1 else ' has'} it: "]
     for number, node in enumerate(nodes[:most]):
-        line += [", " if number else "", Code(node)]
+        line += [", " if number else "", CodeSpan(node)]
     line.append(", ..." if len(nodes) > most else ".")
     return tuple(line)
 
 
 def type_name(types: TypeTable, name: str) -> Markup:
     """A type: what it is a kind of, or the words of an enumeration."""
-    line: list[str] = [Code(name)]
+    line: list[str] = [CodeSpan(name)]
     parent = types.parents.get(name)
     while parent is not None:
-        line += [", a kind of ", Code(parent)]
+        line += [", a kind of ", CodeSpan(parent)]
         parent = types.parents.get(parent)
     text = Markup().say("Type ", *line, ".")
     if WORKFLOW in types.ancestors(name):
         text.say("A value is the text of a Mermaid flowchart that can be run by a Call. It is checked as it is read.")
     words = types.words.get(name)
     if words:
-        text.say("Its values: ", *[piece for word in words for piece in (", ", Code(word))][1:], ".")
+        text.say("Its values: ", *[piece for word in words for piece in (", ", CodeSpan(word))][1:], ".")
     fields = types.fields_of(name)
     if fields:
         text.say("A record. Its fields are further outputs of what gives one:")
         shown = list(fields.items())[:_MOST_FIELDS]
         more = [(f"{len(fields) - len(shown)} more",)] if len(fields) > len(shown) else []
-        text.items([*((Code(f"{field}: {type_}"),) for field, type_ in shown), *more])
+        text.items([*((CodeSpan(f"{field}: {type_}"),) for field, type_ in shown), *more])
     kinds = types.kinds_of(name)
     if kinds:
         text.say("A union; a Decision on it has a case for each kind, which carries the value of that kind:")
-        text.items([(Code(kind),) for kind in kinds[:_MOST_FIELDS]])
+        text.items([(CodeSpan(kind),) for kind in kinds[:_MOST_FIELDS]])
     return text
 
 
@@ -123,7 +123,7 @@ def field(types: TypeTable, name: str) -> Markup:
     type_ = types.records.get(record, {}).get(own)
     if type_ is None:
         return Markup()
-    text = Markup().block(f"{own}: {type_}").say("A field of record ", Code(record), ".")
+    text = Markup().block(f"{own}: {type_}").say("A field of record ", CodeSpan(record), ".")
     inner = innermost(type_)
     return text.join(type_name(types, inner)) if inner not in BUILT_IN else text
 
@@ -134,7 +134,7 @@ def key(name: str, fragment: Fragment) -> Markup:
     if fragment.get("description"):
         text.say(str(fragment["description"]))
     if "default" in fragment:
-        text.say("Default: ", Code(str(shown(fragment["default"])).strip("`")), ".")
+        text.say("Default: ", CodeSpan(str(shown(fragment["default"])).strip("`")), ".")
     return text
 
 
@@ -162,7 +162,7 @@ def called_file(node: TypedNode) -> Markup:
     if callee.inputs is not None and node.spec is not None:
         text.block(signature_text(node.spec))
     titled = "" if callee.title is None else f": {callee.title}"
-    text.say("It runs ", Code(callee.path), f"{titled}.")
+    text.say("It runs ", CodeSpan(callee.path), f"{titled}.")
     return text if callee.problem is None else text.say(callee.problem)
 
 
@@ -170,7 +170,7 @@ def prompt(found: Prompt, uses: int | None = None) -> Markup:
     """A prompt: where it stands, its text, how many nodes use it."""
     where = "the front matter" if found.file is None else found.file
     line = f", line {found.range.start.line + 1}" if found.range is not None else ""
-    text = Markup().say("Prompt ", Code(found.name), f" of {where}{line}.")
+    text = Markup().say("Prompt ", CodeSpan(found.name), f" of {where}{line}.")
     text.block(shortened_prompt(found.text))
     if uses is not None:
         text.say("No node uses it." if uses == 0 else f"{uses} node{'s use' if uses > 1 else ' uses'} it.")
@@ -194,7 +194,7 @@ def port(found: InputPort, spec: OperatorSpec | None = None) -> Markup:
 
 def rule(found: Rule) -> Markup:
     """A rule: its summary, and the part of its page that says what it does and why."""
-    text = Markup().say(Code(found.code), f" {found.name} ({found.severity.value}): {found.summary}")
+    text = Markup().say(CodeSpan(found.code), f" {found.name} ({found.severity.value}): {found.summary}")
     page = page_text(found.code)
     for part in (page or "").split("\n## ")[1:3]:
         title, _, body = part.partition("\n")
@@ -206,7 +206,7 @@ def rule(found: Rule) -> Markup:
 def _page_prose(body: str) -> Inline:
     """The prose of a page, whose Markdown is the house's own: spans between single backticks are source."""
     pieces = " ".join(body.split()).split("`")
-    return tuple(Code(piece) if number % 2 else piece for number, piece in enumerate(pieces) if piece)
+    return tuple(CodeSpan(piece) if number % 2 else piece for number, piece in enumerate(pieces) if piece)
 
 
 def signature_of(node: TypedNode) -> str:
@@ -218,6 +218,6 @@ def signature_of(node: TypedNode) -> str:
     return f"{node.operator or node.id}({inputs}) -> {outputs or '()'}"
 
 
-def literal(value: Any) -> Code:
+def literal(value: Any) -> CodeSpan:
     """A parameter's value as a reader would write it, short."""
-    return Code(str(shown(value)).strip("`"))
+    return CodeSpan(str(shown(value)).strip("`"))

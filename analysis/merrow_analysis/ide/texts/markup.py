@@ -1,6 +1,6 @@
 """Texts shown to a reader, as Markdown or plain, whatever the editor draws.
 
-Pieces of source are in them as `Code`, so that nothing a workflow says is read as formatting.
+Pieces of source are in them as `CodeSpan`, so that nothing a workflow says is read as formatting.
 """
 
 from __future__ import annotations
@@ -13,14 +13,14 @@ _TICKS = re.compile(r"`+")
 _LONGEST_CODE = 120
 
 
-class Code(str):
+class CodeSpan(str):
     """A piece of source inside a sentence."""
 
     __slots__ = ()
 
 
 Inline = tuple[str, ...]
-"""A sentence: prose, with `Code` between."""
+"""A sentence: prose, with `CodeSpan` between."""
 
 
 class _Paragraph(NamedTuple):
@@ -43,7 +43,7 @@ class Markup:
     _parts: list[_Paragraph | _Items | _Block] = field(default_factory=list)
 
     def say(self, *line: str) -> Markup:
-        """Add a paragraph of prose and `Code`."""
+        """Add a paragraph of prose and `CodeSpan`."""
         self._parts.append(_Paragraph(line))
         return self
 
@@ -100,10 +100,10 @@ def _plain(part: _Paragraph | _Items | _Block) -> str:
 
 
 def _markdown_line(line: Inline) -> str:
-    return "".join(_marked(piece) if isinstance(piece, Code) else piece for piece in line)
+    return "".join(_marked(piece) if isinstance(piece, CodeSpan) else piece for piece in line)
 
 
-def _marked(code: Code) -> str:
+def _marked(code: CodeSpan) -> str:
     text = _one_line(code)
     ticks = "`" * (_longest_run(text) + 1)
     pad = " " if text.startswith("`") or text.endswith("`") or not text.strip() else ""
@@ -111,7 +111,7 @@ def _marked(code: Code) -> str:
 
 
 def _one_line(piece: str) -> str:
-    if not isinstance(piece, Code):
+    if not isinstance(piece, CodeSpan):
         return piece
     text = " ".join(piece.split())
     return text if len(text) <= _LONGEST_CODE else f"{text[: _LONGEST_CODE - 1]}…"

@@ -14,7 +14,7 @@ from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import edge_notes
-from merrow_analysis.ide.texts.markup import Code, Inline, Markup
+from merrow_analysis.ide.texts.markup import CodeSpan, Inline, Markup
 from merrow_analysis.ide.texts.validator_text import validation_text
 from merrow_analysis.rules.reporting import claim_range
 
@@ -25,12 +25,12 @@ _KINDS = {"input": "an input of the workflow", "output": "an output of the workf
 def node_text(analysis: Analysis, node: TypedNode) -> Markup:
     """A node: operator and signature, how it is known, parameters, prompt, promise, edges."""
     spec = node.spec
-    what: Inline = (" is a ", Code(spec.name), ".") if spec is not None else (f": {_KINDS[node.kind]}.",)
+    what: Inline = (" is a ", CodeSpan(spec.name), ".") if spec is not None else (f": {_KINDS[node.kind]}.",)
     if spec is not None and node.resolution.plain is not None:
-        what = (" names no operator and is read as a ", Code(spec.name), ".")
+        what = (" names no operator and is read as a ", CodeSpan(spec.name), ".")
     elif node.implied:
         what = (f": {_KINDS[node.kind]}, which is not drawn.",)
-    text = Markup().say(Code(node.id), *what)
+    text = Markup().say(CodeSpan(node.id), *what)
     if spec is not None or node.kind in ("input", "output"):
         text.block(describe.signature_of(node))
     if spec is not None:
@@ -47,7 +47,7 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
     text.join(_asked(analysis, node))
     declared = node.resolution.declared
     if node.is_promise:
-        text.say("Its author promises by ", Code("returns"), " that it answers with ", Code(declared), ".")
+        text.say("Its author promises by ", CodeSpan("returns"), " that it answers with ", CodeSpan(declared), ".")
     return text.join(_edges("In", [*node.incoming, *node.again_in])).join(_edges("Out", node.ways))
 
 
@@ -57,7 +57,7 @@ def _known_by(node: TypedNode) -> Markup:
     for claim in node.resolution.claims:
         meant = "" if claim.spec is not None else ", which is not an operator"
         line = claim_range(node.flow, claim).start.line + 1
-        lines.append((f"{words[claim.place]} ", Code(_written(claim)), f" on line {line}{meant}"))
+        lines.append((f"{words[claim.place]} ", CodeSpan(_written(claim)), f" on line {line}{meant}"))
     if not lines:
         return Markup()
     if len(lines) == 1:
@@ -75,7 +75,7 @@ def _parameters(node: TypedNode) -> Markup:
         if key == "op" or (key == "prompt" and isinstance(parameter.value, str)):
             continue
         where = "label" if parameter.block is None else "metadata"
-        lines.append((Code(f"{key}:"), " ", describe.literal(parameter.value), f" ({where})"))
+        lines.append((CodeSpan(f"{key}:"), " ", describe.literal(parameter.value), f" ({where})"))
     return Markup().say("Parameters:").items(lines) if lines else Markup()
 
 
@@ -89,18 +89,20 @@ def _prompt(analysis: Analysis, node: TypedNode) -> Markup:
         return Markup().say(whose).block(describe.shortened_prompt(found))
     role = role_of(node)
     if role is not None and node.kind == "operator":
-        return Markup().say("There is no prompt ", Code(role[1]), "; it runs on a sentence made of these words.")
+        return Markup().say("There is no prompt ", CodeSpan(role[1]), "; it runs on a sentence made of these words.")
     return Markup()
 
 
 def agent_text(analysis: Analysis, agent: Agent) -> Markup:
     """An agent: what its nodes' model is told of it, its settings, and who they are."""
-    text = Markup().say("Agent ", Code(agent.name), ".").block(describe.shortened_prompt(agent.text))
+    text = Markup().say("Agent ", CodeSpan(agent.name), ".").block(describe.shortened_prompt(agent.text))
     said = (("model", agent.model), ("temperature", agent.temperature), ("instances", agent.instances))
-    facts: list[Inline] = [(Code(f"{key}:"), " ", describe.literal(value)) for key, value in said if value is not None]
+    facts: list[Inline] = [
+        (CodeSpan(f"{key}:"), " ", describe.literal(value)) for key, value in said if value is not None
+    ]
     nodes = [] if analysis.typed is None else analysis.typed.nodes
     names = [node.id for node in nodes if agent_of(node, analysis.settings) is agent]
-    pieces = [piece for name in names[:_MOST_EDGES] for piece in (", ", Code(name))][1:]
+    pieces = [piece for name in names[:_MOST_EDGES] for piece in (", ", CodeSpan(name))][1:]
     facts.append(("Nodes: ", *pieces, ", ..." if len(names) > _MOST_EDGES else "") if names else ("No node uses it.",))
     return text.items(facts)
 
@@ -112,7 +114,7 @@ def _agent(analysis: Analysis, node: TypedNode) -> Markup:
         return Markup()
     return (
         Markup()
-        .say("Agent ", Code(agent.name), ", whose text is told first:")
+        .say("Agent ", CodeSpan(agent.name), ", whose text is told first:")
         .block(describe.shortened_prompt(agent.text))
     )
 
@@ -142,14 +144,14 @@ def _decided(analysis: Analysis, node: TypedNode) -> Markup:
     if node.asks:
         labels = node.cases.labels if node.cases is not None else ()
         text.say("A model is asked which way to take:").block(describe.shortened_prompt(node.resolution.ask or ""))
-        ways: list[str | Code] = []
+        ways: list[str | CodeSpan] = []
         for label in labels:
-            ways += [", " if ways else "", Code(label)]
+            ways += [", " if ways else "", CodeSpan(label)]
         remembered = _REMEMBERS.get(memory_of(node, analysis.settings).kind)
         sees = "what its arrows bring" + ("" if remembered is None else f" and {remembered}")
         text.say(f"It sees {sees}. Its answer is one of ", *ways, "; what arrived continues that way.")
     elif node.resolution.plain is not None:
-        text.say("It is decided by ", Code(decided_by(node) or "what arrives"), ".")
+        text.say("It is decided by ", CodeSpan(decided_by(node) or "what arrives"), ".")
     return text
 
 
@@ -181,14 +183,14 @@ def edge_line(edge: TypedEdge) -> Inline:
         said = [f"case {edge.case_label}"] if edge.case_label else []
         said += [edge.word] if edge.word is not None else []
         case = f" ({', '.join(said)})" if said else ""
-        return Code(f"{edge.source.id} -> {edge.target.id}"), f": {why}{case}"
+        return CodeSpan(f"{edge.source.id} -> {edge.target.id}"), f": {why}{case}"
     pieces: list[str] = []
     for number, feed in enumerate(edge.feeds):
         shown = feed.output is not None and not (edge.source.kind == "input" and feed.output == INPUT_OUTPUT)
         output = f".{feed.output}" if shown else ""
         pieces += [
             ", " if number else "",
-            Code(f"{edge.source.id}{output} -> {edge.target.id}.{feed.port} : {feed.type or '?'}"),
+            CodeSpan(f"{edge.source.id}{output} -> {edge.target.id}.{feed.port} : {feed.type or '?'}"),
         ]
     case = f", case {edge.case_label}" if edge.case_label else ""
     case += f", {edge.word}" if edge.word is not None else ""
@@ -224,15 +226,15 @@ def metrics_text(analysis: Analysis) -> Markup:
         ("expected completed subtasks", measures.expected_exact),
     ):
         if value is not None:
-            lines.append((f"{name}: ", Code(f"{value:g}" if isinstance(value, int) else f"{value:.2f}")))
+            lines.append((f"{name}: ", CodeSpan(f"{value:g}" if isinstance(value, int) else f"{value:.2f}")))
     if measures.critical_path:
-        lines.append(("longest path: ", Code(" -> ".join(measures.critical_path))))
+        lines.append(("longest path: ", CodeSpan(" -> ".join(measures.critical_path))))
     if figures.calls is not None:
         least, most = figures.calls.least, figures.calls.most
         most_said = f"{least} or more" if most is None else f"{least} to {most}"
-        lines.append(("calls in a run: ", Code(str(most) if least == most else most_said)))
+        lines.append(("calls in a run: ", CodeSpan(str(most) if least == most else most_said)))
     if figures.promises:
-        lines.append(("promised types: ", Code(str(figures.promises))))
+        lines.append(("promised types: ", CodeSpan(str(figures.promises))))
     text.items(lines)
     return text if measures.undefined is None else text.say(measures.undefined)
 

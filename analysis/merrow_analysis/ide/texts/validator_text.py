@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.validators import Validator, names_in, told
-from merrow_analysis.graph.instructions import Validation, validation_of
+from merrow_analysis.graph.instructions import ValidationInstruction, validation_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.ide.texts.markup import Code, Inline, Markup
+from merrow_analysis.ide.texts.markup import CodeSpan, Inline, Markup
 
 _MOST_NODES = 12
 _IN_THE_END = {
@@ -19,12 +19,12 @@ _IN_THE_END = {
 
 def validator_text(analysis: Analysis, validator: Validator) -> Markup:
     """A validator: its checks in the order in which they are made, and the nodes that it judges."""
-    text = Markup().say("Validator ", Code(validator.name), "; its checks, in their order:")
-    text.items([(Code(told(check)),) for check in validator.checks])
+    text = Markup().say("Validator ", CodeSpan(validator.name), "; its checks, in their order:")
+    text.items([(CodeSpan(told(check)),) for check in validator.checks])
     nodes = [] if analysis.typed is None else analysis.typed.nodes
     folded = validator.name.strip().casefold()
     names = [node.id for node in nodes if folded in map(str.casefold, names_in(_said(node)))]
-    pieces = [piece for name in names[:_MOST_NODES] for piece in (", ", Code(name))][1:]
+    pieces = [piece for name in names[:_MOST_NODES] for piece in (", ", CodeSpan(name))][1:]
     more = ", ..." if len(names) > _MOST_NODES else ""
     return text.say("Nodes: ", *pieces, more) if names else text.say("No node uses it.")
 
@@ -35,11 +35,11 @@ def validation_text(analysis: Analysis, node: TypedNode) -> Markup:
     if found is None:
         return Markup()
     validators = [analysis.settings.validators[name.casefold()] for name in found.names]
-    lines: list[Inline] = [(Code(told(check)),) for validator in validators for check in validator.checks]
+    lines: list[Inline] = [(CodeSpan(told(check)),) for validator in validators for check in validator.checks]
     return Markup().say("Its result must pass:").items(lines).say(_attempts(node, found))
 
 
-def _attempts(node: TypedNode, found: Validation) -> str:
+def _attempts(node: TypedNode, found: ValidationInstruction) -> str:
     end = _IN_THE_END[found.on_invalid]
     if node.kind == "output" and found.on_invalid in ("fail", "skip"):
         end = "the run fails"

@@ -11,7 +11,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, named, parameter_range, report, why_unused
-from merrow_analysis.suggest import Names
+from merrow_analysis.suggest import KnownNames
 from merrow_analysis.text import Range, TextEdit
 
 _FAMILY = RuleFamily[GraphContext](Scope.PARAMETER)
@@ -33,7 +33,7 @@ def check_agents(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about agents, and nodes that name one."""
     agents = context.settings.agents
     used: set[str] = set()
-    names = Names(agent.name for agent in agents.values())
+    names = KnownNames(agent.name for agent in agents.values())
     for node in context.graph.at(context.graph.marks.agents):
         name = agent_name(node.resolution)
         if name is None:

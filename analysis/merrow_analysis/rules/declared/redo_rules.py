@@ -11,7 +11,7 @@ from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, report
-from merrow_analysis.suggest import Names
+from merrow_analysis.suggest import KnownNames
 from merrow_analysis.text import TextEdit
 
 _FAMILY = RuleFamily[GraphContext](Scope.PARAMETER)
@@ -26,7 +26,7 @@ _ITEM = re.compile(r"(.+)\[([1-9]\d*)\]")
 def check_redo(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about the names below `redo`."""
     nodes = context.graph.nodes if context.settings.redo else ()
-    names = Names(one.id for one in nodes if one.kind == "operator" or one.asks)
+    names = KnownNames(one.id for one in nodes if one.kind == "operator" or one.asks)
     for name in context.settings.redo:
         place = context.place_of(("redo", name))
         wrong = None if place is None else _wrong(context.graph, name, names)
@@ -35,7 +35,7 @@ def check_redo(context: GraphContext) -> Iterator[Diagnostic]:
             yield report(UNKNOWN_REDO, place, message, fixes=_repairs(context, name, near))
 
 
-def _wrong(graph: TypedGraph, name: str, names: Names) -> tuple[str, str | None] | None:
+def _wrong(graph: TypedGraph, name: str, names: KnownNames) -> tuple[str, str | None] | None:
     """What is wrong with a name, and the id that it nearly is."""
     before, _, own = name.rpartition("/")
     if name in graph.by_id:

@@ -18,7 +18,7 @@ from merrow_analysis.places.node_places import metadata_value_range
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, named, parameter_range, report, why_unused
-from merrow_analysis.suggest import Names
+from merrow_analysis.suggest import KnownNames
 from merrow_analysis.text import Range, TextEdit
 
 _FAMILY = RuleFamily[GraphContext](Scope.PARAMETER)
@@ -48,7 +48,7 @@ def check_validators(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about validators, and nodes that name one."""
     validators = context.settings.validators
     used: set[str] = set()
-    names = Names(one.name for one in validators.values())
+    names = KnownNames(one.name for one in validators.values())
     for node in context.graph.at(context.graph.marks.validated):
         for number, name in enumerate(names_in(node.resolution.parameters["validate"].value)):
             used.add(name.casefold())

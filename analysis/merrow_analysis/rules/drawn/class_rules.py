@@ -9,7 +9,7 @@ from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STY
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.classes import define_class, undefine_class
 from merrow_analysis.edits.renaming import rename_class
-from merrow_analysis.graph.flow import ClassUse, Flow
+from merrow_analysis.graph.flow import ClassUse, Flowchart
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.records import ClassRecord
 from merrow_analysis.rules.context import GraphContext
@@ -74,7 +74,7 @@ def check_classes(context: GraphContext) -> Iterator[Diagnostic]:
             yield report(UNUSED_CLASS, place, message, fixes=fixes, tags=(Tag.UNNECESSARY,))
 
 
-def _first_uses(flow: Flow) -> dict[str, ClassUse | None]:
+def _first_uses(flow: Flowchart) -> dict[str, ClassUse | None]:
     """The classes of nodes, and where each is first given."""
     first: dict[str, ClassRecord] = {}
     for record in flow.chart.nodes.values():

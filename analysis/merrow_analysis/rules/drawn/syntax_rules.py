@@ -10,7 +10,7 @@ from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Related, Severity
 from merrow_analysis.graph.drawings.fold import MOST_EDGES_READ
-from merrow_analysis.graph.flow import Flow, Undrawn
+from merrow_analysis.graph.flow import Flowchart, Undrawn
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.fixes.end_fixes import closed, link_style_fixes
 from merrow_analysis.rules.fixes.syntax_fixes import fixes_for
@@ -97,7 +97,7 @@ def is_notable(block: Block) -> bool:
     return bool(check_syntax(TextContext(*_ALONE, [block])))
 
 
-_ALONE = Diagram(), Flow()
+_ALONE = Diagram(), Flowchart()
 
 
 def _has_notable(block: Block) -> bool:
@@ -157,7 +157,7 @@ def check_syntax(context: TextContext) -> list[Diagnostic]:
 _NOTABLE = frozenset((Broken, SubgraphStart, SubgraphEnd, LinkStyle))
 
 
-def _edges_before(flow: Flow, place: tuple[int, int]) -> int:
+def _edges_before(flow: Flowchart, place: tuple[int, int]) -> int:
     """How many edges are drawn above a place, given as a line and an offset in its block."""
     here = flow.here
     return bisect_left(flow.chart.edges, place, key=lambda edge: (here(edge.block).line, edge.arrow.span[0]))
@@ -336,7 +336,7 @@ def _link_style(statement: LinkStyle, block: Block, edges: int) -> Iterator[Diag
             return
 
 
-def _too_many(flow: Flow) -> Diagnostic:
+def _too_many(flow: Flowchart) -> Diagnostic:
     message = (
         f"The flowchart has {len(flow.chart.edges)} edges: Mermaid draws at most {MOST_EDGES} unless its setting maxEdges is"
         " raised, which GitHub does not do."
@@ -344,7 +344,7 @@ def _too_many(flow: Flow) -> Diagnostic:
     return report(TOO_MANY, flow.edge(flow.chart.edges[MOST_EDGES]).range, message)
 
 
-def _unreadable(flow: Flow, undrawn: Undrawn) -> Diagnostic:
+def _unreadable(flow: Flowchart, undrawn: Undrawn) -> Diagnostic:
     message = (
         f"The text has {undrawn.edges:,} edges, since each node before an arrow leads to each one after it. Merrow reads none of"
         f" more than {MOST_EDGES_READ:,}, and Mermaid draws at most {MOST_EDGES} unless its setting maxEdges is raised; name"

@@ -8,7 +8,7 @@ from merrow_analysis.diagnostics import Applicability, Fix
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.edits.node_writing import without_names
 from merrow_analysis.edits.replacements import edits_both_ways
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.flow import Flowchart
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.reporting import fix
@@ -30,7 +30,7 @@ def assigned_less(context: GraphContext, assign: ClassAssign, name: Name, block:
     yield Fix(title, edits, Applicability.UNSAFE)
 
 
-def assigned_later(flow: Flow, assign: ClassAssign, block: Block) -> Iterator[Fix]:
+def assigned_later(flow: Flowchart, assign: ClassAssign, block: Block) -> Iterator[Fix]:
     """Move a ``class`` line below the whole flowchart."""
     if block.statements != (assign,) or block.line_count != 1 or flow.last_block.line <= block.line:
         return

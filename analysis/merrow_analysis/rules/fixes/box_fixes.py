@@ -9,7 +9,7 @@ from itertools import count, islice
 from merrow_analysis.definitions.types import list_of
 from merrow_analysis.diagnostics import Applicability, Fix
 from merrow_analysis.edits.box_writing import with_parameter
-from merrow_analysis.edits.change import GraphChange, Link, Wrapping
+from merrow_analysis.edits.change import GraphChange, WantedEdge, Wrapping
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.edits.replacements import edits_both_ways
 from merrow_analysis.graph.boxes.composites import Composite
@@ -86,7 +86,7 @@ def as_group(context: GraphContext, rule: Rule, box: Composite) -> Iterator[Fix]
     graph, gone = context.graph, frozenset({box.id})
     left = [edge for edge in graph.edges if edge.word == OVER and edge.left[0] == box.id]
     plain = {edge.flow.index: (_without_word(graph, edge),) for edge in left}
-    ended: dict[int, tuple[Link, ...]] = {edge.flow.index: () for edge in left}
+    ended: dict[int, tuple[WantedEdge, ...]] = {edge.flow.index: () for edge in left}
     made = (
         found
         for edges in (plain, ended)
@@ -97,9 +97,9 @@ def as_group(context: GraphContext, rule: Rule, box: Composite) -> Iterator[Fix]
     yield from firsts(made, 1)
 
 
-def _without_word(graph: TypedGraph, edge: TypedEdge) -> Link:
+def _without_word(graph: TypedGraph, edge: TypedEdge) -> WantedEdge:
     """An edge whose word means nothing without its box."""
-    return Link(edge.source.id, edge.target.id, graph.core.text_of(edge.record), kept=True)
+    return WantedEdge(edge.source.id, edge.target.id, graph.core.text_of(edge.record), kept=True)
 
 
 def set_parameter(context: GraphContext, box: Composite, key: str, value: int | str) -> Iterator[Fix]:
@@ -204,7 +204,7 @@ def label_ways(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[F
     if len(edges) != 2 or any(edge.implied or edge.flow.arrow.label is not None for edge in edges):
         return
     links = {
-        edge.flow.index: (Link(edge.source.id, edge.target.id, label, kept=True),)
+        edge.flow.index: (WantedEdge(edge.source.id, edge.target.id, label, kept=True),)
         for edge, label in zip(edges, ("yes", "no"), strict=True)
     }
     yield from asked(context).changed(rule, "Label its ways yes and no", GraphChange(edges=links))

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from dataclasses import replace
 
 from merrow_analysis.diagnostics import Fix
-from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is, label_of
+from merrow_analysis.edits.change import GraphChange, NewNode, WantedEdge, as_it_is, label_of
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
@@ -25,12 +25,12 @@ def vote_over_three(context: GraphContext, rule: Rule, node: TypedNode, only: Ty
     added = tuple(copy for copy in copies if copy is not None)
     if len(added) < len(copies) or node.id in {edge.source.id for edge in only.flow.incoming}:
         return
-    edges: dict[int, tuple[Link, ...]] = {}
+    edges: dict[int, tuple[WantedEdge, ...]] = {}
     for edge in only.flow.incoming:
-        edges[edge.index] = (as_it_is(edge), *(Link(edge.source.id, name, label_of(edge)) for name in names))
+        edges[edge.index] = (as_it_is(edge), *(WantedEdge(edge.source.id, name, label_of(edge)) for name in names))
     for edge in only.flow.outgoing:
         if edge.target.id == node.id:
-            edges[edge.index] = (as_it_is(edge), *(Link(name, node.id, label_of(edge)) for name in names))
+            edges[edge.index] = (as_it_is(edge), *(WantedEdge(name, node.id, label_of(edge)) for name in names))
     title = f"Vote over three: {only.id}, {' and '.join(names)}"
     yield from asked(context).changed(rule, title, GraphChange(added=added, edges=edges))
 
@@ -45,13 +45,15 @@ def unroll_once(context: GraphContext, rule: Rule, circle: Collection[str], back
     inside = [edge for edge in node.flow.incoming if edge.source.id in circle]
     if copy is None or len(inside) != 1 or node.id == back.source.id:
         return
-    edges: dict[int, tuple[Link, ...]] = {back.index: (Link(back.source.id, name, label_of(back), kept=True),)}
+    edges: dict[int, tuple[WantedEdge, ...]] = {
+        back.index: (WantedEdge(back.source.id, name, label_of(back), kept=True),)
+    }
     for edge in node.flow.incoming:
         if edge.index != back.index:
-            edges[edge.index] = (as_it_is(edge), Link(edge.source.id, name, label_of(edge)))
+            edges[edge.index] = (as_it_is(edge), WantedEdge(edge.source.id, name, label_of(edge)))
     for edge in node.flow.outgoing:
         if edge.target.id not in circle:
-            edges[edge.index] = (Link(name, edge.target.id, label_of(edge), kept=True),)
+            edges[edge.index] = (WantedEdge(name, edge.target.id, label_of(edge), kept=True),)
     title = f"Unroll once: {node.id} again as {name}"
     yield from asked(context).changed(rule, title, GraphChange(added=(copy,), edges=edges))
 
@@ -63,22 +65,22 @@ def ask_before(context: GraphContext, rule: Rule, port: str, again: TypedEdge) -
     graph, node, target = context.graph, again.source, again.target
     members = set(graph.composites.members(again.border.scope or ""))
     [name] = _free_ids(context, node.id, 1)
-    links: list[Link] = []
+    links: list[WantedEdge] = []
     beside: FlowEdge | None = None
     for edge in node.incoming:
         if edge.source.id not in members:
-            links.append(Link(edge.source.id, name, label_of(edge.flow)))
+            links.append(WantedEdge(edge.source.id, name, label_of(edge.flow)))
             continue
         entering = _enters(target, edge, members) if edge.source is target else None
         if entering is None:
             return
         output = entering.placed.label.output
-        links.append(Link(entering.source.id, name, spelled(output, edge.port)))
+        links.append(WantedEdge(entering.source.id, name, spelled(output, edge.port)))
         beside = entering.flow
     copy = None if beside is None else _copy(node, name)
     if beside is None or copy is None:
         return
-    links.append(Link(name, target.id, spelled(again.placed.label.output, port)))
+    links.append(WantedEdge(name, target.id, spelled(again.placed.label.output, port)))
     change = GraphChange(
         added=(replace(copy, beside=beside.source.id),), edges={beside.index: (as_it_is(beside), *links)}
     )

@@ -9,7 +9,7 @@ from itertools import islice
 from merrow_analysis.definitions.plain_values import FALSY, TRUTHY
 from merrow_analysis.definitions.types import BOOL
 from merrow_analysis.diagnostics import Fix
-from merrow_analysis.edits.change import Link
+from merrow_analysis.edits.change import WantedEdge
 from merrow_analysis.graph.decisions import ELSE, case_key
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
@@ -87,12 +87,12 @@ def _drawn(
     context: GraphContext, rule: Rule, node: TypedNode, words: Sequence[str], target: TypedNode, rest: str | None
 ) -> Iterator[Fix]:
     """Edges for the missing cases, or one for all of them, that say ``rest`` besides."""
-    links = [Link(node.id, target.id, spelled(word, rest)) for word in words]
+    links = [WantedEdge(node.id, target.id, spelled(word, rest)) for word in words]
     if len(links) <= _MOST_OFFERED:
         said = ", ".join(words)
         yield from asked(context).drawn(rule, f"Lead {said} of {node.id} to {target.id}", links)
     if ELSE not in words:
-        link = Link(node.id, target.id, spelled(ELSE, rest))
+        link = WantedEdge(node.id, target.id, spelled(ELSE, rest))
         yield from asked(context).drawn(rule, f"Lead {ELSE} of {node.id} to {target.id}", [link])
 
 

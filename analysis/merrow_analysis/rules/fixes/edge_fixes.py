@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Iterator
 
 from merrow_analysis.diagnostics import Fix
-from merrow_analysis.edits.change import GraphChange, Link, label_of
+from merrow_analysis.edits.change import GraphChange, WantedEdge, label_of
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
@@ -32,7 +32,7 @@ def remove_edge(
 def turn_edge(context: GraphContext, rule: Rule, edge: FlowEdge, *, reveals: Reveals = nothing) -> Iterator[Fix]:
     """The fix that has an edge lead the other way."""
     source, target = edge.record.source, edge.record.target
-    change = GraphChange(edges={edge.index: (Link(target, source, label_of(edge), kept=True),)})
+    change = GraphChange(edges={edge.index: (WantedEdge(target, source, label_of(edge), kept=True),)})
     title = f"Turn the edge round: {target} → {source}"
     yield from asked(context).changed(rule, title, change, reveals=reveals)
 
@@ -47,7 +47,7 @@ def relabel(
     reveals: Reveals = nothing,
 ) -> Iterator[Fix]:
     """The fix that gives an edge another label, or takes the one that it has away."""
-    link = Link(edge.source.id, edge.target.id, label, kept=True)
+    link = WantedEdge(edge.source.id, edge.target.id, label, kept=True)
     change = GraphChange(edges={edge.flow.index: (link,)})
     yield from asked(context).changed(rule, title or f"Write |{label}|", change, reveals=reveals)
 
@@ -56,7 +56,7 @@ def remove_node(context: GraphContext, rule: Rule, node: TypedNode, *, reveals: 
     """The fix that removes a node with its edges."""
     if node.implied or node.id in context.graph.flow.groups:
         return
-    edges: dict[int, tuple[Link, ...]] = {edge.index: () for edge in (*node.flow.incoming, *node.flow.outgoing)}
+    edges: dict[int, tuple[WantedEdge, ...]] = {edge.index: () for edge in (*node.flow.incoming, *node.flow.outgoing)}
     change = GraphChange(removed=frozenset({node.id}), edges=edges)
     yield from asked(context).changed(rule, f"Remove {node.id}", change, reveals=reveals)
 

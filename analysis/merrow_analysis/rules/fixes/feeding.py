@@ -8,7 +8,7 @@ from itertools import islice
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import ANY, Type
 from merrow_analysis.diagnostics import Fix
-from merrow_analysis.edits.change import GraphChange, Link
+from merrow_analysis.edits.change import GraphChange, WantedEdge
 from merrow_analysis.graph.boxes.words import OVER
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
@@ -57,14 +57,14 @@ def _fed(
 ) -> Iterator[Fix]:
     title, said = f"Feed {port.name} from {source.said}", wire_to(context.graph, source, node, port).label
     if instead is not None and label is None:
-        link = Link(source.node.id, node.id, said, kept=True)
+        link = WantedEdge(source.node.id, node.id, said, kept=True)
         yield from asked(context).changed(rule, title, GraphChange(edges={instead.flow.index: (link,)}))
         return
     kept = NOTHING
     if instead is not None:
         title = f"Write |{label}| and feed {port.name} from {source.said}"
-        kept = GraphChange(edges={instead.flow.index: (Link(instead.source.id, node.id, label, kept=True),)})
-    links = [Link(source.node.id, node.id, said)]
+        kept = GraphChange(edges={instead.flow.index: (WantedEdge(instead.source.id, node.id, label, kept=True),)})
+    links = [WantedEdge(source.node.id, node.id, said)]
     yield from asked(context).drawn(rule, title, links, kept=kept, reveals=what_feeding_brings(node))
 
 
@@ -76,7 +76,7 @@ def feed_value(context: GraphContext, rule: Rule, decision: TypedNode, wanted: T
         for found in asked(context).drawn(
             rule,
             f"Feed value of {decision.id} from {source.said}",
-            [Link(source.node.id, decision.id, source.label("value"))],
+            [WantedEdge(source.node.id, decision.id, source.label("value"))],
         )
     )
     yield from islice(made, _MOST_OFFERED)

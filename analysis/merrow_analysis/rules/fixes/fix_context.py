@@ -10,7 +10,7 @@ from itertools import count
 
 from merrow_analysis.consequences import unexplained
 from merrow_analysis.diagnostics import Applicability, Fix, Severity
-from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is
+from merrow_analysis.edits.change import GraphChange, NewNode, WantedEdge, as_it_is
 from merrow_analysis.edits.delta import graph_after
 from merrow_analysis.edits.front_entries import add_entry
 from merrow_analysis.edits.lines import insert_lines_after
@@ -135,7 +135,7 @@ class FixContext:
         self,
         rule: Rule,
         title: str,
-        links: Sequence[Link],
+        links: Sequence[WantedEdge],
         *,
         kept: GraphChange = NOTHING,
         reveals: Reveals = nothing,
@@ -144,7 +144,7 @@ class FixContext:
         if self._only_title():
             yield Fix(title, (), Applicability.UNSAFE)
             return
-        edges: dict[int, tuple[Link, ...]] = dict(kept.edges)
+        edges: dict[int, tuple[WantedEdge, ...]] = dict(kept.edges)
         lines: list[str] = []
         for link in links:
             beside = self._place_for(link, kept)
@@ -319,7 +319,7 @@ class FixContext:
         found = [one for scope in _SCOPES for one in check_graph(other, scope)]
         return Counter(one.code for one in unexplained(found)), Counter(one.code for one in found)
 
-    def _place_for(self, link: Link, kept: GraphChange) -> FlowEdge | None:
+    def _place_for(self, link: WantedEdge, kept: GraphChange) -> FlowEdge | None:
         """The edge below which another one is written: the last one at the same nodes, at a place where naming these nodes puts
         them into no subgraph. None where there is none.
         """

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 from itertools import chain, islice
 
 from merrow_analysis.diagnostics import Fix
-from merrow_analysis.edits.change import GraphChange, Link, NewNode, label_of
+from merrow_analysis.edits.change import GraphChange, NewNode, WantedEdge, label_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.notation import AFTER
 from merrow_analysis.rules.context import GraphContext
@@ -55,7 +55,7 @@ def one_value(context: GraphContext, rule: Rule, other: TypedEdge, edge: TypedEd
             yield from remove_edge(context, rule, gone.flow, title=title)
             continue
         # What fed nothing else would be a dead end.
-        edges: dict[int, tuple[Link, ...]] = {one.index: () for one in (*gone.source.flow.incoming, gone.flow)}
+        edges: dict[int, tuple[WantedEdge, ...]] = {one.index: () for one in (*gone.source.flow.incoming, gone.flow)}
         change = GraphChange(removed=frozenset({gone.source.id}), edges=edges)
         yield from asked(context).changed(rule, title.replace("without", "and remove"), change)
     if other.source is not edge.source and not other.word and not edge.word:
@@ -72,10 +72,10 @@ def _joined(
         return
     name = free_id(context, verb.upper())
     new = NewNode(name, spec, edge.source.id, prompt=_JOIN_PROMPT if operator == "Custom" else None)
-    links: dict[int, tuple[Link, ...]] = {
-        one.flow.index: (Link(one.source.id, name, _output(one), kept=True),) for one in (other, edge)
+    links: dict[int, tuple[WantedEdge, ...]] = {
+        one.flow.index: (WantedEdge(one.source.id, name, _output(one), kept=True),) for one in (other, edge)
     }
-    links[edge.flow.index] = (*links[edge.flow.index], Link(name, edge.target.id, edge.placed.label.port))
+    links[edge.flow.index] = (*links[edge.flow.index], WantedEdge(name, edge.target.id, edge.placed.label.port))
     title = f"{verb} {'over ' if verb == 'Vote' else ''}{other.source.id} and {edge.source.id} in {name} ({operator})"
     yield from asked(context).changed(rule, title, GraphChange(added=(new,), edges=links))
 
@@ -122,7 +122,7 @@ def _voices(
     )
     for source in islice(likely, _MOST_TRIED):
         title = f"Lead {source.node.id} to {node.id} as well"
-        yield from asked(context).drawn(rule, title, [Link(source.node.id, node.id)])
+        yield from asked(context).drawn(rule, title, [WantedEdge(source.node.id, node.id)])
 
 
 def _without(context: GraphContext, rule: Rule, node: TypedNode, voices: Sequence[TypedEdge]) -> Iterator[Fix]:
@@ -133,12 +133,12 @@ def _without(context: GraphContext, rule: Rule, node: TypedNode, voices: Sequenc
         return
     if any(edge.target is node for edge in node.outgoing):
         return  # An arrow from the node back to it would lead nowhere.
-    edges: dict[int, tuple[Link, ...]] = {edge.index: () for edge in (*node.flow.incoming, *node.flow.outgoing)}
+    edges: dict[int, tuple[WantedEdge, ...]] = {edge.index: () for edge in (*node.flow.incoming, *node.flow.outgoing)}
     for edge in node.outgoing:
         port = edge.placed.label.port
         outputs = [(voice.source.id, voice.placed.label.output) for voice in voices]
         edges[edge.flow.index] = tuple(
-            Link(
+            WantedEdge(
                 source,
                 edge.target.id,
                 port if output is None else f"{output}:{port or ''}",
@@ -170,7 +170,7 @@ def _cases(context: GraphContext, rule: Rule, output: TypedNode, node: TypedNode
         yield from feed_value(context, rule, node)
     elif carries and not leads:
         title = f"Lead case {label} of {node.id} to {output.id}"
-        yield from asked(context).drawn(rule, title, [Link(node.id, output.id, label)])
+        yield from asked(context).drawn(rule, title, [WantedEdge(node.id, output.id, label)])
     # A case edge that gives order alone, before what gives the value.
     for edge in node.ways:
         if edge.case == case and edge.placed.label.after and edge.target is output:
@@ -184,7 +184,7 @@ def let_run(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]
         for port in node.placement.required:
             label = f"{edge.case_label}:{port}"
             others = {one.flow.index: () for one in node.sources(port) if one is not edge}
-            link = Link(edge.source.id, node.id, label, kept=True)
+            link = WantedEdge(edge.source.id, node.id, label, kept=True)
             change = GraphChange(edges={**others, edge.flow.index: (link,)})
             yield from asked(context).changed(rule, f"Write |{label}|", change)
     yield from firsts(_together(context, rule, node), _MOST_OFFERED)

@@ -8,7 +8,7 @@ from itertools import chain
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE, OperatorSpec
 from merrow_analysis.diagnostics import Applicability, Fix
-from merrow_analysis.edits.change import GraphChange, Link, NewNode, as_it_is, label_of
+from merrow_analysis.edits.change import GraphChange, NewNode, WantedEdge, as_it_is, label_of
 from merrow_analysis.edits.classes import define_class, give_class
 from merrow_analysis.edits.node_writing import class_of
 from merrow_analysis.edits.parameters import Moved, rewrite
@@ -191,15 +191,15 @@ def _in_a_row(context: GraphContext, node: TypedNode, name: str, edits: Sequence
     if not node.flow.incoming or not node.flow.outgoing:
         return
     first = node.flow.incoming[0]
-    edges: dict[int, tuple[Link, ...]] = {
-        edge.index: (Link(name, edge.target.id, label_of(edge), kept=True),) for edge in node.flow.outgoing
+    edges: dict[int, tuple[WantedEdge, ...]] = {
+        edge.index: (WantedEdge(name, edge.target.id, label_of(edge), kept=True),) for edge in node.flow.outgoing
     }
     said = label_of(first)
     # Between the two stands what the first one is told.
     port = (
         said if said is not None and ":" not in said and context.graph.by_id[first.source.id].kind == "input" else None
     )
-    edges[first.index] = (as_it_is(first), Link(node.id, name, port))
+    edges[first.index] = (as_it_is(first), WantedEdge(node.id, name, port))
     moved = asked(context).written(GraphChange(edges=edges)) or ()
     together = (*edits, *moved)
     try:

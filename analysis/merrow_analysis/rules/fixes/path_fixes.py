@@ -8,7 +8,7 @@ from itertools import chain, islice
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE, InputPort
 from merrow_analysis.definitions.types import PROBLEM, TEXT, Type
 from merrow_analysis.diagnostics import Applicability, Fix
-from merrow_analysis.edits.change import GraphChange, Link, label_of
+from merrow_analysis.edits.change import GraphChange, WantedEdge, label_of
 from merrow_analysis.edits.classes import define_class
 from merrow_analysis.edits.front_entries import write_value
 from merrow_analysis.edits.lines import insert_lines_after
@@ -79,7 +79,7 @@ def _labels(usual: TypedEdge | None, ports: list[str], node: TypedNode) -> list[
 
 
 def _lead(context: GraphContext, rule: Rule, source: TypedNode, target: TypedNode, label: str | None) -> Iterator[Fix]:
-    title, link = f"Lead {source.id} to {target.id}", Link(source.id, target.id, label)
+    title, link = f"Lead {source.id} to {target.id}", WantedEdge(source.id, target.id, label)
     yield from asked(context).drawn(rule, title, [link], reveals=what_feeding_brings(target))
 
 
@@ -87,7 +87,9 @@ def lead_to_all(context: GraphContext, rule: Rule, source: TypedNode, targets: S
     """Lead an input that feeds nothing to each node that nothing leads to."""
     given = next(iter(source.outputs.values()), None)
     links = [
-        Link(source.id, node.id, said_port(node, port.name)) for node in targets for port in open_ports(node, given)[:1]
+        WantedEdge(source.id, node.id, said_port(node, port.name))
+        for node in targets
+        for port in open_ports(node, given)[:1]
     ]
     if links:
         title = f"Lead {source.id} to {_names([link.target for link in links])}"
@@ -100,7 +102,7 @@ def feed_output(context: GraphContext, rule: Rule, output: TypedNode, givers: It
     leads = (
         made
         for giver in islice(steps, _MOST_TRIED)
-        for made in asked(context).drawn(rule, f"Lead {giver.id} to {output.id}", [Link(giver.id, output.id)])
+        for made in asked(context).drawn(rule, f"Lead {giver.id} to {output.id}", [WantedEdge(giver.id, output.id)])
     )
     yield from firsts(leads, _MOST_OFFERED)
 
@@ -131,7 +133,7 @@ def add_input(context: GraphContext, name: str) -> Iterator[Fix]:
     title = f"Add {name}"
     if targets:
         title += f" and lead it to {_names([target for target, _ in targets])}"
-    yield added(context, name, [Link(name, target, label) for target, label in targets], title)
+    yield added(context, name, [WantedEdge(name, target, label) for target, label in targets], title)
     yield from unlisted(context, name)
 
 
@@ -176,7 +178,7 @@ def add_output(context: GraphContext, name: str) -> Iterator[Fix]:
         last = [edge.source for output in context.graph.outputs for edge in output.incoming]
         last = [node for node in dict.fromkeys(last) if node.kind == "operator"]
     for node in last[: -_MOST_OFFERED - 1 : -1]:
-        yield added(context, name, [Link(node.id, name)], f"Add {name} after {node.id}")
+        yield added(context, name, [WantedEdge(node.id, name)], f"Add {name} after {node.id}")
     if not last:
         yield added(context, name, [], f"Add {name}")
     yield from unlisted(context, name)
@@ -187,7 +189,7 @@ def _names(ids: list[str]) -> str:
     return listed(unique if len(unique) <= _SHOWN else [*unique[:_SHOWN], f"{len(unique) - _SHOWN} more"])
 
 
-def added(context: GraphContext, name: str, links: Sequence[Link], title: str) -> Fix:
+def added(context: GraphContext, name: str, links: Sequence[WantedEdge], title: str) -> Fix:
     """The lines of an interface node and its edges below all others, its class given as the file gives classes."""
     flow, workflow_text = context.graph.flow, asked(context).workflow_text
     given = any(name == assigned for assigned in flow.scenery.assigned)

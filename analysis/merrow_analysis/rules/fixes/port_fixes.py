@@ -7,10 +7,10 @@ from itertools import islice
 
 from merrow_analysis.definitions.types import ANY, ENTRY_POINT, PROBLEM, TEXT, Type, is_variable, item_of
 from merrow_analysis.diagnostics import Fix
-from merrow_analysis.edits.change import GraphChange, Link, label_of
+from merrow_analysis.edits.change import GraphChange, WantedEdge, label_of
 from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.placing.placement import Finding
+from merrow_analysis.graph.placing.placement import PlacementFinding
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import relabel, remove_edge
 from merrow_analysis.rules.fixes.feeding import feed, feed_value, with_port
@@ -81,7 +81,7 @@ def fed(context: GraphContext, rule: Rule, node: TypedNode, port: str, case_edge
     sources = list(feed(context, rule, node, known))
     yield from sources
     if not sources and known.type == ENTRY_POINT and ENTRY_POINT_ID not in context.graph.flow.nodes:
-        link = Link(ENTRY_POINT_ID, node.id, port)
+        link = WantedEdge(ENTRY_POINT_ID, node.id, port)
         made = added(context, ENTRY_POINT_ID, [link], f"Add {ENTRY_POINT_ID} and lead it to {node.id}")
         yield from asked(context).sound(rule, [made])
 
@@ -97,7 +97,9 @@ def other_ports(
     yield from remove_edge(context, rule, edge.flow)
 
 
-def fitted(context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEdge, finding: Finding) -> Iterator[Fix]:
+def fitted(
+    context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEdge, finding: PlacementFinding
+) -> Iterator[Fix]:
     """Read another output of the node, write another port, feed the port from elsewhere, or vouch for the type."""
     graph, source, port = context.graph, edge.source, finding.port or ""
     if source.kind != "decision":
@@ -131,11 +133,11 @@ def results(context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEdge,
         if before.port == "solution" and before.source.kind == "operator":
             default = next(iter(before.source.outputs), None)
             label = port if before.output in (None, default) else f"{before.output}:{port or ''}"
-            edges: dict[int, tuple[Link, ...]] = {}
+            edges: dict[int, tuple[WantedEdge, ...]] = {}
             only = len(judge.flow.outgoing) == 1
             if only:
                 edges = {one.index: () for one in judge.flow.incoming}
-            edges[edge.flow.index] = (Link(before.source.id, node.id, label, kept=True),)
+            edges[edge.flow.index] = (WantedEdge(before.source.id, node.id, label, kept=True),)
             change = GraphChange(edges=edges, removed=frozenset({judge.id} if only else ()))
             title = f"Read {before.source.id}, which {judge.id} judges" + (f", and remove {judge.id}" if only else "")
             yield from asked(context).changed(rule, title, change)
@@ -158,5 +160,5 @@ def from_what_gives(context: GraphContext, rule: Rule, edge: TypedEdge, output: 
     graph, node = context.graph, edge.target
     for giver in islice(givers_of(graph, node, output), _MOST_OFFERED):
         title = f"Let {node.id} read {giver.id} instead of {edge.source.id}"
-        link = Link(giver.id, node.id, label_of(edge.flow), kept=True)
+        link = WantedEdge(giver.id, node.id, label_of(edge.flow), kept=True)
         yield from asked(context).changed(rule, title, GraphChange(edges={edge.flow.index: (link,)}))

@@ -9,7 +9,7 @@ from merrow_analysis.consequences import unexplained
 from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings, read_settings
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.drawings.fold import fold
-from merrow_analysis.graph.language import Settings
+from merrow_analysis.graph.language import GraphSettings
 from merrow_analysis.graph.typed import build
 from merrow_analysis.rules.context import GRAPH_SCOPES, GraphContext, TextContext, check_graph, check_text
 from merrow_analysis.syntax.parser import Diagram
@@ -37,7 +37,7 @@ def found_in(diagram: Diagram, context: GraphContext) -> tuple[Counter[str], Cou
 
 def _settings(
     front: tuple[FrontMatter, Block] | None, context: GraphContext
-) -> tuple[WorkflowSettings, Settings] | None:
+) -> tuple[WorkflowSettings, GraphSettings] | None:
     """What a front matter says, and that with the libraries of ``context``."""
     before, shared = context.settings, context.graph.settings
     if _text(front) == _text(context.front):

@@ -9,7 +9,7 @@ from itertools import islice
 from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Fix
-from merrow_analysis.graph.flow import Flow
+from merrow_analysis.graph.flow import Flowchart
 from merrow_analysis.rules.fixes.arrow_fixes import arrows_meant
 from merrow_analysis.rules.fixes.quote_fixes import quotes_meant, straight_quotes
 from merrow_analysis.suggest import closest
@@ -54,7 +54,7 @@ _HEADER = re.compile(r"\s*(?:flowchart|graph)\b")
 _LINE = re.compile(r"[^\r\n]*")
 
 
-def fixes_for(problem: SyntaxProblem, block: Block, diagram: Diagram, flow: Flow) -> Iterator[Fix]:
+def fixes_for(problem: SyntaxProblem, block: Block, diagram: Diagram, flow: Flowchart) -> Iterator[Fix]:
     """The repairs of a broken statement that make it readable; none where no simple edit does."""
     line_number, line, column = _line_of(block, problem.span[0])
     if problem.flaw == "misplaced-front-matter":
@@ -152,7 +152,7 @@ def _unfinished_arrow(_problem: SyntaxProblem, line_number: int, line: str, colu
     return [Fix("Remove the unfinished arrow", (TextEdit(place, ""),), Applicability.UNSAFE)]
 
 
-def _led_on(line_number: int, line: str, column: int, flow: Flow) -> Iterator[Fix]:
+def _led_on(line_number: int, line: str, column: int, flow: Flowchart) -> Iterator[Fix]:
     """Lead an arrow at the end of a line to a node, or draw one between two nodes."""
     end = len(line.rstrip())
     if _ARROW_ALONE.fullmatch(line, column):

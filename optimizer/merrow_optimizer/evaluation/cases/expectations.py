@@ -19,7 +19,7 @@ from merrow_runtime.values import as_text
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class ExpectationVerdict:
     """What an expectation says of an output: whether it holds; what was expected and read, as texts; and why."""
 
     holds: bool
@@ -59,11 +59,11 @@ def refusal(case: Case, one: Expectation, folder: Path) -> str | None:
     return None if why is None else f"The metric {one.metric} can't judge by this: {why}."
 
 
-async def judged(one: Expectation, scored_by: BaseMetric, item: Item, output: Any) -> Verdict:
+async def judged(one: Expectation, scored_by: BaseMetric, item: Item, output: Any) -> ExpectationVerdict:
     """The verdict on an output. Raises `InvalidItemError` where the metric failed."""
     score = await scored_by.score(item, output)
     good = score.value >= one.at_least
-    return Verdict(good is not one.negated, expected_text(one), text_of(output), _reason(one, score))
+    return ExpectationVerdict(good is not one.negated, expected_text(one), text_of(output), _reason(one, score))
 
 
 def expected_text(one: Expectation) -> str:

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from merrow_runtime.asking.question import Asked, Key, Source
+from merrow_runtime.asking.question import Key, QuestionAttempt, Source
 from merrow_runtime.errors import ReplayMiss
 from merrow_runtime.requests import CallKey, ModelReply
 from merrow_runtime.store.contract import CallRecord
@@ -22,7 +22,7 @@ class JudgeRows:
     def __init__(self, replay: Replay | None, kept: CallList | None, *, may_ask: bool) -> None:
         self._replay, self._kept, self._may_ask = replay, kept, may_ask
 
-    async def find(self, asked: Asked) -> ModelReply | None:
+    async def find(self, asked: QuestionAttempt) -> ModelReply | None:
         """See `merrow_runtime.asking.asker.Rows`. Raises `ReplayMiss`."""
         replay = self._replay
         if replay is not None:
@@ -35,7 +35,7 @@ class JudgeRows:
             raise ReplayMiss("There is no endpoint to ask.")
         return None
 
-    async def keep(self, asked: Asked, reply: ModelReply, source: Source, started: float) -> None:
+    async def keep(self, asked: QuestionAttempt, reply: ModelReply, source: Source, started: float) -> None:
         """See `merrow_runtime.asking.asker.Rows`."""
         request = asked.request
         await self._record(
@@ -60,5 +60,5 @@ class JudgeRows:
             await self._kept.record(call)
 
 
-def _place(asked: Asked) -> CallKey:
+def _place(asked: QuestionAttempt) -> CallKey:
     return CallKey(NODE, 0, asked.purpose, asked.attempt)

@@ -10,7 +10,7 @@ from typing import Any
 
 from merrow_analysis.cases.reading import Case, Expectation, GivenInput, Span
 from merrow_analysis.cases.schema import CASE_METRICS
-from merrow_optimizer.evaluation.cases.expectations import Verdict, item_of, judged, metric_of
+from merrow_optimizer.evaluation.cases.expectations import ExpectationVerdict, item_of, judged, metric_of
 from merrow_optimizer.evaluation.cases.judging import KEY, JudgeRows
 from merrow_optimizer.evaluation.cases.results import CaseResult, CaseStatus, Changed
 from merrow_optimizer.evaluation.data.problems import DataError
@@ -46,7 +46,7 @@ NO_ANSWERS = (
 
 
 @dataclass(frozen=True, slots=True)
-class Answers:
+class AnswerSource:
     """Where answers come from: the recording, the endpoint, or, with ``records``, first the one and then the other."""
 
     recording: CaseRecording | None
@@ -71,7 +71,7 @@ class _Take:
 
     status: CaseStatus
     message: str = ""
-    verdict: Verdict | None = None
+    verdict: ExpectationVerdict | None = None
     place: Span | None = None
     node: str | None = None
     run: str | None = None
@@ -83,7 +83,7 @@ class _Take:
 class Tester:
     """The cases of one workflow at work; ``folder`` is that of the cases file, ``read`` gives the texts of files in it."""
 
-    def __init__(self, workflow: Workflow, folder: Path, read: Callable[[str], str], answers: Answers) -> None:
+    def __init__(self, workflow: Workflow, folder: Path, read: Callable[[str], str], answers: AnswerSource) -> None:
         self._workflow = workflow
         self._folder = folder
         self._read = read

@@ -11,13 +11,13 @@ import keyword
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from merrow_optimizer.evaluation.data.drafts import Draft, Fault
-from merrow_optimizer.evaluation.data.formats import Record
+from merrow_optimizer.evaluation.data.drafts import FieldFault, ItemDraft
+from merrow_optimizer.evaluation.data.formats import DataRecord
 from merrow_optimizer.evaluation.data.problems import Collector
 from merrow_runtime.operators.formats.python_code import parsed
 
 
-def humaneval_item(fields: dict[str, Any]) -> Draft:
+def humaneval_item(fields: dict[str, Any]) -> ItemDraft:
     """An item whose solution is the prompt, which ends inside a function, and the rest of that function."""
     name = _entry_point(fields)
     prompt = fields["prompt"]
@@ -25,9 +25,9 @@ def humaneval_item(fields: dict[str, Any]) -> Draft:
     test = fields["test"]
     tree = parsed(test)
     if tree is None:
-        raise Fault("The test isn't Python.", "test")
+        raise FieldFault("The test isn't Python.", "test")
     if not any(isinstance(node, ast.FunctionDef) and node.name == "check" for node in tree.body):
-        raise Fault("The test defines no function `check(candidate)`.", "test")
+        raise FieldFault("The test defines no function `check(candidate)`.", "test")
     _must_assert(tree, ("candidate", name), "test")
     extra = {
         "entry_point": name,
@@ -35,28 +35,28 @@ def humaneval_item(fields: dict[str, Any]) -> Draft:
         "preamble": preamble,
         "tests": [f"{preamble}{test}\n\ncheck(candidate)\n"],
     }
-    return Draft(fields["task_id"], _inputs(prompt, name), prompt + fields["canonical_solution"], extra)
+    return ItemDraft(fields["task_id"], _inputs(prompt, name), prompt + fields["canonical_solution"], extra)
 
 
-def mbpp_item(fields: dict[str, Any]) -> Draft:
+def mbpp_item(fields: dict[str, Any]) -> ItemDraft:
     """An item with a list of tests, each an assertion or some."""
     name = _entry_point(fields)
     imports = fields.get("test_imports") or []
     for texts, field in ((imports, "test_imports"), (fields["test_list"], "test_list")):
         if not isinstance(texts, list) or not all(isinstance(text, str) for text in texts):
-            raise Fault("The value must be a list of texts.", field)
+            raise FieldFault("The value must be a list of texts.", field)
     if not fields["test_list"]:
-        raise Fault("The list has no test; a solution can't pass without one.", "test_list")
+        raise FieldFault("The list has no test; a solution can't pass without one.", "test_list")
     tests: list[str] = []
     for number, text in enumerate(fields["test_list"], 1):
         test = "\n".join([*imports, text])
         tree = parsed(test)
         if tree is None:
-            raise Fault(f"Test {number} isn't Python.", "test_list")
+            raise FieldFault(f"Test {number} isn't Python.", "test_list")
         _must_assert(tree, ("candidate", name), "test_list")
         tests.append(test)
     extra = {"entry_point": name, "prompt": fields["prompt"], "preamble": "", "tests": tests}
-    return Draft(fields["task_id"], _inputs(fields["prompt"], name), fields["code"], extra)
+    return ItemDraft(fields["task_id"], _inputs(fields["prompt"], name), fields["code"], extra)
 
 
 def preamble_of(prompt: str, entry_point: str) -> str:
@@ -74,8 +74,8 @@ def preamble_of(prompt: str, entry_point: str) -> str:
 
 
 def join_visible_tests(
-    drafts: Sequence[Draft], records: Sequence[Record], id_field: str, problems: Collector
-) -> list[Draft]:
+    drafts: Sequence[ItemDraft], records: Sequence[DataRecord], id_field: str, problems: Collector
+) -> list[ItemDraft]:
     """The drafts with the visible tests of their tasks as the input ``tests``; an empty list where a task has none.
 
     Records of tests belong to a task by its id. Those without an id belong to it by the name of its function, if none of their
@@ -98,7 +98,7 @@ def join_visible_tests(
     return [_with_tests(draft, by_id.get(str(draft.id)), by_name) for draft in drafts]
 
 
-def _with_tests(draft: Draft, tests: list[str] | None, by_name: Mapping[str, list[list[str]]]) -> Draft:
+def _with_tests(draft: ItemDraft, tests: list[str] | None, by_name: Mapping[str, list[list[str]]]) -> ItemDraft:
     if tests is None:
         name = draft.extra["entry_point"]
         own = [plain for test in draft.extra["tests"] for plain in _assertions(test, name)]
@@ -109,7 +109,7 @@ def _with_tests(draft: Draft, tests: list[str] | None, by_name: Mapping[str, lis
                 fitting.append((own.index(plain[0]), found))
         # Where tests fit two tasks of one name, they are those of the task that has them first.
         tests = min(fitting, key=lambda each: each[0])[1] if fitting else []
-    return Draft(draft.id, {**draft.inputs, "tests": tests}, draft.gold, draft.extra)
+    return ItemDraft(draft.id, {**draft.inputs, "tests": tests}, draft.gold, draft.extra)
 
 
 def _assertions(test: str, name: str) -> list[str]:
@@ -125,7 +125,7 @@ def _assertions(test: str, name: str) -> list[str]:
 def _entry_point(fields: dict[str, Any]) -> str:
     name: str = fields["entry_point"]
     if not name.isidentifier() or keyword.iskeyword(name):
-        raise Fault("The value can't be the name of a function.", "entry_point")
+        raise FieldFault("The value can't be the name of a function.", "entry_point")
     return name
 
 
@@ -137,10 +137,10 @@ def _must_assert(tree: ast.Module, names: tuple[str, ...], field: str) -> None:
     """A test must compare something, and call the function under test: else anything would pass it, or nothing."""
     nodes = list(ast.walk(tree))
     if not any(isinstance(node, ast.Name) and node.id in names for node in nodes):
-        raise Fault(f"The test doesn't call `{names[-1]}`, so it tests nothing.", field)
+        raise FieldFault(f"The test doesn't call `{names[-1]}`, so it tests nothing.", field)
     compares = any(isinstance(node, ast.Assert) and not isinstance(node.test, ast.Constant) for node in nodes)
     calls = (node.func for node in nodes if isinstance(node, ast.Call))
     named = (call.attr if isinstance(call, ast.Attribute) else getattr(call, "id", "") for call in calls)
     raises = any(isinstance(node, ast.Raise) for node in nodes)
     if not compares and not raises and not any(name.startswith("assert") for name in named):
-        raise Fault("The test asserts nothing, so any solution would pass; add an assertion.", field)
+        raise FieldFault("The test asserts nothing, so any solution would pass; add an assertion.", field)

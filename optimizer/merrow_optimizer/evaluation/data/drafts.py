@@ -8,7 +8,7 @@ from typing import Any
 
 
 @dataclass(frozen=True, slots=True)
-class Draft:
+class ItemDraft:
     """An item that has no id of its own yet, perhaps. ``id`` is what the record has for one, None where it has none."""
 
     id: Any
@@ -17,7 +17,7 @@ class Draft:
     extra: Mapping[str, Any] = field(default_factory=dict)
 
 
-class Fault(Exception):  # noqa: N818 (it is collected, not reported on its own)
+class FieldFault(Exception):  # noqa: N818 (it is collected, not reported on its own)
     """A value of a record that can't be used, in a sentence; ``field`` has the value."""
 
     def __init__(self, sentence: str, field: str) -> None:

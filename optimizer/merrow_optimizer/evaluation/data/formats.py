@@ -31,7 +31,7 @@ _KINDS = {
 
 
 @dataclass(frozen=True, slots=True)
-class Record:
+class DataRecord:
     """The fields of a record, and its first line in the file, from 1. ``is_csv`` tells that each value is a text."""
 
     fields: dict[str, Any]
@@ -44,7 +44,7 @@ def kind_of(value: object) -> str:
     return _KINDS.get(type(value), "something else")
 
 
-def read_records(problems: Collector) -> list[Record]:
+def read_records(problems: Collector) -> list[DataRecord]:
     """All records of a file, in its order. What can't be read is added to ``problems``."""
     text = _text(problems)
     if text is None:
@@ -83,7 +83,7 @@ def _text(problems: Collector) -> str | None:
         return None
 
 
-def _of_lines(text: str, problems: Collector) -> Iterator[Record]:
+def _of_lines(text: str, problems: Collector) -> Iterator[DataRecord]:
     for number, line in enumerate(text.split("\n"), 1):
         if not line.strip(_SPACE):
             continue
@@ -92,7 +92,7 @@ def _of_lines(text: str, problems: Collector) -> Iterator[Record]:
             yield from _record(value, number, problems)
 
 
-def _of_array(text: str, problems: Collector) -> Iterator[Record]:
+def _of_array(text: str, problems: Collector) -> Iterator[DataRecord]:
     place = _skip(text, 0)
     if place == len(text):
         return
@@ -128,7 +128,7 @@ def _of_array(text: str, problems: Collector) -> Iterator[Record]:
         problems.add("Nothing may follow the array.", 1 + text.count("\n", 0, place))
 
 
-def _of_csv(text: str, problems: Collector) -> Iterator[Record]:
+def _of_csv(text: str, problems: Collector) -> Iterator[DataRecord]:
     limit = csv.field_size_limit(_LONGEST_CELL)
     try:
         rows = csv.reader(io.StringIO(text, newline=""), strict=True)
@@ -150,7 +150,7 @@ def _of_csv(text: str, problems: Collector) -> Iterator[Record]:
                 )
             else:
                 texts = map(unmarked, row) if is_report else row
-                yield Record(dict(zip(header, texts, strict=True)), line, is_csv=True)
+                yield DataRecord(dict(zip(header, texts, strict=True)), line, is_csv=True)
     except csv.Error as error:
         problems.add(f"The row isn't valid CSV: {error}.", begin)
     finally:
@@ -226,9 +226,9 @@ def _is_sound(value: object, text: str, line: int, problems: Collector) -> bool:
     return True
 
 
-def _record(value: object, line: int, problems: Collector) -> Iterator[Record]:
+def _record(value: object, line: int, problems: Collector) -> Iterator[DataRecord]:
     if isinstance(value, dict):
-        yield Record(value, line)
+        yield DataRecord(value, line)
     else:
         problems.add(f"A record must be an object with fields; this is {kind_of(value)}.", line)
 

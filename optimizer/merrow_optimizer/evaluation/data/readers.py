@@ -9,32 +9,32 @@ from types import MappingProxyType
 from typing import Any
 
 from merrow_optimizer.evaluation.data.code_tasks import humaneval_item, mbpp_item
-from merrow_optimizer.evaluation.data.drafts import Draft, Fault
-from merrow_optimizer.evaluation.data.formats import Record, kind_of
+from merrow_optimizer.evaluation.data.drafts import FieldFault, ItemDraft
+from merrow_optimizer.evaluation.data.formats import DataRecord, kind_of
 from merrow_optimizer.evaluation.data.problems import Collector
 
 TEXT, NUMBER, LIST = (str,), (int,), (list,)
 
 
 @dataclass(frozen=True, slots=True)
-class Reader:
+class RecordReader:
     """How records become items.
 
     ``fields`` are those that each record must have, with the types of their values; ``make`` gives the draft of an item and
-    raises `Fault` for a value that can't be used; ``metric`` scores what this data asks for.
+    raises `FieldFault` for a value that can't be used; ``metric`` scores what this data asks for.
     """
 
     name: str
     metric: str
     fields: Mapping[str, tuple[type, ...]]
-    make: Callable[[dict[str, Any]], Draft]
+    make: Callable[[dict[str, Any]], ItemDraft]
     options: Mapping[str, Any] = field(default_factory=lambda: MappingProxyType({}))
     public_tests: str | None = None
     """The field of a file of visible tests by which they belong to a record."""
     solution: tuple[str, ...] = ()
     """The fields that may have a record's worked solution, the best first."""
 
-    def draft(self, record: Record, problems: Collector) -> Draft | None:
+    def draft(self, record: DataRecord, problems: Collector) -> ItemDraft | None:
         """The item of a record, None where something is wrong with it."""
         before = len(problems.found)
         for name, types in self.fields.items():
@@ -52,49 +52,51 @@ class Reader:
             return None
         try:
             return self.make(record.fields)
-        except Fault as fault:
+        except FieldFault as fault:
             problems.add(str(fault), record.line, fault.field)
             return None
 
 
-def _gsm8k(fields: dict[str, Any]) -> Draft:
+def _gsm8k(fields: dict[str, Any]) -> ItemDraft:
     inputs = {"problem": fields["question"], "question": fields["question"]}
-    return Draft(fields.get("id"), inputs, fields["answer"])
+    return ItemDraft(fields.get("id"), inputs, fields["answer"])
 
 
-def _math(fields: dict[str, Any]) -> Draft:
+def _math(fields: dict[str, Any]) -> ItemDraft:
     inputs = {"problem": fields["problem"]} | {
         name: fields[name] for name in ("level", "type") if isinstance(fields.get(name), str)
     }
-    return Draft(fields.get("id"), inputs, fields["solution"])
+    return ItemDraft(fields.get("id"), inputs, fields["solution"])
 
 
-def _drop(fields: dict[str, Any]) -> Draft:
+def _drop(fields: dict[str, Any]) -> ItemDraft:
     inputs = {"problem": fields["context"], "context": fields["context"]}
-    return Draft(fields.get("id"), inputs, fields["ref_text"])
+    return ItemDraft(fields.get("id"), inputs, fields["ref_text"])
 
 
-def _hotpotqa(fields: dict[str, Any]) -> Draft:
+def _hotpotqa(fields: dict[str, Any]) -> ItemDraft:
     paragraphs: list[str] = []
     for paragraph in fields["context"]:
         sentences = paragraph[1] if isinstance(paragraph, list) and len(paragraph) == 2 else None
         if not isinstance(sentences, list) or not all(isinstance(sentence, str) for sentence in sentences):
-            raise Fault(
+            raise FieldFault(
                 "Each paragraph must be a title and a list of sentences: `[title, [sentence, ...]]`.", "context"
             )
         paragraphs.append(" ".join(sentence.strip() for sentence in sentences))
     context = "\n".join(paragraphs)
     question = fields["question"]
     problem = f"Context: {context}\n\nQuestion: {question}\n\nAnswer:"
-    return Draft(fields.get("_id"), {"problem": problem, "question": question, "context": context}, fields["answer"])
+    return ItemDraft(
+        fields.get("_id"), {"problem": problem, "question": question, "context": context}, fields["answer"]
+    )
 
 
-READERS: Mapping[str, Reader] = {
+READERS: Mapping[str, RecordReader] = {
     reader.name: reader
     for reader in (
-        Reader("gsm8k", "gsm8k", {"question": TEXT, "answer": TEXT}, _gsm8k, solution=("cot", "answer")),
-        Reader("math", "math", {"problem": TEXT, "solution": TEXT}, _math, solution=("solution",)),
-        Reader(
+        RecordReader("gsm8k", "gsm8k", {"question": TEXT, "answer": TEXT}, _gsm8k, solution=("cot", "answer")),
+        RecordReader("math", "math", {"problem": TEXT, "solution": TEXT}, _math, solution=("solution",)),
+        RecordReader(
             "humaneval",
             "pass@1",
             dict.fromkeys(("task_id", "prompt", "entry_point", "canonical_solution", "test"), TEXT),
@@ -102,7 +104,7 @@ READERS: Mapping[str, Reader] = {
             public_tests="problem_id",
             solution=("canonical_solution",),
         ),
-        Reader(
+        RecordReader(
             "mbpp",
             "pass@1",
             {"task_id": (int, str), "prompt": TEXT, "code": TEXT, "test_list": LIST, "entry_point": TEXT},
@@ -110,25 +112,29 @@ READERS: Mapping[str, Reader] = {
             public_tests="task_id",
             solution=("code",),
         ),
-        Reader("drop", "f1", {"context": TEXT, "ref_text": TEXT}, _drop, {"separator": "|"}, solution=("ref_text",)),
-        Reader("hotpotqa", "f1", {"question": TEXT, "context": LIST, "answer": TEXT}, _hotpotqa, solution=("answer",)),
+        RecordReader(
+            "drop", "f1", {"context": TEXT, "ref_text": TEXT}, _drop, {"separator": "|"}, solution=("ref_text",)
+        ),
+        RecordReader(
+            "hotpotqa", "f1", {"question": TEXT, "context": LIST, "answer": TEXT}, _hotpotqa, solution=("answer",)
+        ),
     )
 }
 
 OWN = "own"
 
 
-def own_data(gold: str | None, id_field: str | None, metric: str) -> Reader:
+def own_data(gold: str | None, id_field: str | None, metric: str) -> RecordReader:
     """The reader of data of the user's own. ``gold`` and ``id_field`` name fields; all other fields are inputs."""
     own_id = id_field or "id"
 
-    def make(fields: dict[str, Any]) -> Draft:
+    def make(fields: dict[str, Any]) -> ItemDraft:
         inputs = {name: value for name, value in fields.items() if name not in (gold, own_id)}
-        return Draft(fields.get(own_id), inputs, None if gold is None else fields[gold])
+        return ItemDraft(fields.get(own_id), inputs, None if gold is None else fields[gold])
 
     anything = (str, bool, int, float, list, dict)
     fields = {name: anything for name in (gold, id_field) if name is not None}
-    return Reader(OWN, metric, fields, make, solution=() if gold is None else (gold,))
+    return RecordReader(OWN, metric, fields, make, solution=() if gold is None else (gold,))
 
 
 def reader_in_name(file: Path) -> str | None:

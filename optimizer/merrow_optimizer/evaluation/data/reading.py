@@ -11,13 +11,13 @@ from typing import Any
 
 from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.data.code_tasks import join_visible_tests
-from merrow_optimizer.evaluation.data.drafts import Draft
-from merrow_optimizer.evaluation.data.formats import Record, kind_of, read_records
+from merrow_optimizer.evaluation.data.drafts import ItemDraft
+from merrow_optimizer.evaluation.data.formats import DataRecord, kind_of, read_records
 from merrow_optimizer.evaluation.data.parts import PARTS, SEED, in_order, part_in_name, split
 from merrow_optimizer.evaluation.data.problems import Collector, DataError, DataProblem, listed
-from merrow_optimizer.evaluation.data.readers import OWN, READERS, Reader, own_data, reader_in_name
+from merrow_optimizer.evaluation.data.readers import OWN, READERS, RecordReader, own_data, reader_in_name
 from merrow_optimizer.evaluation.data.settings import DataSettings, settings_beside
-from merrow_optimizer.evaluation.items import Item, Place, hash_of
+from merrow_optimizer.evaluation.items import Item, RecordLocation, hash_of
 from merrow_runtime.values import as_text, canonical
 
 _ID_DIGITS = 12
@@ -136,9 +136,9 @@ class _Solved:
         self.unsolved = 0
         self.found: dict[int, str] = {}
 
-    def sift(self, records: Sequence[Record]) -> list[Record]:
+    def sift(self, records: Sequence[DataRecord]) -> list[DataRecord]:
         """The records that have one."""
-        kept: list[Record] = []
+        kept: list[DataRecord] = []
         for record in records:
             values = (record.fields.get(name) for name in self.fields)
             said = next(
@@ -157,7 +157,9 @@ def _line(item: Item) -> int:
     return item.place.line
 
 
-def _reader(file: Path, reader: str | None, gold: str | None, id_field: str | None, settings: DataSettings) -> Reader:
+def _reader(
+    file: Path, reader: str | None, gold: str | None, id_field: str | None, settings: DataSettings
+) -> RecordReader:
     """The reader with the metric that the settings choose, if any. Own data is compared exactly where nothing else is said."""
     name = reader or (None if gold else settings.reader)
     if name is None and not (gold or settings.gold):
@@ -168,7 +170,7 @@ def _reader(file: Path, reader: str | None, gold: str | None, id_field: str | No
         raise DataError.of(f"There is no reader `{name}`; {hint}", file)
     if name is None or name == OWN:
         chosen = own_data(gold or settings.gold, id_field or settings.id_field, settings.metric or "exact")
-        return Reader(chosen.name, chosen.metric, chosen.fields, chosen.make, settings.metric_options)
+        return RecordReader(chosen.name, chosen.metric, chosen.fields, chosen.make, settings.metric_options)
     known = READERS[name]
     given = [word for word, value in (("gold", gold or settings.gold), ("id", id_field or settings.id_field)) if value]
     if given:
@@ -177,11 +179,17 @@ def _reader(file: Path, reader: str | None, gold: str | None, id_field: str | No
         )
     if settings.metric is None:
         return known
-    return Reader(known.name, settings.metric, known.fields, known.make, settings.metric_options, known.public_tests)
+    return RecordReader(
+        known.name, settings.metric, known.fields, known.make, settings.metric_options, known.public_tests
+    )
 
 
 def _items(
-    reader: Reader, mapping: Mapping[str, str], tests: Path | None, problems: Collector, solved: _Solved | None = None
+    reader: RecordReader,
+    mapping: Mapping[str, str],
+    tests: Path | None,
+    problems: Collector,
+    solved: _Solved | None = None,
 ) -> list[Item]:
     records = read_records(problems)
     missing = _fields_of_no_record(reader, records, problems)
@@ -210,11 +218,11 @@ def _items(
                 record.line,
             )
             continue
-        found[own] = Item(own, draft.inputs, draft.gold, draft.extra, Place(problems.file, record.line))
+        found[own] = Item(own, draft.inputs, draft.gold, draft.extra, RecordLocation(problems.file, record.line))
     return list(found.values())
 
 
-def _fields_of_no_record(reader: Reader, records: Sequence[Record], problems: Collector) -> bool:
+def _fields_of_no_record(reader: RecordReader, records: Sequence[DataRecord], problems: Collector) -> bool:
     """A needed field that no record has is one mistake, not one for each record."""
     known = {name: None for record in records for name in record.fields}
     missing = [name for name in reader.fields if name not in known] if records else []
@@ -225,7 +233,7 @@ def _fields_of_no_record(reader: Reader, records: Sequence[Record], problems: Co
     return bool(missing)
 
 
-def _without_solutions(solved: _Solved, records: Sequence[Record], problems: Collector) -> bool:
+def _without_solutions(solved: _Solved, records: Sequence[DataRecord], problems: Collector) -> bool:
     """Whether no record can have a solution, which is one mistake."""
     known = {name: None for record in records for name in record.fields}
     if records and not solved.fields:
@@ -239,9 +247,11 @@ def _without_solutions(solved: _Solved, records: Sequence[Record], problems: Col
     return bool(problems.found)
 
 
-def _with_visible_tests(reader: Reader, drafts: list[Draft], tests: Path | None, problems: Collector) -> list[Draft]:
+def _with_visible_tests(
+    reader: RecordReader, drafts: list[ItemDraft], tests: Path | None, problems: Collector
+) -> list[ItemDraft]:
     file = tests or problems.file.with_name(f"{reader.name}_public_test.jsonl")
-    records: list[Record] = []
+    records: list[DataRecord] = []
     of_tests = Collector(file)
     if tests is not None or file.is_file():
         records = read_records(of_tests)
@@ -250,7 +260,9 @@ def _with_visible_tests(reader: Reader, drafts: list[Draft], tests: Path | None,
     return found
 
 
-def _mapped(placed: Sequence[tuple[Record, Draft]], mapping: Mapping[str, str], problems: Collector) -> list[Draft]:
+def _mapped(
+    placed: Sequence[tuple[DataRecord, ItemDraft]], mapping: Mapping[str, str], problems: Collector
+) -> list[ItemDraft]:
     known = {name: None for _, draft in placed for name in draft.inputs}
     usable: dict[str, str] = {}
     for name, field in mapping.items():
@@ -260,17 +272,17 @@ def _mapped(placed: Sequence[tuple[Record, Draft]], mapping: Mapping[str, str], 
         near = closest(field, known)
         hint = f"did you mean `{near}`?" if near else f"the fields are {listed(list(known))}."
         problems.add(f"No record has this field, which the input {name} is mapped to; {hint}", field=field)
-    found: list[Draft] = []
+    found: list[ItemDraft] = []
     for record, draft in placed:
         for name, field in usable.items():
             if field not in draft.inputs:
                 problems.add(f"The record has no field `{field}`, which the input {name} is mapped to.", record.line)
         inputs = {name: draft.inputs.get(field) for name, field in usable.items()}
-        found.append(Draft(draft.id, {**draft.inputs, **inputs}, draft.gold, draft.extra))
+        found.append(ItemDraft(draft.id, {**draft.inputs, **inputs}, draft.gold, draft.extra))
     return found
 
 
-def _id(record: Record, draft: Draft, problems: Collector) -> str | None:
+def _id(record: DataRecord, draft: ItemDraft, problems: Collector) -> str | None:
     """The record's own id, else a hash of all that it has."""
     own = draft.id
     if own is None or (record.is_csv and own == ""):
@@ -282,7 +294,9 @@ def _id(record: Record, draft: Draft, problems: Collector) -> str | None:
     return str(own)
 
 
-def _parts(file: Path, everything: list[Item], part: str | None, reader: Reader) -> tuple[dict[str, list[Item]], str]:
+def _parts(
+    file: Path, everything: list[Item], part: str | None, reader: RecordReader
+) -> tuple[dict[str, list[Item]], str]:
     """The items of each part that can be had, and the part that is meant."""
     named = part_in_name(file)
     if named is not None:

@@ -22,7 +22,7 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
     "exact": ("words", "Exact"),
     "contains": ("words", "Contains"),
     "numeric": ("figures", "Numeric"),
-    "regex": ("forms", "Pattern"),
+    "regex": ("forms", "Regex"),
     "json-schema": ("forms", "Schema"),
     "choice": ("choice", "Choice"),
     "python": ("programs", "PythonFile"),

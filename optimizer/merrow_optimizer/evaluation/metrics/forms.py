@@ -20,7 +20,7 @@ _LONGEST = 1_000_000
 _TOO_LONG = "the output is longer than a million characters"
 
 
-class Pattern(BaseMetric):
+class Regex(BaseMetric):
     """The output has a text that the pattern matches (Python's `re`): the option ``pattern``, else the gold of each item."""
 
     name = "regex"

@@ -10,23 +10,27 @@ from merrow_optimizer.evaluation.data.problems import DataError
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric, shown, text_of
 from merrow_optimizer.evaluation.scores import InvalidItemError, Score
-from merrow_runtime.asking.question import Answer, Question
+from merrow_runtime.asking.question import JobQuestion, ReadAnswer
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.fences import framed
-from merrow_runtime.operators.formats.shapes import Shape
+from merrow_runtime.operators.formats.shapes import ValueShape
 from merrow_runtime.operators.formats.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.requests import Message, ModelReply
 from merrow_runtime.values import as_text
 
-Ask = Callable[[Question[Score]], Awaitable[Answer[Score]]]
+Ask = Callable[[JobQuestion[Score]], Awaitable[ReadAnswer[Score]]]
 """Asks the model that judges. What it raises of an endpoint is passed on."""
 
 TOP = 10
 _TRIES = 2
 _FIELDS = (
-    Field("reason", Shape("text", TEXT), "What speaks for and against the answer by the rubric, in a few sentences."),
     Field(
-        "score", Shape("number", NUMBER), "A number from 0 (does not meet the rubric at all) to 10 (meets it fully)."
+        "reason", ValueShape("text", TEXT), "What speaks for and against the answer by the rubric, in a few sentences."
+    ),
+    Field(
+        "score",
+        ValueShape("number", NUMBER),
+        "A number from 0 (does not meet the rubric at all) to 10 (meets it fully).",
     ),
 )
 _TASK = (
@@ -65,7 +69,7 @@ class Judge(BaseMetric):
                 raise AnswerFailure(str(failure), advice=f"{failure} {failure.advice}".strip()) from None
 
         schema = answer_schema("verdict", _FIELDS)
-        question = Question(self.name, self._model, self._messages(item, said), read, schema, _TRIES)
+        question = JobQuestion(self.name, self._model, self._messages(item, said), read, schema, _TRIES)
         try:
             return (await self._ask(question)).value
         except AnswerFailure as failure:

@@ -37,7 +37,7 @@ _CLOSING = {"(": ")", "[": "]"}
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class AnswerShape:
     """What an answer is made of. ``brackets`` are those of an ordered answer (a pair, an interval); ``parts`` are texts."""
 
     kind: str
@@ -81,31 +81,31 @@ def number_of(text: str) -> Amount | None:
     return amount_of(text)
 
 
-def shape_of(text: str) -> Shape:
+def shape_of(text: str) -> AnswerShape:
     """What a normal text is."""
     if text[:1] in _CLOSING and text[-1:] in (")", "]") and _closes_at_end(text):
         parts = _split(text[1:-1])
         if len(parts) > 1:
-            return Shape("ordered", tuple(parts), text[0] + text[-1])
+            return AnswerShape("ordered", tuple(parts), text[0] + text[-1])
     if text.startswith("\\{") and text.endswith("\\}") and "\\}" not in text[2:-2]:
-        return Shape("set", tuple(_split(text[2:-2])))
+        return AnswerShape("set", tuple(_split(text[2:-2])))
     if _IN_BASE.fullmatch(text):
-        return Shape("in a base", (text,))
+        return AnswerShape("in a base", (text,))
     if re.fullmatch(r"[0-9]+(?::[0-9]+)+", text.replace(" ", "")):
-        return Shape("ratio", (text.replace(" ", ""),))
+        return AnswerShape("ratio", (text.replace(" ", ""),))
     bare = _WORDS.sub("", text)
     if _WORDS.search(text) and not re.search(r"[0-9A-Za-z]", bare):
-        return Shape("words", (_folded(text),))
+        return AnswerShape("words", (_folded(text),))
     if number_of(text) is not None:
-        return Shape("number", (text,))
+        return AnswerShape("number", (text,))
     if _RELATION.search(text):
-        return Shape("relation", (text,))
+        return AnswerShape("relation", (text,))
     parts = _split(text)
     if len(parts) > 1:
-        return Shape("set", tuple(parts))
+        return AnswerShape("set", tuple(parts))
     if len(_PLUS_MINUS.findall(text)) == 1:
-        return Shape("set", (_PLUS_MINUS.sub("+", text), _PLUS_MINUS.sub("-", text)))
-    return Shape("expression", (text,))
+        return AnswerShape("set", (_PLUS_MINUS.sub("+", text), _PLUS_MINUS.sub("-", text)))
+    return AnswerShape("expression", (text,))
 
 
 def compare(gold: str, answer: str, decide: Decide | None = None, depth: int = 0) -> bool | None:
@@ -135,7 +135,7 @@ def compare(gold: str, answer: str, decide: Decide | None = None, depth: int = 0
     return None if decide is None else decide(gold, answer)
 
 
-def _compare_parts(gold: Shape, answer: Shape, decide: Decide | None, depth: int) -> bool | None:
+def _compare_parts(gold: AnswerShape, answer: AnswerShape, decide: Decide | None, depth: int) -> bool | None:
     if len(gold.parts) != len(answer.parts) or gold.brackets != answer.brackets:
         return False
     if len(gold.parts) > _MOST_PARTS or depth >= _DEEPEST:

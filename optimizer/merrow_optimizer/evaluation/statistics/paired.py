@@ -19,7 +19,7 @@ _EQUAL = 1e-12
 
 
 @dataclass(frozen=True, slots=True)
-class Difference:
+class PairedDifference:
     """How much better the second of two evaluations is, on the items that both scored.
 
     ``p`` is two-sided, ``p_worse`` says how likely such a drop, or a larger one, is by chance alone. ``test`` is ``McNemar`` or
@@ -38,7 +38,7 @@ class Difference:
     showable: float
 
 
-def compare(before: Sequence[float], after: Sequence[float], *, repeats: int = 1, seed: int = SEED) -> Difference:
+def compare(before: Sequence[float], after: Sequence[float], *, repeats: int = 1, seed: int = SEED) -> PairedDifference:
     """Compare the items' means of two evaluations, in the same order of items. Raises ``ValueError`` where there are none."""
     differences = [second - first for first, second in zip(before, after, strict=True)]
     if not differences:
@@ -51,7 +51,7 @@ def compare(before: Sequence[float], after: Sequence[float], *, repeats: int = 1
         test, (p, p_worse) = "sign-flip", sign_flip(differences, seed)
         interval = student(differences, (-1.0, 1.0))
     mean = math.fsum(differences) / len(differences)
-    return Difference(
+    return PairedDifference(
         len(differences),
         mean,
         interval,

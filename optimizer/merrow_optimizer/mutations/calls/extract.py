@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from merrow_analysis.definitions.operators import CALL, INTERFACE_CLASS
 from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type, list_of
-from merrow_analysis.edits.change import GraphChange, Link, NewNode
+from merrow_analysis.edits.change import GraphChange, NewNode, WantedEdge
 from merrow_analysis.edits.front_matter import exchange_prompts
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
 from merrow_analysis.edits.write import write
@@ -19,12 +19,12 @@ from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.joining.layout import below_the_top, together
-from merrow_optimizer.joining.text import End, Selection, members
+from merrow_optimizer.joining.text import End, KeptPart, members
 from merrow_optimizer.mutations.base import NewFile
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.calls.labels import into_output, label
 from merrow_optimizer.mutations.calls.meaning import Meaning, begin_together, meaning, remembers_nothing, with_body
-from merrow_optimizer.mutations.calls.rewriting import Rewriting, Rewritten
+from merrow_optimizer.mutations.calls.rewriting import Rewriting, RewrittenWorkflow
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.subgraph_boundary import listed
 from merrow_optimizer.mutations.subgraph_instead import parts_ending_in
@@ -51,7 +51,7 @@ class _Input:
 
 
 @dataclass(frozen=True, slots=True)
-class Piece:
+class ExtractablePart:
     """A part that can be a file: its nodes, the box around it, what it reads, and the edges that bring its one value out.
 
     Several of its nodes may give that value, in cases that exclude each other: then each ``leaving`` edge of one of them has its
@@ -105,7 +105,7 @@ def _can_be_split(original: Original) -> bool:
     return not named and settings.on_error in (None, "fail") and remembers_nothing(original.analysis)
 
 
-def piece_of(original: Original, nodes: frozenset[str]) -> Piece | None:
+def piece_of(original: Original, nodes: frozenset[str]) -> ExtractablePart | None:
     """The part with these nodes, where a Call can do what it does: connected, with one value out, in one piece of its box."""
     typed = original.typed
     inside = [typed.by_id[name] for name in sorted(nodes, key=lambda name: typed.by_id[name].index)]
@@ -126,7 +126,7 @@ def piece_of(original: Original, nodes: frozenset[str]) -> Piece | None:
     inputs = _inputs(original, entering, whole, nodes)
     if not inputs or not begin_together(typed, nodes, leaving[0].source.id):
         return None
-    return Piece(nodes, frames.pop(), inputs, leaving)
+    return ExtractablePart(nodes, frames.pop(), inputs, leaving)
 
 
 def _may_go(original: Original, node: TypedNode) -> bool:
@@ -219,7 +219,7 @@ def _input(
     return _Input(name, original.typed.by_id[source], output, word, type_, tuple(edges))
 
 
-def extraction(original: Original, files: Files, piece: Piece) -> Rewriting:
+def extraction(original: Original, files: Files, piece: ExtractablePart) -> Rewriting:
     """The move that makes a file of a part."""
     box = next(
         (one.id for one in original.typed.composites if set(original.typed.composites.members(one.id)) == piece.nodes),
@@ -231,14 +231,14 @@ def extraction(original: Original, files: Files, piece: Piece) -> Rewriting:
     names = [node.id for node in original.typed.nodes if node.id in piece.nodes]
     what = f"the box {box}" if box is not None else listed(names)
 
-    def rewritten() -> Rewritten:
+    def rewritten() -> RewrittenWorkflow:
         text = _file(original, piece)
         mutant = _with_call(original, files, piece, call, path)
         inputs = [one.id for one in piece.inputs]
         before = original.remembered(_meaning)
         own = files.analyse_beside(path, text)
         body = meaning(own)
-        return Rewritten(
+        return RewrittenWorkflow(
             mutant,
             lambda after: with_body(meaning(after), call, body, inputs, [_OUTPUT]) == before,
             created=(NewFile(path, text),),
@@ -257,15 +257,15 @@ def _meaning(original: Original) -> Meaning:
     return meaning(original.analysis)
 
 
-def _with_call(original: Original, files: Files, piece: Piece, call: str, path: str) -> str:
+def _with_call(original: Original, files: Files, piece: ExtractablePart, call: str, path: str) -> str:
     """The workflow with the Call: first the Call is written beside the part, then the part is left out."""
     into = tuple(
-        Link(one.source.id, call, label(one.word, one.output, one.id if len(piece.inputs) > 1 else None))
+        WantedEdge(one.source.id, call, label(one.word, one.output, one.id if len(piece.inputs) > 1 else None))
         for one in piece.inputs
     )
-    edges: dict[int, tuple[Link, ...]] = {}
+    edges: dict[int, tuple[WantedEdge, ...]] = {}
     for number, edge in enumerate(piece.readers):
-        led = Link(call, edge.target.id, label(None, None, _port(original, edge)), kept=True)
+        led = WantedEdge(call, edge.target.id, label(None, None, _port(original, edge)), kept=True)
         edges[edge.flow.index] = (led,) if number else (*into, led)
     new = NewNode(call, CALL, _beside(original, piece), parameters=(("workflow", path),))
     workflow_text = original.workflow_text
@@ -276,7 +276,7 @@ def _with_call(original: Original, files: Files, piece: Piece, call: str, path: 
     if typed is None:
         raise CannotWriteError("The Call can't be written beside the part.")
     kept = frozenset(typed.flow.nodes) - piece.nodes
-    remaining = Selection(
+    remaining = KeptPart(
         analysis,
         kept,
         frozenset(edge.index for edge in analysis.flow.edges if {edge.source.id, edge.target.id} <= kept),
@@ -301,7 +301,7 @@ def _port(original: Original, edge: TypedEdge) -> str | None:
     return port_label(edge.target.spec, feed.port, feed.type, named=original.names_bulk, original=original)
 
 
-def _beside(original: Original, piece: Piece) -> str:
+def _beside(original: Original, piece: ExtractablePart) -> str:
     """A node below whose declaration the Call is in the box that the part was in, and in no group that goes with it."""
     flow, composites = original.flow, original.typed.composites
     going = {name for name in flow.subgraphs if piece.nodes.issuperset(_nodes_of(original, name))}
@@ -323,7 +323,7 @@ def _nodes_of(original: Original, group: str) -> set[str]:
     return {name for name in members(original.flow, group) if name in original.flow.nodes}
 
 
-def _file(original: Original, piece: Piece) -> str:
+def _file(original: Original, piece: ExtractablePart) -> str:
     """The text of the new file: inputs and output, then the part's own lines."""
     flow, workflow_text = original.flow, original.workflow_text
     led: dict[int, End] = {}
@@ -339,7 +339,7 @@ def _file(original: Original, piece: Piece) -> str:
     used = {use.name.text for name in piece.nodes for use in flow.nodes[name].classes}
     groups = [name for name in flow.subgraphs if piece.nodes.intersection(members(flow, name))]
     used |= {use.name.text for name in groups for use in flow.subgraphs[name].classes} | {INTERFACE_CLASS}
-    chosen = Selection(
+    chosen = KeptPart(
         original.analysis,
         piece.nodes,
         own | frozenset(led),
@@ -367,7 +367,7 @@ def _declared(one: _Input) -> list[str]:
     return [written, f"{one.id}@{{ type: {quoted(one.type)} }}"]
 
 
-def _settings_for(original: Original, piece: Piece) -> str:
+def _settings_for(original: Original, piece: ExtractablePart) -> str:
     """The front matter without its title and the prompts that the part doesn't need."""
     front = original.analysis.diagram.front_matter
     if front is None:

@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.provider import Provider, ResourceError
-from merrow_analysis.files_read import Beside
+from merrow_analysis.files_read import FilesBeside
 from merrow_analysis.text import TextEdit
 
 _STRANGE = re.compile(r"[^\w-]+")
@@ -82,7 +82,7 @@ class Files:
         if self.provider is None:
             raise ResourceError(f"{path} can't be read.")
         name = posixpath.normpath(path)
-        inner = Files(self._path_of(name), Beside(self.provider, name), self.config)
+        inner = Files(self._path_of(name), FilesBeside(self.provider, name), self.config)
         return inner.open(self.provider.read(name)).analysis()
 
     def leads_back(self, path: str, caller: str) -> bool:

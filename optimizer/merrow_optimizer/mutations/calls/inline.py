@@ -16,11 +16,11 @@ from merrow_analysis.wiring.wires import joined
 from merrow_optimizer.joining.front_matter import merged_front_matter
 from merrow_optimizer.joining.layout import below_the_top, fitted_to, together
 from merrow_optimizer.joining.names import Merged, NamesError, Share, merge
-from merrow_optimizer.joining.text import End, Piece, Selection, members
+from merrow_optimizer.joining.text import End, KeptPart, TextPiece, members
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.calls.labels import into_output, label
 from merrow_optimizer.mutations.calls.meaning import begin_together, meaning, remembers_nothing, renamed, with_body
-from merrow_optimizer.mutations.calls.rewriting import Rewriting, Rewritten
+from merrow_optimizer.mutations.calls.rewriting import Rewriting, RewrittenWorkflow
 from merrow_optimizer.mutations.original import Original, why_unchangeable
 
 _SETTINGS = ("model", "temperature", "max_tokens", "seed", "timeout", "retries", "on_error")
@@ -66,9 +66,9 @@ def _body(original: Original, files: Files, path: str) -> Analysis | None:
 def inlining(original: Original, call: TypedNode, path: str, body: Analysis) -> Rewriting:
     """The move that puts the nodes of a file in place of a Call of it."""
 
-    def rewritten() -> Rewritten:
+    def rewritten() -> RewrittenWorkflow:
         inline = _Inline(original, call, body)
-        return Rewritten(inline.text(), inline.means_the_same, taken=(body,))
+        return RewrittenWorkflow(inline.text(), inline.means_the_same, taken=(body,))
 
     name = posixpath.basename(path)
     return Rewriting(
@@ -134,8 +134,8 @@ class _Inline:
         theirs = [piece for piece in fitted_to(mine, below_the_top(donor.pieces())) if piece.kind != "blank"]
         mine = [one for piece in mine for one in (piece, *self._more(piece))]
         led = set(donor.led)
-        last: list[Piece] = []
-        structure: list[Piece] = []
+        last: list[TextPiece] = []
+        structure: list[TextPiece] = []
         depth = 0
         for piece in theirs:
             if piece.kind == "group" and piece.text.strip():
@@ -163,12 +163,12 @@ class _Inline:
             found[name] = feeding
         return found
 
-    def _host(self) -> Selection:
+    def _host(self) -> KeptPart:
         flow = self.original.flow
         fed = self._fed()
         led = {edge.flow.index: self._led(edge, fed[edge.output or ""][0]) for edge in self.call.ways}
         edges = {edge.index for edge in flow.edges if {edge.source.id, edge.target.id} <= self.kept}
-        return Selection(
+        return KeptPart(
             self.original.analysis,
             self.kept,
             frozenset(edges | led.keys()),
@@ -191,7 +191,7 @@ class _Inline:
             said = into_output(inner) if edge.target.kind == "output" else edge.feeds[0].port
         return End(self.names[inner.source.id], edge.target.id, said)
 
-    def _more(self, piece: Piece) -> Iterator[Piece]:
+    def _more(self, piece: TextPiece) -> Iterator[TextPiece]:
         """Lines for further nodes that feed what the edges of a piece bring now."""
         fed = self._fed()
         for edge in self.call.ways:
@@ -201,9 +201,9 @@ class _Inline:
                 for inner in fed[edge.output or ""][1:]:
                     source, target, said = self._led(edge, inner)
                     bars = "" if said is None else f"|{said}|"
-                    yield Piece("edge", f"{indent}{source} -->{bars} {target}{eol}", (next(self.numbers),))
+                    yield TextPiece("edge", f"{indent}{source} -->{bars} {target}{eol}", (next(self.numbers),))
 
-    def _donor(self) -> Selection:
+    def _donor(self) -> KeptPart:
         flow = self.body.flow
         given: dict[str, TypedEdge] = {}
         for edge in self.call.incoming:
@@ -228,7 +228,7 @@ class _Inline:
         mine, renames = self.original.flow.class_defs, self.merged.names
         classes = frozenset(name for name in used if symbol("class", name) in renames or name not in mine)
         edges = frozenset(own | led.keys())
-        return Selection(self.body, self.inside, edges, led, renames, classes, is_host=False)
+        return KeptPart(self.body, self.inside, edges, led, renames, classes, is_host=False)
 
 
 def _named(edge: TypedEdge) -> str | None:

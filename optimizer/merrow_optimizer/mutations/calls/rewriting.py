@@ -11,7 +11,7 @@ from merrow_analysis.diagnostics import Severity
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.edits.replacements import CannotWriteError
 from merrow_analysis.text import Range
-from merrow_optimizer.mutations.base import Move, NewFile, Refused, move_id, workflow_difference
+from merrow_optimizer.mutations.base import Move, MoveRefusal, NewFile, move_id, workflow_difference
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.original import Original
@@ -21,7 +21,7 @@ FILES = "files"
 
 
 @dataclass(frozen=True, slots=True)
-class Rewritten:
+class RewrittenWorkflow:
     """The text of a workflow after a move, the files that it creates, and whether a mutant with these files means what it should.
 
     ``bodies`` are the workflows in the created files, ``taken`` those of which the text has parts now.
@@ -41,19 +41,19 @@ class Rewriting:
     title: str
     target: Range
     content: tuple[object, ...]
-    write: Callable[[], Rewritten]
+    write: Callable[[], RewrittenWorkflow]
 
     @property
     def id(self) -> str:
         """The id of the move."""
         return move_id(SUBGRAPH, *self.content)
 
-    def make(self, original: Original, files: Files) -> Move | Refused:
+    def make(self, original: Original, files: Files) -> Move | MoveRefusal:
         """The move, or why it isn't offered."""
         try:
             made = self.write()
         except CannotWriteError as problem:
-            return Refused("writing", str(problem), self.title)
+            return MoveRefusal("writing", str(problem), self.title)
         new = {file.path: file.text for file in made.created}
         before = "".join(block.text for block in original.analysis.diagram.blocks)
         edits = tuple(line_edits(before, made.text))
@@ -62,7 +62,7 @@ class Rewriting:
         if reason is None and not made.means_the_same(after):
             reason = "It would not do the same in the other file."
         if reason is not None:
-            return Refused(FILES, reason, self.title)
+            return MoveRefusal(FILES, reason, self.title)
         return Move(
             self.id,
             SUBGRAPH,

@@ -14,7 +14,7 @@ from merrow_optimizer.mutations.patterns.library import (
 from merrow_optimizer.mutations.patterns.reading import (
     Pattern,
     PatternEdge,
-    PatternError,
+    PatternFileError,
     PatternNode,
     read_pattern,
 )
@@ -23,7 +23,7 @@ __all__ = [
     "FOLDER",
     "Pattern",
     "PatternEdge",
-    "PatternError",
+    "PatternFileError",
     "PatternNode",
     "PatternProblem",
     "all_patterns",

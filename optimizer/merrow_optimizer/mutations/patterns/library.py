@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 
 from merrow_analysis.definitions.provider import Provider, ResourceError
-from merrow_optimizer.mutations.patterns.reading import Pattern, PatternError, read_pattern
+from merrow_optimizer.mutations.patterns.reading import Pattern, PatternFileError, read_pattern
 
 FOLDER = ".merrow/patterns"
 """Where a workspace keeps patterns of its own: every ``*.mmd`` file in it."""
@@ -45,7 +45,7 @@ def workspace_patterns(
         try:
             name = _name(path.rpartition("/")[2])
             patterns[name] = read_pattern(provider.read(path), name)
-        except (ResourceError, PatternError) as error:
+        except (ResourceError, PatternFileError) as error:
             problems.append(PatternProblem(path, str(error)))
     return tuple(patterns[name] for name in sorted(patterns)), tuple(problems)
 

@@ -20,7 +20,7 @@ _KEYS = ("title", "core", "copies")
 _SIDES = (PROBLEM, ENTRY_POINT)
 
 
-class PatternError(ValueError):
+class PatternFileError(ValueError):
     """A file that is not a pattern; ``str()`` is one sentence for whoever wrote it."""
 
 
@@ -83,21 +83,21 @@ class Pattern:
 
 
 def read_pattern(text: str, name: str) -> Pattern:
-    """Read a pattern file; ``name`` is what it is called by, its file's stem. Raises `PatternError`."""
+    """Read a pattern file; ``name`` is what it is called by, its file's stem. Raises `PatternFileError`."""
     analysis = analyse(text)
     graph = analysis.typed
     if graph is None:
-        raise PatternError(
+        raise PatternFileError(
             f"Pattern {name} is not a workflow: it needs an input, an output and operators between them."
         )
     error = next(iter(analysis.errors), None)
     if error is not None:
         line = error.range.start.line + 1
-        raise PatternError(f"Pattern {name} has an error on line {line}: {error.message}")
-    return _Reader(name, analysis, graph).pattern()
+        raise PatternFileError(f"Pattern {name} has an error on line {line}: {error.message}")
+    return _PatternReader(name, analysis, graph).pattern()
 
 
-class _Reader:
+class _PatternReader:
     """The work of `read_pattern` for one valid workflow."""
 
     def __init__(self, name: str, analysis: Analysis, graph: TypedGraph) -> None:
@@ -144,8 +144,8 @@ class _Reader:
             last.type,
         )
 
-    def _wrong(self, what: str) -> PatternError:
-        return PatternError(f"Pattern {self.name} {what}.")
+    def _wrong(self, what: str) -> PatternFileError:
+        return PatternFileError(f"Pattern {self.name} {what}.")
 
     def _block(self) -> Mapping[str, object]:
         block = self.analysis.settings.document.values.get("pattern")

@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from random import Random
 
-from merrow_optimizer.search.candidates import START, Draft, Place
+from merrow_optimizer.search.candidates import START, CandidateDraft, ItemRepeat
 from merrow_optimizer.search.children import Proposer
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.strategies.rounds import BLOCK, best_mean, ended, is_lost, new_child
@@ -28,7 +28,7 @@ class Climb:
         self._settings = settings or ClimbSettings()
         self._newest = START
 
-    def choose(self, history: History, chance: Random) -> tuple[int, tuple[Place, ...]] | None:
+    def choose(self, history: History, chance: Random) -> tuple[int, tuple[ItemRepeat, ...]] | None:
         """The next block of the newest child, the crown's second answers, or another child; None where no other is found."""
         if not history.draws:
             return START, history.next_places(START, history.items)
@@ -46,7 +46,7 @@ class Climb:
         self._newest = child
         return child, self._block(history, child)
 
-    def block(self, history: History, candidate: int) -> tuple[Place, ...]:
+    def block(self, history: History, candidate: int) -> tuple[ItemRepeat, ...]:
         """Every item once."""
         return history.next_places(candidate, history.left(candidate, 1))
 
@@ -58,11 +58,11 @@ class Climb:
         """The mean of its scores, which is too high for the best of many."""
         return history.mean(candidate)
 
-    def _child(self, history: History, chance: Random) -> Draft | None:
+    def _child(self, history: History, chance: Random) -> CandidateDraft | None:
         crown = self.crown(history)
         return self._proposer.child(crown, history.drafts[crown], chance)
 
-    def _block(self, history: History, number: int) -> tuple[Place, ...]:
+    def _block(self, history: History, number: int) -> tuple[ItemRepeat, ...]:
         whole = BLOCK if self._settings.sure is not None else history.items
         return history.next_places(number, min(whole, max(0, history.left(number, 1))))
 
@@ -73,6 +73,6 @@ class RandomWalk(Climb):
     def __init__(self, proposer: Proposer) -> None:
         super().__init__(proposer, ClimbSettings(sure=None))
 
-    def _child(self, history: History, chance: Random) -> Draft | None:
+    def _child(self, history: History, chance: Random) -> CandidateDraft | None:
         number = chance.randrange(len(history.drafts))
         return self._proposer.child(number, history.drafts[number], chance)

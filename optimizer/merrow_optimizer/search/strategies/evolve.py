@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from random import Random
 
-from merrow_optimizer.search.candidates import START, Draft, Place
+from merrow_optimizer.search.candidates import START, CandidateDraft, ItemRepeat
 from merrow_optimizer.search.children import Proposer
 from merrow_optimizer.search.experience import favour
 from merrow_optimizer.search.history import History
@@ -48,7 +48,7 @@ class Evolve:
         self._settings = settings or EvolveSettings()
         self._newest = START
 
-    def choose(self, history: History, chance: Random) -> tuple[int, tuple[Place, ...]] | None:
+    def choose(self, history: History, chance: Random) -> tuple[int, tuple[ItemRepeat, ...]] | None:
         """The next round; None once the rounds have converged, or no other child is found."""
         settings = self._settings
         number: int | None = START
@@ -64,7 +64,7 @@ class Evolve:
         self._newest = number
         return number, self._first(history, number)
 
-    def block(self, history: History, candidate: int) -> tuple[Place, ...]:
+    def block(self, history: History, candidate: int) -> tuple[ItemRepeat, ...]:
         """Every item, as often as a round does."""
         return history.next_places(candidate, history.left(candidate, self._settings.repeats))
 
@@ -77,13 +77,13 @@ class Evolve:
         """The mean of its scores, which is too high for the best of many."""
         return history.mean(candidate)
 
-    def _first(self, history: History, number: int) -> tuple[Place, ...]:
+    def _first(self, history: History, number: int) -> tuple[ItemRepeat, ...]:
         """What a round begins with."""
         if self._settings.sure is None or number == START:
             return self.block(history, number)
         return history.next_places(number, min(BLOCK, history.left(number, 1)))
 
-    def _raced(self, history: History) -> tuple[int, tuple[Place, ...]] | None:
+    def _raced(self, history: History) -> tuple[int, tuple[ItemRepeat, ...]] | None:
         """What comes before another round where children may be dropped: more of the newest child, or the crown once more."""
         sure, newest = self._settings.sure, self._newest
         if sure is None:
@@ -96,7 +96,7 @@ class Evolve:
             return crown, history.next_places(crown, history.items)
         return None
 
-    def _child(self, history: History, chance: Random) -> Draft | None:
+    def _child(self, history: History, chance: Random) -> CandidateDraft | None:
         settings = self._settings
         known = elites(history, settings.sample)
         parent = self._parent(history, known, chance)
@@ -108,7 +108,7 @@ class Evolve:
             return self._proposer.crossed(parent, history.drafts[parent], other, history.drafts[other], chance)
         return self._changed(history, parent, chance)
 
-    def _changed(self, history: History, parent: int, chance: Random) -> Draft | None:
+    def _changed(self, history: History, parent: int, chance: Random) -> CandidateDraft | None:
         return self._proposer.child(parent, history.drafts[parent], chance)
 
     def _parent(self, history: History, known: list[int], chance: Random) -> int:
@@ -126,7 +126,7 @@ class Mcts(Evolve):
     def __init__(self, proposer: Proposer, settings: EvolveSettings | None = None) -> None:
         super().__init__(proposer, settings or EvolveSettings(crossover=0.0))
 
-    def _changed(self, history: History, parent: int, chance: Random) -> Draft | None:
+    def _changed(self, history: History, parent: int, chance: Random) -> CandidateDraft | None:
         weights = favour(history, parent, self._proposer.operators)
         operator = chance.choices(list(weights), list(weights.values()))[0]
         return self._proposer.child(parent, history.drafts[parent], chance, operator)

@@ -13,7 +13,7 @@ from random import Random
 from typing import Any
 
 from merrow_optimizer.search.available import needs_package
-from merrow_optimizer.search.candidates import START, Draft, Place
+from merrow_optimizer.search.candidates import START, CandidateDraft, ItemRepeat
 from merrow_optimizer.search.children import Proposer
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.strategies.rounds import best_mean, ended
@@ -30,7 +30,7 @@ _IDLE = 200
 class _LacksError(BaseException):
     """The next score that is lacking; not an `Exception`, which the package would take for a failure of ours."""
 
-    def __init__(self, draft: Draft, items: Sequence[int]) -> None:
+    def __init__(self, draft: CandidateDraft, items: Sequence[int]) -> None:
         super().__init__()
         self.draft, self.items = draft, items
 
@@ -44,11 +44,11 @@ class Gepa:
         except ImportError:
             raise UsageFailure(needs_package("gepa")) from None
         self._proposer, self._seed = proposer, seed
-        self._proposed: list[Draft | None] = []
+        self._proposed: list[CandidateDraft | None] = []
 
-    def choose(self, history: History, chance: Random) -> tuple[int, tuple[Place, ...]] | None:
+    def choose(self, history: History, chance: Random) -> tuple[int, tuple[ItemRepeat, ...]] | None:
         """The next scores that the package lacks; None where it has converged."""
-        run = _Run(history, self._proposer, self._proposed, chance)
+        run = _GepaRun(history, self._proposer, self._proposed, chance)
         try:
             self._package.optimize(
                 seed_candidate={_PART: history.drafts[START].text},
@@ -64,10 +64,10 @@ class Gepa:
             known = {draft.key: number for number, draft in enumerate(history.drafts)}
             number = known.get(lacks.draft.key)
             number = history.add(lacks.draft) if number is None else number
-            return number, tuple(Place(item, 0) for item in lacks.items)
+            return number, tuple(ItemRepeat(item, 0) for item in lacks.items)
         return None
 
-    def block(self, history: History, candidate: int) -> tuple[Place, ...]:
+    def block(self, history: History, candidate: int) -> tuple[ItemRepeat, ...]:
         """Every item once."""
         return history.next_places(candidate, history.left(candidate, 1))
 
@@ -80,12 +80,14 @@ class Gepa:
         return history.mean(candidate)
 
 
-class _Run:
+class _GepaRun:
     """One run of the package: its adapter, its proposer, what stops it, and its log, which nobody reads."""
 
     propose_new_texts = None
 
-    def __init__(self, history: History, proposer: Proposer, proposed: list[Draft | None], chance: Random) -> None:
+    def __init__(
+        self, history: History, proposer: Proposer, proposed: list[CandidateDraft | None], chance: Random
+    ) -> None:
         self._history, self._proposer, self._proposed, self._chance = history, proposer, proposed, chance
         self._drafts = {draft.text: draft for draft in history.drafts}
         self._numbers = {draft.key: number for number, draft in enumerate(history.drafts)}

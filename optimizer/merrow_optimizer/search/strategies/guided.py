@@ -6,7 +6,7 @@ import math
 from dataclasses import dataclass
 from random import Random
 
-from merrow_optimizer.search.candidates import CERTAIN, START, Draft, Place
+from merrow_optimizer.search.candidates import CERTAIN, START, CandidateDraft, ItemRepeat
 from merrow_optimizer.search.children import MODEL, Proposer
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.linear import Posterior
@@ -48,12 +48,12 @@ class Guided:
     def __init__(self, proposer: Proposer, settings: GuidedSettings | None = None) -> None:
         self._proposer = proposer
         self._settings = settings or GuidedSettings()
-        self._pool: list[Draft] = []
+        self._pool: list[CandidateDraft] = []
         self._king = START
         self._since = 0
         self._believed: tuple[tuple[int, int], Posterior] | None = None
 
-    def choose(self, history: History, chance: Random) -> tuple[int, tuple[Place, ...]] | None:
+    def choose(self, history: History, chance: Random) -> tuple[int, tuple[ItemRepeat, ...]] | None:
         """The next batch; None after ``patience`` draws without a new crown, or where nothing is left."""
         settings = self._settings
         if not history.draws:
@@ -84,7 +84,7 @@ class Guided:
         candidate = which if is_known else history.add(self._pool.pop(which))
         return candidate, self.block(history, candidate)
 
-    def block(self, history: History, candidate: int) -> tuple[Place, ...]:
+    def block(self, history: History, candidate: int) -> tuple[ItemRepeat, ...]:
         """A batch, at most half of the items; the first one of what a model proposed has its own size."""
         if history.drafts[candidate].operator == MODEL and not history.asked[candidate]:
             return history.next_places(candidate, self._settings.tried)
@@ -130,7 +130,7 @@ class Guided:
             self._pool.append(draft)
         del self._pool[: -settings.pool]
 
-    def _child(self, history: History, elites: list[int], chance: Random) -> Draft | None:
+    def _child(self, history: History, elites: list[int], chance: Random) -> CandidateDraft | None:
         weights = [math.exp(-rank / _SELECTION) for rank in range(len(elites))]
         number = chance.choices(elites, weights)[0]
         parent = history.drafts[number]

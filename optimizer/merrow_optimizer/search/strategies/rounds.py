@@ -6,7 +6,7 @@ import math
 from collections.abc import Callable
 from random import Random
 
-from merrow_optimizer.search.candidates import START, Draft
+from merrow_optimizer.search.candidates import START, CandidateDraft
 from merrow_optimizer.search.dropping import is_dropped
 from merrow_optimizer.search.history import History
 
@@ -42,7 +42,7 @@ def chances(scores: list[float], alpha: float, uniform: float) -> list[float]:
     return [uniform / len(scores) + (1 - uniform) * weight / total for weight in weights]
 
 
-def new_child(history: History, make: Callable[[Random], Draft | None], chance: Random) -> int | None:
+def new_child(history: History, make: Callable[[Random], CandidateDraft | None], chance: Random) -> int | None:
     """Add a child that is not a candidate yet; None where none was found."""
     for _ in range(_TRIES):
         draft = make(chance)

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from merrow_analysis.definitions.types import TEXT, item_of
 from merrow_runtime.errors import AnswerFailure, NodeFailure
 from merrow_runtime.operators.base import Task
-from merrow_runtime.operators.formats.shapes import Shape, coerce
+from merrow_runtime.operators.formats.shapes import ValueShape, coerce
 from merrow_runtime.operators.formats.structured import Field, answer_form, answer_schema, read_fields
 from merrow_runtime.operators.prompts.prompting import Section, compose, input_sections
 from merrow_runtime.operators.questions import Question, default_port, output_shape
@@ -22,7 +22,7 @@ _LONGEST_CHOICE = 80
 
 
 @dataclass(frozen=True, slots=True)
-class Candidate:
+class BallotCandidate:
     """A solution and how often it was given; equal ones are one candidate."""
 
     text: str
@@ -40,7 +40,7 @@ def letter(number: int) -> str:
     return name
 
 
-def candidates(task: Task) -> list[Candidate]:
+def candidates(task: Task) -> list[BallotCandidate]:
     """The different solutions in prompt order; a list that an edge brings counts as its items.
 
     Raises `NodeFailure` where there is none.
@@ -48,10 +48,10 @@ def candidates(task: Task) -> list[Candidate]:
     groups: dict[str, list[Value]] = {}
     for value in _solutions(task):
         groups.setdefault(as_text(value).strip(), []).append(value)
-    return [Candidate(text, group[0], len(group)) for text, group in groups.items()]
+    return [BallotCandidate(text, group[0], len(group)) for text, group in groups.items()]
 
 
-def agreement(ballot: Sequence[Candidate], winner: Candidate) -> str:
+def agreement(ballot: Sequence[BallotCandidate], winner: BallotCandidate) -> str:
     """Why there is nothing to vote about."""
     total = sum(candidate.times for candidate in ballot)
     if total == 1:
@@ -61,9 +61,9 @@ def agreement(ballot: Sequence[Candidate], winner: Candidate) -> str:
     )
 
 
-def expected(task: Task) -> list[Candidate]:
+def expected(task: Task) -> list[BallotCandidate]:
     """The candidates where values are placeholders: none of them counts as equal to another."""
-    return [Candidate(as_text(value).strip(), value, 1) for value in _solutions(task)]
+    return [BallotCandidate(as_text(value).strip(), value, 1) for value in _solutions(task)]
 
 
 def _solutions(task: Task) -> list[Value]:
@@ -76,12 +76,12 @@ def _solutions(task: Task) -> list[Value]:
     return values
 
 
-def vote(task: Task, step: str, prompt: str, ballot: Sequence[Candidate]) -> Question[int]:
+def vote(task: Task, step: str, prompt: str, ballot: Sequence[BallotCandidate]) -> Question[int]:
     """A question whose answer is the place of one candidate in ``ballot``."""
     letters = {letter(number): number for number in range(len(ballot))}
     fields = [
-        Field("thought", Shape("text", TEXT), "your reasoning, short", blank=True),
-        Field("choice", Shape("words", TEXT, tuple(letters)), "the letter of the candidate you choose"),
+        Field("thought", ValueShape("text", TEXT), "your reasoning, short", blank=True),
+        Field("choice", ValueShape("words", TEXT, tuple(letters)), "the letter of the candidate you choose"),
     ]
     sections = input_sections(task.inputs, ["problem"])
     for name, number in letters.items():
@@ -92,7 +92,7 @@ def vote(task: Task, step: str, prompt: str, ballot: Sequence[Candidate]) -> Que
     return Question(step, messages, lambda text: _choice(text, fields, letters), answer_schema("vote", fields))
 
 
-def chosen(task: Task, candidate: Candidate) -> Outputs:
+def chosen(task: Task, candidate: BallotCandidate) -> Outputs:
     """The node's outputs: the candidate as it was given, as far as the declared type leaves it so."""
     port = default_port(task.node)
     try:

@@ -11,7 +11,7 @@ from typing import ClassVar
 from merrow_runtime.operators.base import Task, Tools
 from merrow_runtime.operators.ensembles.ballot import agreement, candidates, chosen, expected, vote
 from merrow_runtime.operators.ensembles.concurrently import concurrently
-from merrow_runtime.operators.questions import ModelOperator, Planned
+from merrow_runtime.operators.questions import ModelOperator, PlannedQuestion
 from merrow_runtime.values import Outputs
 
 VOTES = 5
@@ -29,7 +29,7 @@ class MdEnsemble(ModelOperator):
     version: ClassVar[int] = 1
     calls: ClassVar[tuple[int, int]] = (0, VOTES)
 
-    def plan(self, task: Task) -> Sequence[Planned]:
+    def plan(self, task: Task) -> Sequence[PlannedQuestion]:
         # Whether the real texts will be equal, so that there is nothing to ask, nobody knows yet.
         ballot = expected(task)
         return [vote(task, f"vote {number}", PROMPT, ballot).planned(least=0) for number in range(1, VOTES + 1)]

@@ -8,8 +8,8 @@ from collections.abc import Sequence
 from typing import ClassVar
 
 from merrow_runtime.operators.base import Task, Tools
-from merrow_runtime.operators.ensembles.ballot import Candidate, agreement, candidates, chosen, expected, vote
-from merrow_runtime.operators.questions import ModelOperator, Planned
+from merrow_runtime.operators.ensembles.ballot import BallotCandidate, agreement, candidates, chosen, expected, vote
+from merrow_runtime.operators.questions import ModelOperator, PlannedQuestion
 from merrow_runtime.values import Outputs
 
 PROMPT = """\
@@ -27,7 +27,7 @@ class ScEnsemble(ModelOperator):
     version: ClassVar[int] = 1
     calls: ClassVar[tuple[int, int]] = (0, 1)
 
-    def plan(self, task: Task) -> Sequence[Planned]:
+    def plan(self, task: Task) -> Sequence[PlannedQuestion]:
         # Whether the real texts will be equal, so that there is nothing to ask, nobody knows yet.
         return (vote(task, "vote", PROMPT, expected(task)).planned(least=0),)
 
@@ -41,6 +41,6 @@ class ScEnsemble(ModelOperator):
         return chosen(task, winner)
 
 
-def _majority(ballot: Sequence[Candidate]) -> Candidate | None:
+def _majority(ballot: Sequence[BallotCandidate]) -> BallotCandidate | None:
     total = sum(candidate.times for candidate in ballot)
     return next((candidate for candidate in ballot if 2 * candidate.times > total), None)

@@ -12,7 +12,7 @@ from merrow_analysis.bounded.schemas import first_fault
 from merrow_runtime.errors import AnswerFailure, NodeFailure
 from merrow_runtime.operators.formats.planned import form_of, read_workflow
 from merrow_runtime.operators.formats.python_code import read_code
-from merrow_runtime.operators.formats.shapes import Shape, coerce
+from merrow_runtime.operators.formats.shapes import ValueShape, coerce
 from merrow_runtime.operators.formats.structured import (
     Field,
     answer_form,
@@ -42,7 +42,7 @@ class AnswerForm:
     schema: AnswerSchema | None = None
 
 
-def answer_form_of(name: str, shape: Shape, wanted: Value = None) -> AnswerForm:
+def answer_form_of(name: str, shape: ValueShape, wanted: Value = None) -> AnswerForm:
     """The form for output port ``name``. ``wanted`` is the node's ``format``: a JSON Schema, ``json``, or any other word,
     which is told to the model as it is.
     """
@@ -70,7 +70,7 @@ def read_text(text: str) -> str:
 _PLAIN = AnswerForm(None, read_text)
 
 
-def _by_shape(name: str, shape: Shape) -> AnswerForm:
+def _by_shape(name: str, shape: ValueShape) -> AnswerForm:
     if shape.kind == "code":
         return AnswerForm(CODE_FORM, read_code)
     if shape.kind == "workflow":
@@ -86,7 +86,7 @@ def _by_shape(name: str, shape: Shape) -> AnswerForm:
     return AnswerForm(answer_form([field]), lambda text: read_fields(text, [field])[name], answer_schema(name, [field]))
 
 
-def _by_schema(schema: Mapping[str, Any], shape: Shape) -> AnswerForm:
+def _by_schema(schema: Mapping[str, Any], shape: ValueShape) -> AnswerForm:
     _check_schema(schema)
 
     def read(text: str) -> Value:
@@ -100,7 +100,7 @@ def _by_schema(schema: Mapping[str, Any], shape: Shape) -> AnswerForm:
     return AnswerForm(told, read, AnswerSchema("answer", schema) if of_object else None)
 
 
-def _from_json(value: Value, shape: Shape) -> Value:
+def _from_json(value: Value, shape: ValueShape) -> Value:
     return as_text(value) if shape.kind in ("text", "any") else coerce(value, shape)
 
 

@@ -12,7 +12,7 @@ from math import prod
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.configuration import Config
-from merrow_analysis.definitions.provider import ResourceError
+from merrow_analysis.definitions.provider import NoFiles
 from merrow_analysis.definitions.types import ANY, TEXT
 from merrow_analysis.graph.measures.call_bounds import call_bounds, count_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
@@ -52,17 +52,6 @@ def form_of(boxes: int = MOST_NODES) -> str:
     return _FORM.replace("{boxes}", str(boxes))
 
 
-class _NoFiles:
-    """A `Provider` that has nothing to read."""
-
-    def read(self, path: str) -> str:
-        raise ResourceError(f"a planned workflow can name no file, and this names {path}.")
-
-    def exists(self, path: str) -> bool:
-        del path
-        return False
-
-
 def read_workflow(text: str) -> str:
     """The workflow that an answer is, alone or in a fence. Raises `AnswerFailure` that names what is wrong with it."""
     blocks = fences(text)
@@ -97,7 +86,7 @@ def load_planned(text: str, boxes: int = MOST_NODES) -> Workflow:
     found = list(oversized(text, boxes))
     if found:
         raise AnswerFailure("\n".join(found))
-    files = _NoFiles()
+    files = NoFiles(lambda path: f"a planned workflow can name no file, and this names {path}.")
     analysis = analyse(text, provider=files, config=Config(), as_workflow=True)
     found = [f"Line {one.range.start.line + 1}: {one.message}" for one in analysis.errors]
     graph = analysis.typed

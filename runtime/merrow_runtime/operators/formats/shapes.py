@@ -52,7 +52,7 @@ _MOST_NAMED = 8
 
 
 @dataclass(frozen=True, slots=True)
-class Shape:
+class ValueShape:
     """How values of ``type`` look. ``words`` are those of an enumeration, ``item`` is the shape of a list's items, ``parts`` are
     the fields of a record or the kinds of a union.
     """
@@ -60,8 +60,8 @@ class Shape:
     kind: Kind
     type: Type
     words: tuple[str, ...] = ()
-    item: Shape | None = None
-    parts: tuple[tuple[str, Shape], ...] = ()
+    item: ValueShape | None = None
+    parts: tuple[tuple[str, ValueShape], ...] = ()
 
     @property
     def is_text(self) -> bool:
@@ -75,7 +75,7 @@ def shape_of(
     words: Mapping[str, tuple[str, ...]],
     records: Mapping[str, Mapping[str, Type]] = _NONE,
     unions: Mapping[str, tuple[Type, ...]] = _NONE,
-) -> Shape:
+) -> ValueShape:
     """The shape of a type; the rest are the node's (`NodeDefinition`). A named type that none of them knows is a kind of text."""
     if not kinds and not words:
         return _built_in(type_)
@@ -83,7 +83,7 @@ def shape_of(
 
 
 @lru_cache(maxsize=1024)
-def _built_in(type_: Type) -> Shape:
+def _built_in(type_: Type) -> ValueShape:
     return _shape(type_, {}, {}, {}, {})
 
 
@@ -93,12 +93,12 @@ def _shape(
     words: Mapping[str, tuple[str, ...]],
     records: Mapping[str, Mapping[str, Type]],
     unions: Mapping[str, tuple[Type, ...]],
-) -> Shape:
+) -> ValueShape:
     item = item_of(type_)
     if item is not None:
-        return Shape("list", type_, item=_shape(item, kinds, words, records, unions))
+        return ValueShape("list", type_, item=_shape(item, kinds, words, records, unions))
     if type_ in words:
-        return Shape("words", type_, tuple(words[type_]))
+        return ValueShape("words", type_, tuple(words[type_]))
     parts: Mapping[str, Type] | None = records.get(type_)
     if parts is None and type_ in unions:
         parts = {kind: kind for kind in unions[type_]}
@@ -107,13 +107,13 @@ def _shape(
             (name, _built_in(part) if part in BUILT_IN else _shape(part, kinds, words, records, unions))
             for name, part in parts.items()
         )
-        return Shape("record" if type_ in records else "union", type_, parts=tuple(shapes))
+        return ValueShape("record" if type_ in records else "union", type_, parts=tuple(shapes))
     if is_variable(type_):
-        return Shape("any", type_)
-    return Shape(_KINDS.get(kinds.get(type_, type_), "text"), type_)
+        return ValueShape("any", type_)
+    return ValueShape(_KINDS.get(kinds.get(type_, type_), "text"), type_)
 
 
-def schema_of(shape: Shape) -> Mapping[str, Any]:
+def schema_of(shape: ValueShape) -> Mapping[str, Any]:
     """The JSON Schema of the values; empty (anything) for Json and Any."""
     if shape.kind == "words":
         return {"type": "string", "enum": list(shape.words)}
@@ -140,7 +140,7 @@ def object_schema(properties: Mapping[str, Any]) -> dict[str, Any]:
     }
 
 
-def phrase(shape: Shape) -> str:
+def phrase(shape: ValueShape) -> str:
     """What such a value is, in words a model understands."""
     if shape.kind == "words":
         return "one of " + ", ".join(json.dumps(word, ensure_ascii=False) for word in shape.words)
@@ -165,7 +165,7 @@ def phrase(shape: Shape) -> str:
     }.get(shape.kind, "text")
 
 
-def coerce(value: Value, shape: Shape) -> Value:
+def coerce(value: Value, shape: ValueShape) -> Value:
     """A value of an answer as its type wants it: ``"1,200"`` is the number 1200, ``"Math."`` the word ``math``.
 
     Raises `AnswerFailure` where it can't be taken for one.
@@ -191,7 +191,7 @@ def coerce(value: Value, shape: Shape) -> Value:
     return _bool(value, shape) if kind == "bool" else _number(value, shape)
 
 
-def is_of(value: Value, shape: Shape) -> bool:
+def is_of(value: Value, shape: ValueShape) -> bool:
     """Whether the value is one of the type's, as it stands."""
     if shape.kind in ("json", "any"):
         return is_json(value)
@@ -216,7 +216,7 @@ def is_of(value: Value, shape: Shape) -> bool:
     return isinstance(value, str) and (shape.kind != "words" or value in shape.words)
 
 
-def placeholder(shape: Shape, origin: str) -> Value:
+def placeholder(shape: ValueShape, origin: str) -> Value:
     """A value of the type that stands for one that is not known yet; ``origin`` says where it will come from."""
     if shape.type == ENTRY_POINT:
         return "entry_point"
@@ -261,7 +261,7 @@ class FieldFailure(AnswerFailure):
         return FieldFailure(f"{outer}{joint}{self.path}", self.what)
 
 
-def _unfit(value: Value, shape: Shape) -> AnswerFailure:
+def _unfit(value: Value, shape: ValueShape) -> AnswerFailure:
     wanted = phrase(shape)
     if shape.kind in ("record", "union"):
         keys = [KIND, VALUE] if shape.kind == "union" else [name for name, _ in shape.parts]
@@ -277,7 +277,7 @@ def _json(value: Value) -> Value:
     return value
 
 
-def _list(value: Value, shape: Shape) -> Value:
+def _list(value: Value, shape: ValueShape) -> Value:
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -294,7 +294,7 @@ def _list(value: Value, shape: Shape) -> Value:
     return items
 
 
-def _object(value: Value, shape: Shape) -> dict[str, Value]:
+def _object(value: Value, shape: ValueShape) -> dict[str, Value]:
     if isinstance(value, str):
         try:
             value = json.loads(value)
@@ -305,7 +305,7 @@ def _object(value: Value, shape: Shape) -> dict[str, Value]:
     return value
 
 
-def _record(value: dict[str, Value], shape: Shape) -> Value:
+def _record(value: dict[str, Value], shape: ValueShape) -> Value:
     """The fields in the order of the record; their names may differ in case."""
     written = {name.strip().casefold(): name for name in reversed(value)}
     found: dict[str, Value] = {}
@@ -322,7 +322,7 @@ def _record(value: dict[str, Value], shape: Shape) -> Value:
     return found
 
 
-def _in_field(value: Value, shape: Shape, name: str) -> Value:
+def _in_field(value: Value, shape: ValueShape, name: str) -> Value:
     try:
         if shape.kind == "text" and isinstance(value, (dict, list)):
             raise _unfit(value, shape)
@@ -333,7 +333,7 @@ def _in_field(value: Value, shape: Shape, name: str) -> Value:
         raise FieldFailure(name, f"is wrong: {problem}", f"Field `{name}`: {problem.advice}") from None
 
 
-def _union(value: dict[str, Value], shape: Shape) -> Value:
+def _union(value: dict[str, Value], shape: ValueShape) -> Value:
     """A value with its kind. A record's fields may also stand beside ``kind``, as models often write them."""
     said = value.get(KIND)
     names = {name.casefold(): (name, part) for name, part in shape.parts}
@@ -358,21 +358,21 @@ def _union(value: dict[str, Value], shape: Shape) -> Value:
             raise (problem if beside.keys() == {VALUE} else flat) from None
 
 
-def _word(value: Value, shape: Shape) -> str:
+def _word(value: Value, shape: ValueShape) -> str:
     word = read_word(as_text(value), shape.words)
     if word is None:
         raise _unfit(value, shape)
     return word
 
 
-def _bool(value: Value, shape: Shape) -> bool:
+def _bool(value: Value, shape: ValueShape) -> bool:
     truth = read_bool(value)
     if truth is None:
         raise _unfit(value, shape)
     return truth
 
 
-def _number(value: Value, shape: Shape) -> int | float:
+def _number(value: Value, shape: ValueShape) -> int | float:
     number = read_number(value)
     if number is None:
         raise _unfit(value, shape)

@@ -18,7 +18,7 @@ from merrow_analysis.definitions.types import JSON
 from merrow_analysis.graph.decisions import KIND
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.fences import fences
-from merrow_runtime.operators.formats.shapes import FieldFailure, Shape, coerce, object_schema, phrase, schema_of
+from merrow_runtime.operators.formats.shapes import FieldFailure, ValueShape, coerce, object_schema, phrase, schema_of
 from merrow_runtime.requests import AnswerSchema
 from merrow_runtime.values import Value
 
@@ -29,7 +29,7 @@ to minutes for an answer that is nothing but brackets.
 """
 _MOST_TRIED = 50
 _NO_VALUE = object()
-_JSON = Shape("json", JSON)
+_JSON = ValueShape("json", JSON)
 
 
 @dataclass(frozen=True, slots=True)
@@ -39,7 +39,7 @@ class Field:
     """
 
     name: str
-    shape: Shape
+    shape: ValueShape
     description: str = ""
     blank: bool = False
 
@@ -89,12 +89,12 @@ def read_fields(text: str, fields: Sequence[Field]) -> dict[str, Value]:
     raise failure or AnswerFailure("The answer is no JSON object.", advice=answer_form(fields))
 
 
-def record_fields(shape: Shape) -> list[Field]:
+def record_fields(shape: ValueShape) -> list[Field]:
     """The fields of a record, as those of an answer."""
     return [Field(name, part) for name, part in shape.parts]
 
 
-def read_record(text: str, shape: Shape) -> Value:
+def read_record(text: str, shape: ValueShape) -> Value:
     """The record that an answer is. Raises `AnswerFailure` naming the field that is missing, wrong or one too many."""
     fields = record_fields(shape)
     failure: AnswerFailure | None = None

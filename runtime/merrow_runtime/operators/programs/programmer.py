@@ -13,7 +13,14 @@ from merrow_runtime.operators.formats.answers import CODE_FORM
 from merrow_runtime.operators.formats.python_code import read_code
 from merrow_runtime.operators.formats.shapes import coerce
 from merrow_runtime.operators.prompts.prompting import Section, compose, input_sections
-from merrow_runtime.operators.questions import ModelOperator, Planned, Question, default_port, output_shape, text_at
+from merrow_runtime.operators.questions import (
+    ModelOperator,
+    PlannedQuestion,
+    Question,
+    default_port,
+    output_shape,
+    text_at,
+)
 from merrow_runtime.values import Outputs, Value
 
 if TYPE_CHECKING:
@@ -49,7 +56,7 @@ class Programmer(ModelOperator):
     version: ClassVar[int] = 1
     calls: ClassVar[tuple[int, int]] = (1, ATTEMPTS)
 
-    def plan(self, task: Task) -> Sequence[Planned]:
+    def plan(self, task: Task) -> Sequence[PlannedQuestion]:
         first = self._write(task, 1, None).planned()
         failed = ("<the program of the step before>", "<the error of its run>")
         later = [self._write(task, number, failed).planned(least=0) for number in range(2, ATTEMPTS + 1)]

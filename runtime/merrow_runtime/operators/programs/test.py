@@ -13,7 +13,7 @@ from merrow_runtime.operators.programs.entry_point import entry_point_of
 from merrow_runtime.operators.programs.test_report import passing, report
 from merrow_runtime.operators.programs.visible_tests import tests_in, tests_of
 from merrow_runtime.operators.prompts.prompting import Section, compose, input_sections
-from merrow_runtime.operators.questions import ModelOperator, Planned, Question, text_at
+from merrow_runtime.operators.questions import ModelOperator, PlannedQuestion, Question, text_at
 from merrow_runtime.values import Outputs
 
 REPAIRS = 3
@@ -37,7 +37,7 @@ class TestOperator(ModelOperator):
     version: ClassVar[int] = 1
     calls: ClassVar[tuple[int, int]] = (0, REPAIRS)
 
-    def plan(self, task: Task) -> Sequence[Planned]:
+    def plan(self, task: Task) -> Sequence[PlannedQuestion]:
         code, report = "<the program of the step before>", "<the tests that failed>"
         name = _entry_point(task)
         return [self._reflect(task, n, name, code, report).planned(least=0) for n in range(1, REPAIRS + 1)]

@@ -49,7 +49,7 @@ class AskingAgain:
 
 
 @record(frozen=True, slots=True)
-class Turn:
+class QuestionTurn:
     """One time that a question is put: which (from 0), in which messages, after which failure, and whether answers came twice."""
 
     attempt: int
@@ -72,7 +72,7 @@ class Answered(Generic[T]):
     repeats: bool
 
 
-Put = Callable[[Turn], Awaitable[tuple[ModelReply, tuple[T, ...], AnswerFailure | None]]]
+Put = Callable[[QuestionTurn], Awaitable[tuple[ModelReply, tuple[T, ...], AnswerFailure | None]]]
 """Puts a question: the answer, and what was read of it, as `Answered` has them."""
 
 
@@ -84,7 +84,7 @@ async def until_read(first: Sequence[Message], tries: int, put: Put[T]) -> Answe
     again = AskingAgain(first)
     messages, failure, attempt = tuple(first), None, 0
     while True:
-        reply, value, failure = await put(Turn(attempt, messages, failure, again.repeats))
+        reply, value, failure = await put(QuestionTurn(attempt, messages, failure, again.repeats))
         attempt += 1
         if failure is None:
             return Answered(reply, value, None, attempt, again.repeats)

@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from merrow_analysis.definitions.templates import Template, variables
+from merrow_analysis.definitions.templates import PromptTemplate, variables
 from merrow_runtime.operators.base import Given, Remembered
 from merrow_runtime.operators.formats.fences import fence_around, framed
 from merrow_runtime.operators.prompts.templating import filled
@@ -63,8 +63,8 @@ def compose(
     its port, else for what ``inputs`` has for it.
     """
     said = [text for text in instructions if text and text.strip()]
-    templates = [text for text in said if isinstance(text, Template)]
-    paragraphs = [text.strip() for text in said if not isinstance(text, Template)]
+    templates = [text for text in said if isinstance(text, PromptTemplate)]
+    paragraphs = [text.strip() for text in said if not isinstance(text, PromptTemplate)]
     if templates:
         return _with_templates(paragraphs, templates, sections, memory, inputs or {})
     if not sections and not memory:
@@ -87,7 +87,7 @@ def with_advice(messages: Sequence[Message], advice: str) -> tuple[Message, ...]
 
 def _with_templates(
     paragraphs: Sequence[str],
-    templates: Sequence[Template],
+    templates: Sequence[PromptTemplate],
     sections: Sequence[Section],
     memory: Sequence[Remembered],
     inputs: Mapping[str, Sequence[Given]],

@@ -25,7 +25,7 @@ class SolutionDiedError(Exception):
 SolutionDiedError.__module__ = "builtins"  # as tracebacks show it
 
 
-class Wire:
+class SolutionCalls:
     """Calls from the tests to the solution, one at a time, with calls back in between."""
 
     def __init__(self, channel: Channel) -> None:
@@ -151,12 +151,12 @@ def _become(target: Any, after: Any) -> None:
 class Remote:
     """An object of the solution."""
 
-    def __init__(self, wire: Wire, number: int, name: str) -> None:
+    def __init__(self, wire: SolutionCalls, number: int, name: str) -> None:
         for field, value in (("_remote_wire", wire), ("_remote_number", number), ("_remote_name", name)):
             object.__setattr__(self, field, value)
 
     def _remote(self, operation: str, *arguments: Any) -> Any:
-        wire: Wire = object.__getattribute__(self, "_remote_wire")
+        wire: SolutionCalls = object.__getattribute__(self, "_remote_wire")
         return wire.request(operation, object.__getattribute__(self, "_remote_number"), arguments)
 
     def __getattr__(self, name: str) -> Any:
@@ -214,7 +214,7 @@ class Remote:
 class RemoteIterator(Remote):
     """An iterator or generator of the solution; items are fetched in batches that grow with what was used."""
 
-    def __init__(self, wire: Wire, number: int, name: str) -> None:
+    def __init__(self, wire: SolutionCalls, number: int, name: str) -> None:
         super().__init__(wire, number, name)
         for field, value in (("_remote_items", []), ("_remote_end", False), ("_remote_batch", 1)):
             object.__setattr__(self, field, value)
@@ -265,7 +265,7 @@ class RemoteCallable(Remote):
         return True
 
     def __call__(self, *arguments: Any, **named: Any) -> Any:
-        wire: Wire = object.__getattribute__(self, "_remote_wire")
+        wire: SolutionCalls = object.__getattribute__(self, "_remote_wire")
         name: str = object.__getattribute__(self, "_remote_name")
         call = (
             f"{name}({', '.join([*map(_shown, arguments), *(f'{key}={_shown(item)}' for key, item in named.items())])})"

@@ -11,7 +11,7 @@ import sys
 from typing import Any
 
 from merrow_runtime.sandbox.guest.channel import Channel
-from merrow_runtime.sandbox.guest.remote import Wire
+from merrow_runtime.sandbox.guest.remote import SolutionCalls
 from merrow_runtime.sandbox.guest.running import module, outcome, sentence, trace
 
 # A test may use names that the solution imports from these (published tests do); they are imported again, never taken from there.
@@ -124,7 +124,7 @@ def _may_have(name: str, entry: str) -> bool:
 
 
 def _namespace(
-    wire: Wire, shared: dict[str, Any], entry: str, names: dict[str, Any], test: str, namespace: dict[str, Any]
+    wire: SolutionCalls, shared: dict[str, Any], entry: str, names: dict[str, Any], test: str, namespace: dict[str, Any]
 ) -> None:
     """Fill a test's namespace. Later wins: the solution's names, what it imports from known modules, names that are nobody's."""
     for name, data in names.items():
@@ -135,7 +135,7 @@ def _namespace(
 
 
 def _run(
-    wire: Wire, shared: dict[str, Any], entry: str, names: dict[str, Any], message: dict[str, Any]
+    wire: SolutionCalls, shared: dict[str, Any], entry: str, names: dict[str, Any], message: dict[str, Any]
 ) -> dict[str, Any]:
     file = f"test_{message['number']}.py"
     wire.new_test()
@@ -171,7 +171,7 @@ def judge(channel: Channel, job: dict[str, Any]) -> None:
 
     Ahead of the first test, and whenever the solution's process is a new one, comes what that process said of its names (`l`).
     """
-    wire = Wire(channel)
+    wire = SolutionCalls(channel)
     shared = _shared_imports(job["code"])
     names: dict[str, Any] = {}
     while True:

@@ -32,7 +32,7 @@ Take = tuple[str, int]
 
 
 @dataclass(slots=True)
-class Taken:
+class RecordedTake:
     """What one take recorded: its calls with the lines that they came from, and its output, where it has one."""
 
     calls: dict[tuple[CallKey, str], tuple[CallRecord, dict[str, Any]]] = field(default_factory=dict)
@@ -46,7 +46,7 @@ class CaseRecording:
     def __init__(self, path: Path, header: Mapping[str, Any] | None = None) -> None:
         self.path = path
         self.header: dict[str, Any] = {MARK: FORMAT, CASES_MARK: True, **(header or {})}
-        self._takes: dict[Take, Taken] = {}
+        self._takes: dict[Take, RecordedTake] = {}
 
     @property
     def model(self) -> str | None:
@@ -76,16 +76,16 @@ class CaseRecording:
         case, repeat = content.pop("case", None), content.pop("repeat", 0)
         if not isinstance(case, str) or not isinstance(repeat, int):
             raise UsageFailure(f"Line {number} of the recording {self.path} names no case.")
-        taken = self._takes.setdefault((case, repeat), Taken())
+        taken = self._takes.setdefault((case, repeat), RecordedTake())
         if "output" in content:
             taken.output, taken.has_output = content["output"], True
             return
         call = call_of(self.path, number, content)
         taken.calls[call.key, call.request_hash] = call, content
 
-    def of(self, case: str, repeat: int) -> Taken:
+    def of(self, case: str, repeat: int) -> RecordedTake:
         """What a take recorded; nothing where it was not recorded."""
-        return self._takes.get((case, repeat)) or Taken()
+        return self._takes.get((case, repeat)) or RecordedTake()
 
     def replay(self, case: str, repeat: int, *, may_ask: bool = False, fresh: bool = False) -> Replay:
         """The answers of one take; none of them where ``fresh`` ones are to take their place."""
@@ -95,7 +95,7 @@ class CaseRecording:
     def keep(self, case: str, repeat: int, calls: Iterable[CallRecord], output: Any, *, fresh: bool = False) -> None:
         """Put a take in place of what was there. A call that was there stays as it was written, unless it is ``fresh``."""
         before = {} if fresh else self.of(case, repeat).calls
-        kept = Taken(output=output, has_output=True)
+        kept = RecordedTake(output=output, has_output=True)
         for call in calls:
             place = call.key, call.request_hash
             kept.calls[place] = before.get(place) or (call, line_of(call))

@@ -17,7 +17,7 @@ from merrow_server.cli.given import words
 from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with_options
 from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError, RunFailure
-from merrow_server.files import CHECKED_ENDINGS, Source, Target, discover, no_workflows, read, write, write_stdout
+from merrow_server.files import CHECKED_ENDINGS, SourceText, Target, discover, no_workflows, read, write, write_stdout
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.rendering.text import render_file, summary
@@ -173,7 +173,7 @@ class _CheckRun:
                 print_diff(target.name, text, result.text)
             else:
                 text = result.text
-                self._write(target, Source(text, source.bom), changed=bool(result.applied))
+                self._write(target, SourceText(text, source.bom), changed=bool(result.applied))
             self.applied += result.applied
             self.repaired_files += bool(result.applied)
         file = self._checker.report(target, text, diagnostics)
@@ -182,7 +182,7 @@ class _CheckRun:
             self.shown.append(render_file(file))
         return True
 
-    def _write(self, target: Target, source: Source, *, changed: bool) -> None:
+    def _write(self, target: Target, source: SourceText, *, changed: bool) -> None:
         if target.path is None:
             self.wrote_to_stdout = True
             write_stdout(source)

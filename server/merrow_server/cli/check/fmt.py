@@ -14,7 +14,7 @@ from merrow_server.cli.options.common import paths_argument, stdin_filename_opti
 from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError, RunFailure
 from merrow_server.faults import at_file
-from merrow_server.files import Source, Target, discover, read, write, write_stdout
+from merrow_server.files import SourceText, Target, discover, read, write, write_stdout
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.terminal import echo, style
 
@@ -69,9 +69,9 @@ def command(
             if diff:
                 print_diff(target.name, source.text, text)
             elif target.path is None and not check:
-                write_stdout(Source(text, source.bom))
+                write_stdout(SourceText(text, source.bom))
             elif text != source.text and target.path is not None and not check:
-                write(target.path, Source(text, source.bom))
+                write(target.path, SourceText(text, source.bom))
         except InputError as problem:
             problems.append(str(problem))
             continue

@@ -24,7 +24,7 @@ if TYPE_CHECKING:
     from merrow_analysis.cases.reading import Case
     from merrow_optimizer.evaluation.cases.results import CaseResult
     from merrow_runtime.store.database import Store
-    from merrow_server.cases.suites import Asked, Suite
+    from merrow_server.cases.suites import Suite, SuiteRequest
 
 
 @click.command(
@@ -155,10 +155,10 @@ class _Ended:
 async def _tested(chosen: Sequence[tuple[Suite, Sequence[Case]]], given: dict[str, Any], user: Store) -> _Ended:
     from merrow_runtime.errors import UsageFailure
     from merrow_server.cases.collecting import remember
-    from merrow_server.cases.suites import Asked, carry_out
+    from merrow_server.cases.suites import SuiteRequest, carry_out
 
     named = ("record", "model", "base_url", "concurrency", "stop_at_first", "fresh")
-    asked = Asked(**{name: given[name] for name in named})
+    asked = SuiteRequest(**{name: given[name] for name in named})
     ended, started = _Ended(), time.monotonic()
     try:
         with cancelled_by_signals():
@@ -194,7 +194,7 @@ def _teller(suite: Suite, ended: _Ended, *, quiet: bool) -> Callable[[Case, Case
     return told
 
 
-def _opener(asked: Asked, user: Store) -> Callable[[str | None, Sequence[Any]], Any]:
+def _opener(asked: SuiteRequest, user: Store) -> Callable[[str | None, Sequence[Any]], Any]:
     from merrow_runtime.options import RunOptions
     from merrow_runtime.running.resources import ChosenEndpoint, choose
 

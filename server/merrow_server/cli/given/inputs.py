@@ -13,7 +13,7 @@ from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, style
 
 if TYPE_CHECKING:
-    from merrow_runtime.program.inputs import Missing, MissingInputs
+    from merrow_runtime.program.inputs import MissingInput, MissingInputs
 
 _QUOTES = '"""'
 _PASTED = 0.05
@@ -32,7 +32,7 @@ def ask_for(found: MissingInputs) -> dict[str, str]:
     return {missing.id: _ask(missing, found) for missing in found.missing}
 
 
-def _ask(missing: Missing, found: MissingInputs) -> str:
+def _ask(missing: MissingInput, found: MissingInputs) -> str:
     """Ask until there is a value that the input takes."""
     kind = "" if missing.type in ("Text", "Any") else f" ({visible(missing.type)})"
     while True:

@@ -12,7 +12,7 @@ from merrow_runtime.program.files import whole_path
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
-    from merrow_runtime.store.listing import Entry
+    from merrow_runtime.store.listing import JobEntry
 
 
 def run_meant(store: Store, said: str | None) -> str:
@@ -42,7 +42,7 @@ def latest_of(store: Store, file: str) -> str:
     return newest[0].id
 
 
-def job_meant(user: Store, said: str | None) -> Entry | None:
+def job_meant(user: Store, said: str | None) -> JobEntry | None:
     """What ``said`` names by its id, of whatever kind, or by the beginning of it; None where that is left to `run_meant`, or may
     be a run in the journal of an evaluation or a search. Raises `UsageFailure` for the beginning of several ids.
     """

@@ -120,7 +120,7 @@ def command(ctx: click.Context, /, cases: str, **given: Any) -> None:
 def _wanted(cases: str, given: dict[str, Any]) -> ExtractionAsked:
     from dataclasses import replace
 
-    from merrow_optimizer.extraction.plan import Settings
+    from merrow_optimizer.extraction.plan import ExtractionSettings
     from merrow_server.extractions.preparing import ExtractionAsked
 
     if given["record"] is not None and given["replay"] is not None:
@@ -133,7 +133,7 @@ def _wanted(cases: str, given: dict[str, Any]) -> ExtractionAsked:
     asked = replace(asked_of({**given, "dataset": cases, "fresh": False}), solution=given["solution"])
     return ExtractionAsked(
         asked,
-        Settings(given["paths"], given["steps"], given["coverage"], without, given["aggregate"]),
+        ExtractionSettings(given["paths"], given["steps"], given["coverage"], without, given["aggregate"]),
         given["optimizer_model"],
         given["out"],
         given["record"],

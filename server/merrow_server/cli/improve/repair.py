@@ -18,7 +18,7 @@ from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with
 from merrow_server.cli.output import complain, print_diff
 from merrow_server.errors import InputError, RunFailure
 from merrow_server.faults import at_file
-from merrow_server.files import Source, Target, discover, no_workflows, read, write, write_stdout
+from merrow_server.files import SourceText, Target, discover, no_workflows, read, write, write_stdout
 from merrow_server.positions import wire_range
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.json import diagnostic_object
@@ -133,9 +133,9 @@ class _RepairRun:
         if self._applying:
             if target.path is None:
                 self.wrote_to_stdout = True
-                write_stdout(Source(done.text, source.bom))
+                write_stdout(SourceText(done.text, source.bom))
             elif done.edits:
-                write(target.path, Source(done.text, source.bom))
+                write(target.path, SourceText(done.text, source.bom))
         if not self.as_json:
             self._tell(target, done)
         return True

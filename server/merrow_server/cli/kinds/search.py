@@ -16,7 +16,7 @@ from merrow_server.reports.run_report import cost_text, workflow_text
 from merrow_server.times import ago
 
 if TYPE_CHECKING:
-    from merrow_optimizer.evaluation.plan import Limits
+    from merrow_optimizer.evaluation.plan import EvaluationLimits
     from merrow_optimizer.optimization.record import SearchRecord
     from merrow_runtime.store.database import Store
 
@@ -56,7 +56,7 @@ def show(user: Store, identity: str, view: View) -> None:
 
 
 def resume(user: Store, identity: str, given: Json) -> int:
-    from merrow_optimizer.evaluation.plan import Limits
+    from merrow_optimizer.evaluation.plan import EvaluationLimits
     from merrow_optimizer.optimization.record import load
     from merrow_server.cli.sessions.evaluation import notice
     from merrow_server.cli.sessions.search import report, watch
@@ -72,7 +72,7 @@ def resume(user: Store, identity: str, given: Json) -> int:
     changed = changed_by(given)
     _check_used(load(user, identity), changed.limits)
     if record.status == "finished":
-        if changed.limits != Limits():
+        if changed.limits != EvaluationLimits():
             again = f"merrow optimize {shlex.quote(workflow_text(record.workflow))} --from {identity} ..."
             notice(
                 f"Search {identity} is over, so that no budget continues it. Begin another one with its best: {again}"
@@ -87,7 +87,7 @@ def resume(user: Store, identity: str, given: Json) -> int:
     return asyncio.run(work())
 
 
-def _check_used(found: SearchRecord, limits: Limits) -> None:
+def _check_used(found: SearchRecord, limits: EvaluationLimits) -> None:
     """Raise `InputError` where less may be used than a search has used already."""
     usage, seconds = found.usage, found.search.seconds
     for option, limit, used, said in (

@@ -84,7 +84,7 @@ _SAME = (
 def asked_of(given: dict[str, Any], repeats: int = 1) -> EvaluationRequest:
     """What the options say. Raises `InputError`."""
     from merrow_optimizer.evaluation.metrics import NUMBER_OPTIONS
-    from merrow_optimizer.evaluation.plan import Limits
+    from merrow_optimizer.evaluation.plan import EvaluationLimits
     from merrow_server.cli.given.values import read_values
     from merrow_server.cli.options.refining import refine_given
     from merrow_server.evaluations.preparing import EvaluationRequest
@@ -95,7 +95,7 @@ def asked_of(given: dict[str, Any], repeats: int = 1) -> EvaluationRequest:
         mapping=read_values(given["mapping"], "--map"),
         metric_options={name: _number(value) if name in NUMBER_OPTIONS else value for name, value in options.items()},
         repeats=repeats,
-        limits=Limits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
+        limits=EvaluationLimits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
         override_models=given.get("override_models", False),
         mask=given.get("mask"),
         mask_only=given.get("mask_only", ()),

@@ -46,7 +46,7 @@ def command(ctx: click.Context, /, old: str, new: str, finished: str | None, out
     from merrow_analysis.suggest import closest
     from merrow_runtime import load
     from merrow_runtime.errors import UsageFailure
-    from merrow_runtime.revising.difference import Difference, difference
+    from merrow_runtime.revising.difference import RevisionDifference, difference
 
     before = load(old)
     done = None if finished is None else [name.strip() for name in finished.split(",") if name.strip()]
@@ -59,7 +59,7 @@ def command(ctx: click.Context, /, old: str, new: str, finished: str | None, out
     except InputError:
         raise
     except UsageFailure as problem:
-        found = Difference(refused=(str(problem),))
+        found = RevisionDifference(refused=(str(problem),))
     if output == "json":
         emit(json.dumps(found.to_json(), indent=2))
     else:

@@ -19,7 +19,7 @@ from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
 
 if TYPE_CHECKING:
-    from merrow_runtime.revising.asking import Asked
+    from merrow_runtime.revising.asking import RevisionRequest
     from merrow_runtime.store.contract import RevisionRecord
     from merrow_runtime.store.database import Store
 
@@ -96,7 +96,7 @@ def _decide(store: Store, run: str, apply: int | None, refuse: int | None) -> No
     echo(f"Revision {number} of run {run} is {'to be applied' if apply is not None else 'refused'}.")
 
 
-def _awaited(store: Store, asked: Asked) -> RevisionRecord:
+def _awaited(store: Store, asked: RevisionRequest) -> RevisionRecord:
     """How a revision ended that another process was asked for; as it stands where that takes too long."""
     end = time.monotonic() + _PATIENCE
     while True:
@@ -111,7 +111,7 @@ def _awaited(store: Store, asked: Asked) -> RevisionRecord:
 
 
 def _show(run: str, record: RevisionRecord, *, as_json: bool, worked_on: bool, status: str) -> None:
-    from merrow_runtime.revising.difference import Difference
+    from merrow_runtime.revising.difference import RevisionDifference
 
     if as_json:
         told: dict[str, Any] = {"run": run, "revision": record.number, "state": record.state}
@@ -128,7 +128,7 @@ def _show(run: str, record: RevisionRecord, *, as_json: bool, worked_on: bool, s
     applied = record.state == "applied"
     echo(f"Revision {record.number} of run {run} is {'applied' if applied else 'asked for'}.")
     if record.adopted:
-        for line in difference_lines(Difference.from_json(record.adopted)):
+        for line in difference_lines(RevisionDifference.from_json(record.adopted)):
             echo(line)
     cancelled = record.adopted.get("cancelled")
     if cancelled:

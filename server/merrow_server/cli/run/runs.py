@@ -11,7 +11,7 @@ from merrow_server.cli.given import words
 from merrow_server.cli.kinds import KINDS
 
 
-class _Kinds(click.Choice):  # type: ignore[type-arg] # it has a type argument only since Click 8.2
+class _KindChoice(click.Choice):  # type: ignore[type-arg] # it has a type argument only since Click 8.2
     """The kinds; a search may be called by the command that begins one, too."""
 
     def convert(self, value: Any, param: click.Parameter | None, ctx: click.Context | None) -> Any:
@@ -35,7 +35,7 @@ class _Kinds(click.Choice):  # type: ignore[type-arg] # it has a type argument o
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
 @click.option(
     "--kind",
-    type=_Kinds([*KINDS, "all"]),
+    type=_KindChoice([*KINDS, "all"]),
     default="run",
     show_default=True,
     help="What to list.",

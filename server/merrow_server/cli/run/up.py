@@ -82,7 +82,7 @@ def command(
     resume` continues those that are then stopped.
     """
     try:
-        from merrow_server.service.serving import Limits, serve
+        from merrow_server.service.serving import ServiceLimits, serve
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] not in ("mcp", "mcp_types", "starlette", "uvicorn"):
             raise
@@ -92,5 +92,7 @@ def command(
 
     workflow = load(whole_path(file))
     options = RunOptions(model=model, **process_options(given))
-    ended_by = serve(workflow, options, port, Limits(most_runs, total_usd, grace), lambda line: echo(visible(line)))
+    ended_by = serve(
+        workflow, options, port, ServiceLimits(most_runs, total_usd, grace), lambda line: echo(visible(line))
+    )
     ctx.exit(INTERRUPTED if ended_by == signal.SIGINT else OK)

@@ -29,11 +29,11 @@ async def decide(run: Run, event: Event, *, asks: bool) -> None:
 
 
 async def _asked(event: Event) -> bool:
-    from merrow_runtime.revising.difference import Difference
+    from merrow_runtime.revising.difference import RevisionDifference
 
     if event.data.get("reason"):
         echo(f"The model says: {visible(str(event.data['reason']))}", err=True)
-    for line in difference_lines(Difference.from_json(event.data.get("diff", {}))):
+    for line in difference_lines(RevisionDifference.from_json(event.data.get("diff", {}))):
         echo(f"  {line}", err=True)
     while True:
         echo(style(f"Apply revision {event.data['revision']}? [y/n] ", bold=True), nl=False, err=True)

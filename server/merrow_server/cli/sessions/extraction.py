@@ -15,7 +15,7 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_server.cli import NOT_WELL, OK
-from merrow_server.cli.minutes import Steps, minutes
+from merrow_server.cli.minutes import ProgressSteps, minutes
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.watching import watched
@@ -94,7 +94,7 @@ async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtract
 def _progress() -> Iterator[Told]:
     """A line that moves on a terminal, else one a minute."""
     if not sys.stderr.isatty():
-        steps = Steps()
+        steps = ProgressSteps()
         with minutes(steps.text):
             yield steps.tell
         return

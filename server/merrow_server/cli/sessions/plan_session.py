@@ -15,7 +15,7 @@ from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.asking import Finish, carry_out, run
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.errors import InputError
-from merrow_server.files import Source, Target, create, created, read, write_stdout
+from merrow_server.files import SourceText, Target, create, created, read, write_stdout
 from merrow_server.output_files import check_folder
 from merrow_server.plan_files import task_of
 from merrow_server.plans.preparing import PlanRequest, PreparedPlan, prepare
@@ -97,7 +97,7 @@ def print_plans(told: Json, files: list[str]) -> None:
     for file in files:
         echo(f"{file} is written.")
     if told["plans"] and not files:
-        write_stdout(Source(told["plans"][0]["text"]))
+        write_stdout(SourceText(told["plans"][0]["text"]))
 
 
 def _written(texts: list[str], output: Path | None, folder: Path | None) -> list[str]:

@@ -10,7 +10,7 @@ from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import words
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
-from merrow_server.files import Source, write_stdout
+from merrow_server.files import SourceText, write_stdout
 from merrow_server.rendering.terminal import echo
 
 _PROGRAMS = (".py", ".pyz")
@@ -86,7 +86,7 @@ def command(
         raise InputError("--standalone needs -o FILE.pyz: an archive is not printed.")
     program = compiled(file, output)
     if output is None:
-        write_stdout(Source(program))
+        write_stdout(SourceText(program))
         return
     write_program(Path(output), program, alone=standalone)
     echo(f"{output} is written.")

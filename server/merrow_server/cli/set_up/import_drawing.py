@@ -14,12 +14,12 @@ from merrow_analysis.langgraph import is_langgraph, notes, plain_steps
 from merrow_analysis.rules.drawn.write_out import write_out
 from merrow_analysis.text import apply_edits, split_lines
 from merrow_optimizer.planning.writing import workflow_text
-from merrow_runtime.program.workspace import Surroundings
+from merrow_runtime.program.workspace import WorkspaceFinder
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options.common import diagram_argument
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
-from merrow_server.files import STDIN_NAME, Source, created, write_stdout
+from merrow_server.files import STDIN_NAME, SourceText, created, write_stdout
 from merrow_server.opening import Opened, open_diagram
 from merrow_server.plan_files import is_plan_file, open_plans
 from merrow_server.rendering.snippet import visible
@@ -70,7 +70,7 @@ def command(ctx: click.Context, file: str, output: str | None, operators: bool) 
         if operators:
             text = _with_operators(text)
     if output is None:
-        write_stdout(Source(text))
+        write_stdout(SourceText(text))
     else:
         files = {Path(output).with_name(name): of_it for name, of_it in called.items()}
         for path in files:
@@ -82,7 +82,7 @@ def command(ctx: click.Context, file: str, output: str | None, operators: bool) 
         with created(files.items()) as made:
             for path in made:
                 echo(f"{path} is written.")
-    beside = None if output is None else Surroundings().provider(Path(output).absolute().parent)
+    beside = None if output is None else WorkspaceFinder().provider(Path(output).absolute().parent)
     analysis = analyse(text, provider=beside)
     if analysis.errors:
         report = FileReport(output or "workflow", split_lines(text), list(analysis.errors))

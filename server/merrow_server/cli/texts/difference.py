@@ -9,10 +9,10 @@ from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import style
 
 if TYPE_CHECKING:
-    from merrow_runtime.revising.difference import Difference
+    from merrow_runtime.revising.difference import RevisionDifference
 
 
-def difference_lines(found: Difference) -> Iterator[str]:
+def difference_lines(found: RevisionDifference) -> Iterator[str]:
     """What differs, a line for each kind of it."""
     if found.refused:
         for sentence in found.refused:

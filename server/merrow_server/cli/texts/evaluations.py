@@ -9,10 +9,10 @@ from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 
 if TYPE_CHECKING:
-    from merrow_optimizer.evaluation.plan import Forecast
+    from merrow_optimizer.evaluation.plan import EvaluationForecast
 
 
-def forecast_text(forecast: Forecast, dataset: str, part: str) -> str:
+def forecast_text(forecast: EvaluationForecast, dataset: str, part: str) -> str:
     """What an evaluation may use, in a sentence."""
     times = "once" if forecast.repeats == 1 else f"{forecast.repeats} times"
     items = counted(forecast.items, "item")

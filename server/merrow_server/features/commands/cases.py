@@ -14,10 +14,10 @@ from merrow_server.features.commands.run_commands import UNTRUSTED, check_runnab
 from merrow_server.features.commands.run_journal import text_in
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import path_of
-from merrow_server.lsp.findings.cases import Located, located
+from merrow_server.lsp.findings.cases import LocatedCases, located
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Live, Place, refused
+from merrow_server.lsp.work.following import JobLocation, Live, refused
 from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
@@ -105,7 +105,7 @@ async def test(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         server.protocol.send_plain(TEST_EVENT, {"uri": found.document.uri, "id": event["id"], "result": result})
 
     count = len(found.file.cases) if ids is None else len(set(ids))
-    place = Place(found.document.uri, 1)
+    place = JobLocation(found.document.uri, 1)
     live = Live(order.ticket, place, "cases", _uri(server, found.workflow.as_uri()))
     ended = await server.runs.test(order, live, told, f"Testing {found.workflow.name}", count)
     # What the thread told last is on its way to this loop.
@@ -158,7 +158,7 @@ async def save(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     }
 
 
-def _answer(found: Located, workflow: str, results: list[dict[str, Any]], *, cancelled: bool) -> dict[str, Any]:
+def _answer(found: LocatedCases, workflow: str, results: list[dict[str, Any]], *, cancelled: bool) -> dict[str, Any]:
     costs = [one["cost_usd"] for one in results]
     return {
         "uri": found.document.uri,
@@ -172,14 +172,14 @@ def _answer(found: Located, workflow: str, results: list[dict[str, Any]], *, can
     }
 
 
-def _summary(found: Located, answer: dict[str, Any]) -> str:
+def _summary(found: LocatedCases, answer: dict[str, Any]) -> str:
     counts = ", ".join(f"{number} {status}" for status, number in answer["counts"].items()) or "no case"
     lines = [f"{found.path.name}: {counts}."]
     lines += [f"{one['id']}: {one['message']}" for one in answer["results"] if one["status"] in _BAD][:_MOST_ERRORS]
     return "\n".join(lines)
 
 
-def _check(found: Located) -> None:
+def _check(found: LocatedCases) -> None:
     """Raise `FeatureError` where the cases can't be carried out."""
     from merrow_server.cases.suites import errors
 
@@ -194,7 +194,7 @@ def _check(found: Located) -> None:
         raise refused(f"There is no workflow beside {found.path.name}.", "workflow")
 
 
-def _workflow(server: MerrowServer, found: Located) -> Any:
+def _workflow(server: MerrowServer, found: LocatedCases) -> Any:
     """The workflow as it is in the editor. Raises `FeatureError` where it has errors."""
     assert found.workflow is not None  # noqa: S101 (see `_check`)
     uri = found.workflow.as_uri()

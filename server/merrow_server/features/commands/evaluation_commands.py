@@ -31,7 +31,7 @@ from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import path_of
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Consent, Place, refused
+from merrow_server.lsp.work.following import Consent, JobLocation, refused
 from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
@@ -171,14 +171,16 @@ async def rate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     return await server.jobs.ask(lambda session: session.evaluations.rate(evaluation, item, repeat, verdict, note))
 
 
-def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, Place, str]:
+def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, JobLocation, str]:
     from merrow_server.jobs.orders import EvaluationOrder
 
     text, place, name = with_data(server, asked, said)
     return EvaluationOrder(Ticket(), text, said, asked.get("budget", {})), place, f"Evaluating {name}"
 
 
-def with_data(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EditorWorkflow, Place, str]:
+def with_data(
+    server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]
+) -> tuple[EditorWorkflow, JobLocation, str]:
     """The text of the workflow that is asked about, where it is, and its name; the data's file goes into ``said``. Raises
     `InvalidParameters`, `FeatureError`.
     """
@@ -200,7 +202,7 @@ def with_data(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any])
         said["metric_options"] = {**options, **named}
     is_name = is_shipped(dataset) and file is not None and not file.exists()
     said["dataset"] = dataset if is_name else str(Path(dataset) if file is None else file)
-    return text, Place(diagram.document.uri, number, ref(diagram)), name_of(diagram)
+    return text, JobLocation(diagram.document.uri, number, ref(diagram)), name_of(diagram)
 
 
 def _file(folder: Path, named: str) -> Path | None:
@@ -208,13 +210,15 @@ def _file(folder: Path, named: str) -> Path | None:
     return path_of(named) if named.startswith("file:") else folder / named
 
 
-def _resumed(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, Place, str]:
+def _resumed(
+    server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]
+) -> tuple[EvaluationOrder, JobLocation, str]:
     from merrow_server.jobs.orders import EvaluationOrder
 
     check_trust(server)
     evaluation = text_in(asked, "resume", EVALUATE)
     order = EvaluationOrder(Ticket(), None, said, asked.get("budget", {}), evaluation)
-    return order, Place(None, 1), f"Evaluation {evaluation}"
+    return order, JobLocation(None, 1), f"Evaluation {evaluation}"
 
 
 def said_of(asked: dict[str, Any]) -> dict[str, Any]:

@@ -105,13 +105,13 @@ def _word(asked: dict[str, Any], key: str) -> str | None:
 
 async def move_found(diagram: OpenDiagram, identifier: str) -> Move:
     """The safe move with an id. Raises `FeatureError` with the reason where there is none; edits go on meanwhile."""
-    from merrow_optimizer.mutations.base import Refused
+    from merrow_optimizer.mutations.base import MoveRefusal
     from merrow_server.lsp.offers import mutations
 
     document = diagram.document
     version, last = document.version, time.monotonic()
     for found in mutations.find_step_by_step(diagram, identifier):
-        if isinstance(found, Refused):
+        if isinstance(found, MoveRefusal):
             raise refused(f"{found.title} is not safe ({found.precondition}): {found.reason}")
         if found is not None:
             return found

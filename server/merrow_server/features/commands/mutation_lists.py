@@ -28,7 +28,7 @@ from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
     from merrow_analysis.text import Range
-    from merrow_server.lsp.offers.mutation_pages import Offer
+    from merrow_server.lsp.offers.mutation_pages import MutationOffer
 
 _MOST_LISTED = 500
 """Moves of a list, where nothing else is asked for."""
@@ -49,7 +49,7 @@ async def list_mutations(server: MerrowServer, arguments: list[Any]) -> list[dic
     diagram = _diagram(server, asked)
     size = _number(asked, "page")
     most = size or _number(asked, "most") or _MOST_LISTED
-    search = _Search(server, diagram, asked)
+    search = _MutationSearch(server, diagram, asked)
     found: list[dict[str, Any]] = []
     async for offer in search.offers(_SECONDS_OF_A_PAGE if size else None):
         found.append(move_object(diagram, offer.move, offer.effect))
@@ -68,8 +68,8 @@ async def choose_mutation(server: MerrowServer, arguments: list[Any]) -> dict[st
     version = document.version
     if asked.get("version", version) != version:
         raise _changed()
-    found: list[Offer] = []
-    async for offer in _Search(server, diagram, asked).offers():
+    found: list[MutationOffer] = []
+    async for offer in _MutationSearch(server, diagram, asked).offers():
         found.append(offer)
         if len(found) > _MOST_SHOWN:
             break
@@ -97,12 +97,12 @@ async def choose_mutation(server: MerrowServer, arguments: list[Any]) -> dict[st
     return told
 
 
-class _Search:
+class _MutationSearch:
     """One look for safe mutations, from where an earlier one ended."""
 
     def __init__(self, server: MerrowServer, diagram: OpenDiagram, asked: dict[str, Any]) -> None:
         from merrow_optimizer.mutations.names import OF_ONE_PARENT
-        from merrow_server.lsp.offers.mutation_pages import Listing, Wanted
+        from merrow_server.lsp.offers.mutation_pages import MutationFilter, MutationListing
 
         operator, words = asked.get("operator"), asked.get("search", "")
         if operator is not None and operator not in OF_ONE_PARENT:
@@ -114,11 +114,11 @@ class _Search:
         self.version, self.looked_at, self.before = _cursor(asked.get("cursor"), diagram.document.version)
         if self.version != diagram.document.version:
             raise _changed()
-        wanted = Wanted(place, operator, tuple(words.casefold().split()), server.supports.creates_files)
-        self.listing = Listing(diagram, wanted)
+        wanted = MutationFilter(place, operator, tuple(words.casefold().split()), server.supports.creates_files)
+        self.listing = MutationListing(diagram, wanted)
         self.is_over = False
 
-    async def offers(self, seconds: float | None = None) -> AsyncIterator[Offer]:
+    async def offers(self, seconds: float | None = None) -> AsyncIterator[MutationOffer]:
         """What is found, for so many seconds. Edits go on meanwhile; raises `FeatureError` where one came."""
         begun = last = time.monotonic()
         for offer in self.listing.after(self.looked_at):

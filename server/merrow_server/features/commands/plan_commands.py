@@ -25,7 +25,7 @@ from merrow_server.features.commands.run_commands import asked_of, check_trust, 
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Consent, Place
+from merrow_server.lsp.work.following import Consent, JobLocation
 
 if TYPE_CHECKING:
     from merrow_server.jobs.orders import PlanOrder
@@ -83,7 +83,7 @@ async def plan(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         return forecast
 
     consent = Consent("Plan a workflow", "Ask the Model", "to plan", "No model was asked.")
-    place = Place(asked.get("uri"), 1)
+    place = JobLocation(asked.get("uri"), 1)
     planned: dict[str, Any] = await server.jobs.follow(
         "plan", order, place, "Planning a workflow", None if asked.get("agreed") else consent
     )

@@ -91,7 +91,7 @@ def drawn(document: OpenDocument, number: int) -> dict[str, Any]:
     analysis = diagram.analysis
     picture = ide_picture.picture(analysis)
     boxes = {} if analysis.typed is None else analysis.typed.composites.boxes
-    encode = _Encoder(diagram)
+    encode = _PictureEncoder(diagram)
     return _Json(
         uri=document.uri,
         version=document.version,
@@ -126,7 +126,7 @@ def _style(node: TypedNode) -> str | None:
     return None if node.kind == "unknown" else INTERFACE_STYLE
 
 
-class _Encoder:
+class _PictureEncoder:
     """Writes the parts of a diagram's picture as JSON."""
 
     def __init__(self, diagram: OpenDiagram) -> None:

@@ -21,7 +21,7 @@ from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Consent, Place
+from merrow_server.lsp.work.following import Consent, JobLocation
 from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
@@ -62,9 +62,9 @@ async def run_both(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     name = name_of(diagram)
     # One after the other: what the second one asks like the first is in the cache then.
     now = await server.runs.carry_out(
-        orders[0], Place(diagram.document.uri, number, ref(diagram)), f"Running {name} as it is"
+        orders[0], JobLocation(diagram.document.uri, number, ref(diagram)), f"Running {name} as it is"
     )
-    after = await server.runs.carry_out(orders[1], Place(None, 1), f"Running {name} after: {move.title}")
+    after = await server.runs.carry_out(orders[1], JobLocation(None, 1), f"Running {name} after: {move.title}")
     return {"title": move.title, "runs": [now, after], "text": comparison(move.title, now, after)}
 
 

@@ -33,7 +33,7 @@ from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Place, refused
+from merrow_server.lsp.work.following import JobLocation, refused
 from merrow_server.lsp.work.runs import RESUME, RUN_FROM
 from merrow_server.lsp.work.workflow_texts import text_of
 from merrow_server.rendering.counts import counted
@@ -117,7 +117,7 @@ async def resume(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     if asked.get("run") is None:
         raise InvalidParameters("`run` must be the id of a run; `merrow/runs` lists them.")
     order = Order(Ticket(), resume=asked["run"], budget=asked.get("budget", {}), reuse=asked.get("reuse"))
-    return await _carry_out(server, order, Place(None, 1), f"Resuming run {asked['run']}")
+    return await _carry_out(server, order, JobLocation(None, 1), f"Resuming run {asked['run']}")
 
 
 async def cancel(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
@@ -164,11 +164,11 @@ async def _run(server: MerrowServer, asked: dict[str, Any], taken_over: dict[str
     )
     if inputs and not taken_over:
         server.runs.inputs.remember(diagram, number, inputs)
-    place = Place(diagram.document.uri, number, ref(diagram))
+    place = JobLocation(diagram.document.uri, number, ref(diagram))
     return await _carry_out(server, order, place, f"Running {name_of(diagram)}")
 
 
-async def _carry_out(server: MerrowServer, order: Order, place: Place, title: str) -> dict[str, Any]:
+async def _carry_out(server: MerrowServer, order: Order, place: JobLocation, title: str) -> dict[str, Any]:
     ended = await server.runs.carry_out(order, place, title)
     if not server.supports.shows_runs:
         kind = types.MessageType.Info if ended["status"] == "finished" else types.MessageType.Warning

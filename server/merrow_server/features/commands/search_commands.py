@@ -30,7 +30,7 @@ from merrow_server.features.commands.run_journal import text_in, what_to_list
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Consent, Place, refused
+from merrow_server.lsp.work.following import Consent, JobLocation, refused
 
 if TYPE_CHECKING:
     from merrow_server.jobs.orders import SearchOrder
@@ -149,7 +149,7 @@ async def delete(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     return {"search": deleted}
 
 
-def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, Place, str]:
+def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, JobLocation, str]:
     from merrow_server.jobs.orders import SearchOrder
 
     said = said_of(asked)
@@ -176,13 +176,13 @@ def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, Plac
     return order, place, f"Searching for a better {name}"
 
 
-def _resumed(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, Place, str]:
+def _resumed(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, JobLocation, str]:
     from merrow_server.jobs.orders import SearchOrder
 
     check_trust(server)
     search = text_in(asked, "resume", OPTIMIZE)
     return (
         SearchOrder(Ticket(), None, said_of(asked), asked.get("budget", {}), search),
-        Place(None, 1),
+        JobLocation(None, 1),
         f"Search {search}",
     )

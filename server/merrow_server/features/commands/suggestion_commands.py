@@ -34,7 +34,7 @@ from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Consent, Place, refused
+from merrow_server.lsp.work.following import Consent, JobLocation, refused
 from merrow_server.lsp.work.suggestions import Kept, Last
 from merrow_server.lsp.work.workflow_texts import text_of
 
@@ -89,7 +89,7 @@ async def suggest(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     title = f"Suggestions for {name_of(diagram)}"
 
     consent = None if asked.get("agreed") else Consent(title, "Ask the Model", "to ask", "No model was asked.")
-    place = Place(document.uri, asked["diagram"], ref(diagram))
+    place = JobLocation(document.uri, asked["diagram"], ref(diagram))
     suggested: Suggested = await server.jobs.follow("suggestion", order, place, title, consent)
     answer, differences = suggested
     if document.version != version or server.document(document.uri) is not document:

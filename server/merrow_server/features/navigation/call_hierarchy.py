@@ -13,7 +13,7 @@ from merrow_server.lsp.documents import OpenDiagram, path_of
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
-    from merrow_analysis.ide.names.call_hierarchy import Item
+    from merrow_analysis.ide.names.call_hierarchy import HierarchyItem
     from merrow_analysis.places.names import Symbol
 
 
@@ -75,7 +75,7 @@ def outgoing(
     return calls
 
 
-def _to_lsp(diagram: OpenDiagram, item: Item) -> types.CallHierarchyItem:
+def _to_lsp(diagram: OpenDiagram, item: HierarchyItem) -> types.CallHierarchyItem:
     return types.CallHierarchyItem(
         item.id,
         types.SymbolKind.Method,

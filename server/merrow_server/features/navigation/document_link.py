@@ -11,7 +11,7 @@ from merrow_analysis.ide import links as ide_links
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
-    from merrow_analysis.ide.links import Link
+    from merrow_analysis.ide.links import DocumentLink
 
 
 def register(server: MerrowServer) -> None:
@@ -29,7 +29,7 @@ def document_link(server: MerrowServer, params: types.DocumentLinkParams) -> lis
     return found
 
 
-def _target(link: Link, path: Path | None) -> str | None:
+def _target(link: DocumentLink, path: Path | None) -> str | None:
     """The address of a link; None for a file that an untitled document names."""
     if not link.is_file:
         return link.target

@@ -11,7 +11,7 @@ from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
-    from merrow_analysis.ide.symbols import Entry
+    from merrow_analysis.ide.symbols import OutlineEntry
 
 KINDS = {
     "front-matter": types.SymbolKind.Package,
@@ -68,7 +68,7 @@ def flat_symbols(diagram: OpenDiagram) -> list[types.SymbolInformation]:
     ]
 
 
-def _tree(diagram: OpenDiagram, entries: list[Entry]) -> list[types.DocumentSymbol]:
+def _tree(diagram: OpenDiagram, entries: list[OutlineEntry]) -> list[types.DocumentSymbol]:
     """The entries as symbols. Subgraphs may nest as deep as the text is long; below `_DEEPEST` all are siblings, since writing
     the answer, and reading it, takes a call a level.
     """

@@ -13,7 +13,7 @@ from merrow_server.lsp.documents import OpenDocument, path_of
 from merrow_server.lsp.host import Host
 
 if TYPE_CHECKING:
-    from merrow_analysis.cases.checking import Beside
+    from merrow_analysis.cases.checking import CasesContext
     from merrow_analysis.cases.reading import CasesFile
     from merrow_analysis.ide.completion.items import Completion
 
@@ -28,7 +28,7 @@ def findings_of_cases(document: OpenDocument) -> list[Diagnostic]:
     return findings(document.text, path, provider, context.config, context.path)[1]
 
 
-def _read(document: OpenDocument) -> tuple[CasesFile, Beside | None]:
+def _read(document: OpenDocument) -> tuple[CasesFile, CasesContext | None]:
     from merrow_analysis.cases.reading import read_cases
     from merrow_server.cases.checking import beside
 
@@ -78,7 +78,7 @@ def hover(server: Host, document: OpenDocument, position: types.Position) -> typ
 
 
 @dataclass(frozen=True, slots=True)
-class Located:
+class LocatedCases:
     """The cases of a workflow as the editor has them: a document, open or read from the disk."""
 
     path: Path
@@ -114,7 +114,7 @@ def cases_beside(server: Host, path: Path) -> OpenDocument | None:
     return found
 
 
-def located(server: Host, uri: str) -> Located | None:
+def located(server: Host, uri: str) -> LocatedCases | None:
     """The cases that are meant by the URI of a cases file or of its workflow; None where there are none."""
     from merrow_analysis.cases.reading import read_cases
     from merrow_server.cases.files import workflow_name
@@ -125,7 +125,7 @@ def located(server: Host, uri: str) -> Located | None:
         return None
     provider = document.context.provider
     name = None if provider is None else workflow_name(document.path.name, provider.exists)
-    return Located(
+    return LocatedCases(
         document.path,
         document,
         read_cases(document.text),

@@ -28,7 +28,7 @@ class _File:
     found: Found
 
 
-class Changes:
+class ReportChanges:
     """What changed since it was last taken, for one who waits for it."""
 
     def __init__(self) -> None:
@@ -61,12 +61,12 @@ class Reports:
         self._last: dict[str, Found] = {}
         self._files: dict[Path, _File] = {}
         self._ids = itertools.count(1)
-        self._listeners: list[Changes] = []
+        self._listeners: list[ReportChanges] = []
 
     @contextmanager
-    def listening(self) -> Iterator[Changes]:
+    def listening(self) -> Iterator[ReportChanges]:
         """Within the block, what changes is told to the object that is given."""
-        changes = Changes()
+        changes = ReportChanges()
         self._listeners.append(changes)
         try:
             yield changes

@@ -20,7 +20,7 @@ from merrow_optimizer.mutations.calls.moves import rewritings
 from merrow_optimizer.mutations.calls.rewriting import Rewriting
 from merrow_optimizer.mutations.change import Proposal
 from merrow_optimizer.mutations.effects import WORDS, effect, structure
-from merrow_optimizer.mutations.moves import OPERATORS, Choice
+from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter
 from merrow_optimizer.mutations.names import SUBGRAPH
 from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_server.lsp.documents import OpenDiagram
@@ -43,7 +43,7 @@ _IN_TWO_FILES = "calls, width and types stay"
 
 
 @dataclass(frozen=True, slots=True)
-class Offer:
+class MutationOffer:
     """A safe mutation, and what it changes in words."""
 
     move: Move
@@ -51,7 +51,7 @@ class Offer:
 
 
 @dataclass(frozen=True, slots=True)
-class Wanted:
+class MutationFilter:
     """What is asked for: of a ``place`` or of all, of one ``operator`` or of all; ``words`` that a title or an effect has."""
 
     place: Range | None = None
@@ -69,21 +69,21 @@ class _Listed:
     last: Iterable[Rewriting] = ()
 
 
-class Listing:
+class MutationListing:
     """The safe mutations of a diagram, looked for one after another."""
 
-    def __init__(self, diagram: OpenDiagram, wanted: Wanted) -> None:
+    def __init__(self, diagram: OpenDiagram, wanted: MutationFilter) -> None:
         self.diagram, self.wanted = diagram, wanted
         self.most: int | None = None
         """How many there are at most, besides those that files are made for; None where that is not known."""
         self._original: Original | None = None
         if why_unchangeable(diagram.analysis) is None:
             self._original = Original(diagram.analysis)
-        self._choice: Choice = mutations.choice_of(diagram)
+        self._choice: MoveFilter = mutations.choice_of(diagram)
         self._files = self._choice.files
         self._known = " ".join(self._names())
 
-    def after(self, looked_at: int) -> Iterator[Offer | None]:
+    def after(self, looked_at: int) -> Iterator[MutationOffer | None]:
         """What comes after so many that were looked at: None for each that isn't safe, or not what is wanted."""
         original = self._original
         if original is None:
@@ -91,7 +91,7 @@ class Listing:
         for proposal in islice(self._all(original), looked_at, None):
             yield self._offer(original, proposal)
 
-    def _offer(self, original: Original, proposal: Proposal | Rewriting) -> Offer | None:
+    def _offer(self, original: Original, proposal: Proposal | Rewriting) -> MutationOffer | None:
         change = proposal if isinstance(proposal, Rewriting) else proposal()
         missing = self._missing(change.title)
         if missing and not all(word in self._known for word in missing):
@@ -107,7 +107,7 @@ class Listing:
                 return None
             made, said = move, effect(change)
         missing = [word for word in missing if word not in said.casefold()]
-        return None if missing else Offer(made, said)
+        return None if missing else MutationOffer(made, said)
 
     def _missing(self, title: str) -> list[str]:
         """The words that a title lacks."""

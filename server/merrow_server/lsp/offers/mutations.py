@@ -30,11 +30,11 @@ from merrow_optimizer.mutations import (
     subgraph_maps,
     substitution,
 )
-from merrow_optimizer.mutations.base import Difference, Move, Refused
+from merrow_optimizer.mutations.base import Move, MoveRefusal, WorkflowDifference
 from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.mutations.calls.moves import rewritings
 from merrow_optimizer.mutations.change import Proposal
-from merrow_optimizer.mutations.moves import OPERATORS, Choice, Proposals, draw_from, identity
+from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter, Proposals, draw_from, identity
 from merrow_optimizer.mutations.names import ADDITION, DELETION, MAX_NODES, REWIRING, SUBGRAPH, SUBSTITUTION
 from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.mutations.patterns import Pattern, all_patterns
@@ -45,7 +45,7 @@ from merrow_optimizer.mutations.subgraph_reduce import instances, reduce_to_core
 from merrow_optimizer.mutations.wiring import outputs, source_of
 from merrow_server.changes.patterns import patterns_of
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
-from merrow_server.workspace import Surroundings
+from merrow_server.workspace import WorkspaceFinder
 
 MOST_OFFERED = 3
 """Moves of one operator in a menu."""
@@ -76,7 +76,7 @@ def offered(diagram: OpenDiagram, place: Range, wanted: Callable[[str], bool]) -
             yield from _first_safe(proposals_of(diagram, operator, original, selected), choice, checks)
 
 
-def _first_safe(proposals: Iterable[Proposal], choice: Choice, checks: int) -> Iterator[Move]:
+def _first_safe(proposals: Iterable[Proposal], choice: MoveFilter, checks: int) -> Iterator[Move]:
     found = 0
     for seen, proposal in enumerate(proposals):
         if not checks or seen == checks * _SEEN_FOR_EACH_CHECK:
@@ -137,7 +137,7 @@ def _sample(proposals: Proposals, random: Random, most: int, original: Original)
     return [listed[number] for number in random.sample(range(len(listed)), most)]
 
 
-def find_step_by_step(diagram: OpenDiagram, identifier: str) -> Iterator[Move | Refused | None]:
+def find_step_by_step(diagram: OpenDiagram, identifier: str) -> Iterator[Move | MoveRefusal | None]:
     """Look for the move with an id among all: None for each that it is not, then the move or why it is not safe.
 
     Whoever iterates may do something else between the steps, as long as the text stays the same.
@@ -159,7 +159,7 @@ def find_step_by_step(diagram: OpenDiagram, identifier: str) -> Iterator[Move | 
             yield None
 
 
-def delta_object(delta: Difference) -> dict[str, Any]:
+def delta_object(delta: WorkflowDifference) -> dict[str, Any]:
     """How a graph changes as JSON: nodes as ``{id, operator}``, edges as ``{source, output, target, port}``."""
     return {
         "addedNodes": [node._asdict() for node in delta.added_nodes],
@@ -174,9 +174,9 @@ def delta_object(delta: Difference) -> dict[str, Any]:
 
 def choice_of(
     diagram: OpenDiagram, operators: Mapping[str, Proposals] = OPERATORS, max_nodes: int = sys.maxsize
-) -> Choice:
+) -> MoveFilter:
     """How moves of a diagram are checked. Who picks one by hand may let the workflow grow."""
-    return Choice(operators, max_nodes=max_nodes, files=_files(diagram))
+    return MoveFilter(operators, max_nodes=max_nodes, files=_files(diagram))
 
 
 def _files(diagram: OpenDiagram) -> Files:
@@ -194,7 +194,7 @@ def patterns_for(document: OpenDocument) -> tuple[Pattern, ...]:
     folder: Path | None = None if document.path is None else document.path.parent
     config = document.context.config
     named = () if config is None else config.patterns
-    return all_patterns() if folder is None else patterns_of(folder, Surroundings(), named)[0]
+    return all_patterns() if folder is None else patterns_of(folder, WorkspaceFinder(), named)[0]
 
 
 def proposals_of(diagram: OpenDiagram, operator: str, original: Original, selected: Selection) -> Iterable[Proposal]:

@@ -12,7 +12,7 @@ from typing import Any
 from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.text import Range
-from merrow_optimizer.mutations.base import Difference, workflow_difference
+from merrow_optimizer.mutations.base import WorkflowDifference, workflow_difference
 from merrow_optimizer.repair.remedies import TIME_LIMIT, Remedy, remedies
 from merrow_optimizer.repair.search import Repair
 from merrow_server.lsp.documents import OpenDiagram
@@ -55,7 +55,7 @@ def repair_object(diagram: OpenDiagram, done: Repair, before: Analysis, after: A
         "left": [one.message for one in done.left],
         "edits": diagram.edits_to_lsp(done.edits),
         "effect": _effect(done),
-        "delta": delta_object(workflow_difference(before, after) if told else Difference()),
+        "delta": delta_object(workflow_difference(before, after) if told else WorkflowDifference()),
         "diagramText": done.text,
     }
 

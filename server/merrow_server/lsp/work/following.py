@@ -48,7 +48,7 @@ Some clients wait less and kill it.
 
 
 @dataclass(slots=True)
-class Place:
+class JobLocation:
     """Where a job is shown: a document, the number of the diagram, and the diagram itself while it is open."""
 
     uri: str | None
@@ -64,7 +64,7 @@ class Live:
     """A job (``what``) that was ordered and has not ended. ``beside`` is the URI of another document that it is of."""
 
     ticket: Ticket
-    place: Place
+    place: JobLocation
     what: What
     beside: str | None = None
 
@@ -119,7 +119,7 @@ class Following:
         return await self.have(lambda session: session.desk.forecast(session.kind(what), order, _silent))
 
     async def follow(
-        self, what: Followed, order: JobOrder, place: Place, title: str, consent: Consent | None = None
+        self, what: Followed, order: JobOrder, place: JobLocation, title: str, consent: Consent | None = None
     ) -> Any:
         """Work on what is ordered, and tell the client how far it is; what came of it. Where it needs consent, the user is asked
         in the words of ``consent``, but for None. Raises `FeatureError` with a sentence.
@@ -185,7 +185,7 @@ class Following:
             live.ticket.cancel()
         return [live.id for live in meant if live.id is not None]
 
-    def works_on(self, place: Place, what: What) -> bool:
+    def works_on(self, place: JobLocation, what: What) -> bool:
         """Whether there is such a job of the workflow that is open at this place."""
         return place.uri is not None and any(
             live.place.uri == place.uri and live.what == what for live in self.live.values()

@@ -13,7 +13,7 @@ from lsprotocol import types
 
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.protocol import FeatureError
-from merrow_server.lsp.work.following import Following, Live, Place, here
+from merrow_server.lsp.work.following import Following, JobLocation, Live, here
 from merrow_server.lsp.work.run_inputs import Inputs
 from merrow_server.lsp.work.run_progress import CaseProgress, RunProgress
 from merrow_server.lsp.work.run_questions import ask_about_reuse, ask_about_revision
@@ -42,7 +42,7 @@ class Runs:
         self.trusted = True
         """Whether the user trusts the workspace; clients without this concept don't report it."""
 
-    async def carry_out(self, order: Order, place: Place, title: str) -> Json:
+    async def carry_out(self, order: Order, place: JobLocation, title: str) -> Json:
         """Run to the end and keep the client informed; returns how it ended. The user is asked about results of other endpoints.
 
         The run is cancelled together with its request. Raises `FeatureError` with a sentence if it can't start.
@@ -58,7 +58,7 @@ class Runs:
         reuse = await ask_about_reuse(self._server, found)
         return await self._carry_out(replace(order, reuse=reuse), place, title)
 
-    async def _carry_out(self, order: Order, place: Place, title: str) -> Json:
+    async def _carry_out(self, order: Order, place: JobLocation, title: str) -> Json:
         """The same without asking. Also raises `ForeignResults`."""
         progress = RunProgress(self._server, title, order.ticket.cancel)
         live = Live(order.ticket, place, "run")
@@ -97,7 +97,7 @@ class Runs:
         if diagram is not None:
             self.results.begin(diagram, run)
 
-    def place_of(self, name: str) -> Place:
+    def place_of(self, name: str) -> JobLocation:
         """The place where the workflow with this name in the journal is open."""
         from merrow_server.jobs.places import place_of
 
@@ -106,7 +106,7 @@ class Runs:
         diagrams = self._server.diagrams(uri) if uri is not None else []
         document = self._server.document(uri) if uri is not None else None
         diagram = ref(diagrams[number - 1]) if 1 <= number <= len(diagrams) else None
-        return Place(uri if document is None else document.uri, number, diagram)
+        return JobLocation(uri if document is None else document.uri, number, diagram)
 
     async def _decided(self, event: Json) -> None:
         """Ask the user to decide on a waiting revision; without an answer, they can still decide with a command."""

@@ -17,7 +17,7 @@ from typing import Any
 from urllib.parse import unquote, urlsplit
 
 from merrow_runtime.sandbox.browsers import OPTIONS, without_own_sandbox
-from merrow_runtime.sandbox.programs import Program, ProgramEndedError, environment_in
+from merrow_runtime.sandbox.programs import ProgramEndedError, SandboxProgram, environment_in
 
 ORIGIN = "https://product.invalid"
 _SETTLE_S = 0.7
@@ -28,14 +28,14 @@ _READ_AT_ONCE = 65536
 
 
 @dataclass(frozen=True, slots=True)
-class Visit:
+class PageVisit:
     """What a page showed: ``errors`` of its scripts, and ``seen``, what the script that looked at it returned."""
 
     errors: tuple[str, ...]
     seen: Any
 
 
-def visit(program: Program, browser: str, files: Mapping[str, str], page: str, script: str) -> Visit:
+def visit(program: SandboxProgram, browser: str, files: Mapping[str, str], page: str, script: str) -> PageVisit:
     """Load a page of a product, and evaluate a script in a world of its own there.
 
     Raises:
@@ -66,7 +66,7 @@ class _Session:
         self._errors: list[str] = []
         self._loaded = False
 
-    def visit(self, page: str, script: str) -> Visit:
+    def visit(self, page: str, script: str) -> PageVisit:
         target = self._ask("Target.createTarget", url="about:blank")["targetId"]
         self._session = self._ask("Target.attachToTarget", targetId=target, flatten=True)["sessionId"]
         for domain in ("Inspector", "Page", "Runtime", "Debugger"):
@@ -82,7 +82,7 @@ class _Session:
         frame = self._ask("Page.getFrameTree")["frameTree"]["frame"]["id"]
         world = self._ask("Page.createIsolatedWorld", frameId=frame)["executionContextId"]
         found = self._ask("Runtime.evaluate", expression=script, contextId=world, returnByValue=True)
-        return Visit(tuple(self._errors), found.get("result", {}).get("value"))
+        return PageVisit(tuple(self._errors), found.get("result", {}).get("value"))
 
     def _settle(self) -> None:
         """Let scripts go on for a while, and hear of their errors."""

@@ -14,7 +14,7 @@ _LONGEST = 260
 
 
 @dataclass(frozen=True, slots=True)
-class Verdict:
+class CriterionVerdict:
     """What a criterion comes to. ``met`` is None where it was not judged; ``evidence`` is a sentence."""
 
     criterion: str
@@ -41,7 +41,7 @@ class Scorer(Protocol):
         """What this machine lacks: for each criterion that can't be judged, a sentence with the remedy."""
         ...
 
-    async def judge(self, files: Mapping[str, NamedFile], settings: Mapping[str, Any]) -> list[Verdict]:
+    async def judge(self, files: Mapping[str, NamedFile], settings: Mapping[str, Any]) -> list[CriterionVerdict]:
         """The verdicts, in the order of the criteria. ``files`` are those of the product by path, the main one among them."""
         ...
 
@@ -50,12 +50,12 @@ class Scorer(Protocol):
         ...
 
 
-def share(verdicts: Sequence[Verdict]) -> float | None:
+def share(verdicts: Sequence[CriterionVerdict]) -> float | None:
     """The share of the criteria that were judged that is met; None where none was judged."""
     judged = [verdict.met for verdict in verdicts if verdict.met is not None]
     return sum(judged) / len(judged) if judged else None
 
 
-def all_missed(criteria: Sequence[str], evidence: str) -> list[Verdict]:
+def all_missed(criteria: Sequence[str], evidence: str) -> list[CriterionVerdict]:
     """Every criterion missed for one reason."""
-    return [Verdict(name, False, evidence) for name in criteria]
+    return [CriterionVerdict(name, False, evidence) for name in criteria]

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from merrow_optimizer.evaluation.metrics.products.criteria import Verdict
+from merrow_optimizer.evaluation.metrics.products.criteria import CriterionVerdict
 from merrow_optimizer.evaluation.metrics.products.gobang_tests import IMPORTS, PLAYABLE, RULES
 from merrow_runtime.operators.formats.files import NamedFile
 from merrow_runtime.sandbox import Limits, Sandbox, SandboxRefusedError, TestResult
@@ -37,17 +37,17 @@ class Gobang:
     def missing(self) -> dict[str, str]:
         return {}
 
-    async def judge(self, files: Mapping[str, NamedFile], settings: Mapping[str, Any]) -> list[Verdict]:
+    async def judge(self, files: Mapping[str, NamedFile], settings: Mapping[str, Any]) -> list[CriterionVerdict]:
         del settings
         code = files[self.main_file].text
-        verdicts: list[Verdict] = []
+        verdicts: list[CriterionVerdict] = []
         for criterion, (tests, praise) in _CRITERIA.items():
             try:
                 result = await self._sandbox.test(code, tests, "Game")
             except SandboxRefusedError as refused:
-                verdicts.append(Verdict(criterion, None, str(refused)))
+                verdicts.append(CriterionVerdict(criterion, None, str(refused)))
                 continue
-            verdicts.append(Verdict(criterion, result.passed, praise if result.passed else _first(result)))
+            verdicts.append(CriterionVerdict(criterion, result.passed, praise if result.passed else _first(result)))
         return verdicts
 
     async def close(self) -> None:

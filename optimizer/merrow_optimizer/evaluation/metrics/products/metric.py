@@ -7,7 +7,7 @@ from typing import Any
 
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric, shown, text_of
-from merrow_optimizer.evaluation.metrics.products.criteria import Scorer, Verdict, all_missed, share
+from merrow_optimizer.evaluation.metrics.products.criteria import CriterionVerdict, Scorer, all_missed, share
 from merrow_optimizer.evaluation.metrics.products.gobang import Gobang
 from merrow_optimizer.evaluation.metrics.products.slides import Slides
 from merrow_optimizer.evaluation.metrics.products.website import Website
@@ -84,7 +84,7 @@ def _lines(text: str) -> str:
     return "1 line" if count == 1 else f"{count:,} lines"
 
 
-def _score(verdicts: Sequence[Verdict], read: str) -> Score:
+def _score(verdicts: Sequence[CriterionVerdict], read: str) -> Score:
     """The score of some verdicts, missed ones first in its reason.
 
     Raises:

@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from merrow_optimizer.evaluation.metrics.products.criteria import NOT_HERE, Verdict
+from merrow_optimizer.evaluation.metrics.products.criteria import NOT_HERE, CriterionVerdict
 from merrow_optimizer.evaluation.metrics.products.latex_source import (
     BeamerSection,
     same_words,
@@ -17,7 +17,7 @@ from merrow_optimizer.evaluation.metrics.products.latex_source import (
     visible_source,
 )
 from merrow_runtime.operators.formats.files import NamedFile
-from merrow_runtime.sandbox.programs import SUPPORTED, Program, ProgramEndedError, ProgramLimits, environment_in
+from merrow_runtime.sandbox.programs import SUPPORTED, ProgramEndedError, ProgramLimits, SandboxProgram, environment_in
 
 _LIMITS = ProgramLimits(wall_s=300.0, cpu_s=30)
 """Typesetting waits for nothing, so its processor time bounds it; the clock is for a machine that is very busy."""
@@ -67,32 +67,34 @@ class Slides:
             return {}
         return dict.fromkeys(("compiles", "length"), _INSTALL if SUPPORTED else NOT_HERE)
 
-    async def judge(self, files: Mapping[str, NamedFile], settings: Mapping[str, Any]) -> list[Verdict]:
+    async def judge(self, files: Mapping[str, NamedFile], settings: Mapping[str, Any]) -> list[CriterionVerdict]:
         sources = {path: file.text for path, file in files.items() if path.endswith(".tex")}
         if sum(map(len, sources.values())) > _LONGEST:
-            return [Verdict(name, False, "The source is longer than 200,000 characters.") for name in self.criteria]
+            return [
+                CriterionVerdict(name, False, "The source is longer than 200,000 characters.") for name in self.criteria
+            ]
         complete = _complete(sections_of(sources[self.main_file], sources), settings)
         if self.missing():
             unjudged = self.missing()
             return [
-                Verdict("compiles", None, unjudged["compiles"]),
+                CriterionVerdict("compiles", None, unjudged["compiles"]),
                 complete,
-                Verdict("length", None, unjudged["length"]),
+                CriterionVerdict("length", None, unjudged["length"]),
             ]
-        program = Program(self._limits)
+        program = SandboxProgram(self._limits)
         try:
             compiles, frames = await asyncio.to_thread(_typeset, program, sources)
         finally:
             program.end()
         if compiles.met is None:
-            return [compiles, complete, Verdict("length", None, compiles.evidence)]
+            return [compiles, complete, CriterionVerdict("length", None, compiles.evidence)]
         return [compiles, complete, _length(frames, settings["frames"], sources)]
 
     async def close(self) -> None:
         """Every process ends with its deck."""
 
 
-def _typeset(program: Program, sources: Mapping[str, str]) -> tuple[Verdict, int | None]:
+def _typeset(program: SandboxProgram, sources: Mapping[str, str]) -> tuple[CriterionVerdict, int | None]:
     """Whether pdflatex makes a PDF of the sources, and how many frames it has; None: that can't be said."""
     command = [
         "pdflatex",
@@ -115,21 +117,23 @@ def _typeset(program: Program, sources: Mapping[str, str]) -> tuple[Verdict, int
                 if code:
                     return _failed(_beginning(folder / "slides.log").decode("utf-8", "replace"), code), None
         except ProgramEndedError as ended:
-            return Verdict("compiles", False, f"Pdflatex made nothing: {ended}."), None
+            return CriterionVerdict("compiles", False, f"Pdflatex made nothing: {ended}."), None
         made = _beginning(folder / "slides.pdf")
         if not made.startswith(b"%PDF-"):
-            return Verdict("compiles", False, "Pdflatex ended without an error and without a page."), None
-        return Verdict("compiles", True, "Pdflatex makes a PDF of it without an error."), _frames(folder / "slides.nav")
+            return CriterionVerdict("compiles", False, "Pdflatex ended without an error and without a page."), None
+        return CriterionVerdict("compiles", True, "Pdflatex makes a PDF of it without an error."), _frames(
+            folder / "slides.nav"
+        )
 
 
-def _failed(log: str, code: int) -> Verdict:
+def _failed(log: str, code: int) -> CriterionVerdict:
     if "File `beamer.cls' not found" in log:
-        return Verdict("compiles", None, _INSTALL)
+        return CriterionVerdict("compiles", None, _INSTALL)
     found = _ERROR.search(log)
     if found is None:
-        return Verdict("compiles", False, f"Pdflatex ended with code {code}.")
+        return CriterionVerdict("compiles", False, f"Pdflatex ended with code {code}.")
     place = f"Line {found['line']}: " if found["line"] else ""
-    return Verdict("compiles", False, f"{place}{(found['plain'] or found['placed']).rstrip('.')}.")
+    return CriterionVerdict("compiles", False, f"{place}{(found['plain'] or found['placed']).rstrip('.')}.")
 
 
 def _beginning(file: Path) -> bytes:
@@ -151,23 +155,25 @@ def _frames(record: Path) -> int | None:
     return len(ranges)
 
 
-def _length(frames: int | None, wanted: int, sources: Mapping[str, str]) -> Verdict:
+def _length(frames: int | None, wanted: int, sources: Mapping[str, str]) -> CriterionVerdict:
     for path, text in sources.items():
         forging = _FORGING.search(visible_source(text))
         if forging:
             said = forging[0][:20].strip()
-            return Verdict(
+            return CriterionVerdict(
                 "length", False, f"`{path}` has `{said}`, with which frames can be miscounted, so they are not counted."
             )
     if frames is None:
-        return Verdict(
+        return CriterionVerdict(
             "length", False, "No frames can be counted, since there is no PDF of Beamer's with a record of them."
         )
     near = abs(frames - wanted) <= _TOLERANCE * wanted
-    return Verdict("length", near, f"It has {frames} frames, overlays counted once; {wanted} are wanted, within 10 %.")
+    return CriterionVerdict(
+        "length", near, f"It has {frames} frames, overlays counted once; {wanted} are wanted, within 10 %."
+    )
 
 
-def _complete(sections: list[BeamerSection], settings: Mapping[str, Any]) -> Verdict:
+def _complete(sections: list[BeamerSection], settings: Mapping[str, Any]) -> CriterionVerdict:
     wrong: list[str] = []
     for name in settings["sections"]:
         section = next((each for each in sections if same_words(name) in same_words(each.title)), None)
@@ -182,8 +188,10 @@ def _complete(sections: list[BeamerSection], settings: Mapping[str, Any]) -> Ver
             wrong.append(f"{name} has {equations} displayed equations of {settings['equations']}")
     if wrong:
         said = "; ".join(wrong)
-        return Verdict("complete", False, f"{said[0].upper()}{said[1:]}.")
-    return Verdict("complete", True, f"All {len(settings['sections'])} sections have their parts and equations.")
+        return CriterionVerdict("complete", False, f"{said[0].upper()}{said[1:]}.")
+    return CriterionVerdict(
+        "complete", True, f"All {len(settings['sections'])} sections have their parts and equations."
+    )
 
 
 def _has(section: BeamerSection, part: str) -> bool:

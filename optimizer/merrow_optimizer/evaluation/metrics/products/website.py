@@ -9,13 +9,13 @@ from collections.abc import Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
-from merrow_optimizer.evaluation.metrics.products.browsing import Visit, visit
-from merrow_optimizer.evaluation.metrics.products.criteria import NOT_HERE, Verdict
+from merrow_optimizer.evaluation.metrics.products.browsing import PageVisit, visit
+from merrow_optimizer.evaluation.metrics.products.criteria import NOT_HERE, CriterionVerdict
 from merrow_optimizer.evaluation.metrics.worker import MetricWorker
 from merrow_optimizer.evaluation.scores import InvalidItemError
 from merrow_runtime.operators.formats.files import NamedFile
 from merrow_runtime.sandbox.browsers import browser_program
-from merrow_runtime.sandbox.programs import SUPPORTED, Program, ProgramEndedError, ProgramLimits
+from merrow_runtime.sandbox.programs import SUPPORTED, ProgramEndedError, ProgramLimits, SandboxProgram
 
 _LIMITS = ProgramLimits(wall_s=180.0, cpu_s=40)
 """A page that works without end reaches the limit on processor time first, unless the machine is very busy."""
@@ -56,57 +56,61 @@ class Website:
             else {"works": "It needs the package html5lib; install it with: pip install html5lib"}
         )
 
-    async def judge(self, files: Mapping[str, NamedFile], settings: Mapping[str, Any]) -> list[Verdict]:
+    async def judge(self, files: Mapping[str, NamedFile], settings: Mapping[str, Any]) -> list[CriterionVerdict]:
         missing = self.missing()
         browser = browser_program()
         if browser is None or not SUPPORTED:
-            return [Verdict(name, None, missing[name]) for name in self.criteria]
+            return [CriterionVerdict(name, None, missing[name]) for name in self.criteria]
         texts = {path: file.text for path, file in files.items()}
         if sum(map(len, texts.values())) > _LONGEST:
-            return [Verdict(name, False, "The files have more than 500,000 characters.") for name in self.criteria]
+            return [
+                CriterionVerdict(name, False, "The files have more than 500,000 characters.") for name in self.criteria
+            ]
         script = _LOOK.read_text("utf-8")
-        program = Program(self._limits)
+        program = SandboxProgram(self._limits)
         try:
             found = await asyncio.to_thread(visit, program, browser, texts, self.main_file, script)
         except ProgramEndedError as ended:
             said = f"The page can't be looked at: {ended}."
-            return [Verdict(name, False, said) for name in self.criteria]
+            return [CriterionVerdict(name, False, said) for name in self.criteria]
         finally:
             program.end()
         seen = found.seen if isinstance(found.seen, dict) else {}
         works = (
-            Verdict("works", None, missing["works"]) if "works" in missing else await self._works(texts, found, seen)
+            CriterionVerdict("works", None, missing["works"])
+            if "works" in missing
+            else await self._works(texts, found, seen)
         )
         return [works, _information(seen, settings["information"]), _sections(seen, settings)]
 
     async def close(self) -> None:
         await self._links.close()
 
-    async def _works(self, texts: Mapping[str, str], found: Visit, seen: Mapping[str, Any]) -> Verdict:
+    async def _works(self, texts: Mapping[str, str], found: PageVisit, seen: Mapping[str, Any]) -> CriterionVerdict:
         if found.errors:
-            return Verdict("works", False, f"A script fails: {found.errors[0]}.")
+            return CriterionVerdict("works", False, f"A script fails: {found.errors[0]}.")
         if not str(seen.get("title") or "").strip():
-            return Verdict("works", False, "The page has no title.")
+            return CriterionVerdict("works", False, "The page has no title.")
         pages = {path: text for path, text in texts.items() if path.lower().endswith((".html", ".htm"))}
         try:
             answer = await self._links.ask({"pages": pages, "paths": list(texts)})
         except InvalidItemError as failed:
-            return Verdict("works", False, f"Its links can't be read: {failed}.")
+            return CriterionVerdict("works", False, f"Its links can't be read: {failed}.")
         faults = answer.get("faults") or ([answer["failed"]] if "failed" in answer else [])
         if faults:
             more = f" ({len(faults)} such faults)" if len(faults) > 1 else ""
-            return Verdict("works", False, f"{faults[0]}{more}.")
-        return Verdict("works", True, "No script fails, and every link leads somewhere.")
+            return CriterionVerdict("works", False, f"{faults[0]}{more}.")
+        return CriterionVerdict("works", True, "No script fails, and every link leads somewhere.")
 
 
-def _information(seen: Mapping[str, Any], wanted: Sequence[str]) -> Verdict:
+def _information(seen: Mapping[str, Any], wanted: Sequence[str]) -> CriterionVerdict:
     lost = _lost(seen.get("all"), wanted)
     if lost:
-        return Verdict("information", False, f"The page doesn't visibly show {lost}.")
-    return Verdict("information", True, f"The page visibly shows all of {len(wanted)} facts.")
+        return CriterionVerdict("information", False, f"The page doesn't visibly show {lost}.")
+    return CriterionVerdict("information", True, f"The page visibly shows all of {len(wanted)} facts.")
 
 
-def _sections(seen: Mapping[str, Any], settings: Mapping[str, Any]) -> Verdict:
+def _sections(seen: Mapping[str, Any], settings: Mapping[str, Any]) -> CriterionVerdict:
     wrong: list[str] = []
     for name in ("schedule", "venue"):
         text = seen.get(name)
@@ -120,8 +124,10 @@ def _sections(seen: Mapping[str, Any], settings: Mapping[str, Any]) -> Verdict:
         wrong.append(f"`venue` shows no map{f', only an {other}' if other else ''}")
     if wrong:
         said = "; ".join(wrong)
-        return Verdict("sections", False, f"{said[0].upper()}{said[1:]}.")
-    return Verdict("sections", True, f"The schedule and the venue are visible, the venue with a map ({drawn}).")
+        return CriterionVerdict("sections", False, f"{said[0].upper()}{said[1:]}.")
+    return CriterionVerdict(
+        "sections", True, f"The schedule and the venue are visible, the venue with a map ({drawn})."
+    )
 
 
 def _lost(text: Any, wanted: Sequence[str]) -> str:
