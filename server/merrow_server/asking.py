@@ -27,7 +27,7 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.jobs import JobRecord, Jobs
 from merrow_runtime.store.names import new_id
 from merrow_runtime.usage import NOTHING, Usage
-from merrow_server.continuing import Changed, answered_by_another, refuse_same
+from merrow_server.continuing import ResumeChanges, answered_by_another, refuse_same
 from merrow_server.errors import InputError
 
 Json = dict[str, Any]
@@ -48,7 +48,7 @@ def silent(_what: str, _done: int, _most: int) -> None:
 
 
 @dataclass(frozen=True, slots=True)
-class Ended(Generic[O_co]):
+class EndedJob(Generic[O_co]):
     """What came of one: its outcome and its report, None where there is none. ``failure`` says why, or why some answers are
     missing. ``identity`` is its id, None where all was known and nothing had to be asked.
     """
@@ -118,7 +118,7 @@ class Asking(Generic[O]):
         bounded = most if limit is None or most is None else min(most, limit)
         return bounded is None or bounded > self.ask_above_usd
 
-    async def known(self) -> Ended[O] | None:
+    async def known(self) -> EndedJob[O] | None:
         """What comes of it, where every answer is known already; None where a model has to be asked."""
         if self.fresh:
             return None
@@ -127,7 +127,7 @@ class Asking(Generic[O]):
             outcome = await self.ask(asker, silent)
         except (UnknownAnswerError, RunFailure):
             return None
-        return Ended(outcome, self.report(outcome, NOTHING, asker.known))
+        return EndedJob(outcome, self.report(outcome, NOTHING, asker.known))
 
     def begin(self) -> JobRecord:
         """Put it into the journal. Raises `UsageFailure`, `StoreFailure`."""
@@ -138,16 +138,16 @@ class Asking(Generic[O]):
         self.kept.begin(record)
         return record
 
-    async def work(self, record: JobRecord, told: Told = silent) -> Ended[O]:
+    async def work(self, record: JobRecord, told: Told = silent) -> EndedJob[O]:
         """Ask the models for what the journal does not have of it, and keep what came of it. Cancelling ends that: answers that
         came are kept. Raises `StoreFailure` where another process works on it.
         """
         job = await carry_out(
             self.user, self.kept, record.id, lambda _: _Work(self, record), lambda job: job.run(told), has_runs=False
         )
-        return Ended(job.outcome, job.report, job.failure, record.id, job.stopped_by is not None)
+        return EndedJob(job.outcome, job.report, job.failure, record.id, job.stopped_by is not None)
 
-    def continues(self, record: JobRecord, changed: Changed) -> None:
+    def continues(self, record: JobRecord, changed: ResumeChanges) -> None:
         """Check that this, which was made of a record, can go on from there. Raises `InputError`."""
         refuse_same(changed, self.kept, record.id)
         origin, before = self.chosen.endpoint.origin, record.plan["origin"]
@@ -164,7 +164,7 @@ class Asking(Generic[O]):
 
 
 class _Work(Generic[O]):
-    """One at work; `Ended` says what ``failure`` is."""
+    """One at work; `EndedJob` says what ``failure`` is."""
 
     def __init__(self, asking: Asking[O], record: JobRecord) -> None:
         self.stopped_by: str | None = None

@@ -13,7 +13,7 @@ from merrow_server.errors import InputError
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ResumeChanges:
     """What is given for the rest of a job; None: as it was. ``reuse`` says whether answers of another endpoint than the one that
     would answer now are kept (``any``) or had again (``same``).
     """
@@ -33,14 +33,16 @@ class Changed:
         )
 
 
-def changed_by(given: Mapping[str, Any], limits: Mapping[str, Any] | None = None) -> Changed:
+def changed_by(given: Mapping[str, Any], limits: Mapping[str, Any] | None = None) -> ResumeChanges:
     """What options say, by their names; or an editor, whose ``limits`` are ``{usd, tokens, seconds}``."""
     if limits is None:
         limits = {name: given[f"budget_{name}"] for name in ("usd", "tokens", "seconds")}
-    return Changed(EvaluationLimits(**limits), given.get("base_url"), given.get("concurrency"), given.get("reuse"))
+    return ResumeChanges(
+        EvaluationLimits(**limits), given.get("base_url"), given.get("concurrency"), given.get("reuse")
+    )
 
 
-def refuse_same(changed: Changed, kept: Listed[Any], identity: str) -> None:
+def refuse_same(changed: ResumeChanges, kept: Listed[Any], identity: str) -> None:
     """Raise `InputError` where all answers are wanted of one endpoint, of a job that goes by those that it has."""
     if changed.reuse == "same":
         raise InputError(

@@ -24,7 +24,7 @@ _LOOK = 0.5
 State = Literal[ListedStatus, "interrupted"]
 
 
-class JobRecord(Protocol):
+class JobRow(Protocol):
     """A row of a job, as far as its life goes."""
 
     @property
@@ -176,7 +176,7 @@ def is_open(user: Store, identity: str) -> bool:
         return own.is_open_elsewhere
 
 
-def last_seen(user: Store, record: JobRecord) -> float:
+def last_seen(user: Store, record: JobRow) -> float:
     """When a job was last known to be worked on, in seconds since 1970."""
     path = journal_of(user, record.id)
     if record.ended is not None or not path.exists():
@@ -185,7 +185,7 @@ def last_seen(user: Store, record: JobRecord) -> float:
         return max(record.started, own.last_seen() or 0.0)
 
 
-def state_of(user: Store, record: JobRecord) -> State:
+def state_of(user: Store, record: JobRow) -> State:
     """How it is now: one that no living process works on is not running, whatever was written down last."""
     if record.status != "running":
         return record.status

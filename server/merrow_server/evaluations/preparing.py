@@ -33,7 +33,7 @@ from merrow_runtime.store.listed import Listed
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.values import as_text
 from merrow_runtime.workflow import Workflow, restore
-from merrow_server.continuing import Changed, answered_by_another
+from merrow_server.continuing import ResumeChanges, answered_by_another
 from merrow_server.errors import InputError
 from merrow_server.evaluations.masking import masking_of
 from merrow_server.evaluations.report import origins_of
@@ -209,7 +209,7 @@ def _again(workflow: Workflow, asked: EvaluationRequest, data: DataSet) -> dict[
 async def prepare_again(
     record: EvaluationRecord | OptimizationRecord | ExtractionRecord,
     user: Store,
-    changed: Changed,
+    changed: ResumeChanges,
     choosing: Choosing = choose,
 ) -> PreparedEvaluation:
     """An evaluation of the journal made ready to go on, or what a search evaluates: the workflow, options and metric that it has,

@@ -28,7 +28,7 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.recordings.answer_recording import AnsweringRecorded, RecordingAnswers
 from merrow_runtime.workflow import Workflow, check_workflow
-from merrow_server.continuing import Changed, refuse_same
+from merrow_server.continuing import ResumeChanges, refuse_same
 from merrow_server.errors import InputError
 from merrow_server.evaluations.preparing import Choosing, EvaluationRequest, PreparedEvaluation, prepare, prepare_again
 
@@ -115,7 +115,7 @@ async def prepare_extraction(wanted: ExtractionAsked, user: Store, choosing: Cho
 async def prepare_extraction_again(
     record: ExtractionRecord,
     user: Store,
-    changed: Changed,
+    changed: ResumeChanges,
     choosing: Choosing = choose,
 ) -> PreparedExtraction:
     """An extraction of the journal made ready to continue. Raises `RunFailure`, see `prepare_again`."""

@@ -10,7 +10,7 @@ from merrow_optimizer.suggestions.session import SuggestionOutcome
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.jobs import JobRecord
-from merrow_server.asking import Asking, Choosing, Ended, Told
+from merrow_server.asking import Asking, Choosing, EndedJob, Told
 from merrow_server.asking_words import usage_sentence
 from merrow_server.jobs.desk import Json, Kind, ReadyJob
 from merrow_server.jobs.orders import PlanOrder, SuggestionOrder
@@ -90,7 +90,7 @@ class _ReadyAsking(ReadyJob[_Done], Generic[_Outcome, _Done]):
         self,
         jobs: AskingJobs[Any, _Outcome, _Done],
         asking: Asking[_Outcome],
-        known: Ended[_Outcome] | None,
+        known: EndedJob[_Outcome] | None,
         told: Told,
     ) -> None:
         self._jobs, self._asking, self._ended, self._told = jobs, asking, known, told

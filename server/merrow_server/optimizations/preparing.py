@@ -27,7 +27,7 @@ from merrow_runtime.running.resources import choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
-from merrow_server.continuing import Changed, refuse_same
+from merrow_server.continuing import ResumeChanges, refuse_same
 from merrow_server.errors import InputError
 from merrow_server.evaluations.preparing import (
     OFFLINE,
@@ -148,7 +148,7 @@ async def prepare_search(
 async def prepare_search_again(
     record: OptimizationRecord,
     user: Store,
-    changed: Changed,
+    changed: ResumeChanges,
     choosing: Choosing = choose,
 ) -> PreparedSearch:
     """A search of the journal made ready to continue. Raises `RunFailure`, see `prepare_again`."""

@@ -26,7 +26,7 @@ from merrow_runtime.store.jobs import JobRecord
 from merrow_runtime.usage import Usage
 from merrow_server.asking import Asking, Choosing, Json, Told, address_kept, allowed_usd
 from merrow_server.asking_words import cost_sentence
-from merrow_server.continuing import Changed
+from merrow_server.continuing import ResumeChanges
 from merrow_server.plans.report import PlanOutcome
 
 OFFLINE = (
@@ -194,7 +194,9 @@ def prepare(
     )
 
 
-def prepare_plans_again(record: JobRecord, user: Store, changed: Changed, choosing: Choosing = choose) -> PreparedPlan:
+def prepare_plans_again(
+    record: JobRecord, user: Store, changed: ResumeChanges, choosing: Choosing = choose
+) -> PreparedPlan:
     """PreparedPlan of the journal made ready to continue. Raises `RunFailure`."""
     said = record.plan["asked"]
     given = {

@@ -40,7 +40,7 @@ from merrow_runtime.usage import Usage
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.asking import Asking, Choosing, Json, Told, address_kept, allowed_usd
 from merrow_server.asking_words import cost_sentence
-from merrow_server.continuing import Changed
+from merrow_server.continuing import ResumeChanges
 from merrow_server.errors import InputError
 from merrow_server.suggestions.report import report
 
@@ -179,7 +179,7 @@ async def prepare(
 async def prepare_suggestions_again(
     record: JobRecord,
     user: Store,
-    changed: Changed,
+    changed: ResumeChanges,
     choosing: Choosing = choose,
     operators: Mapping[str, Proposals] = OPERATORS,
 ) -> PreparedSuggestions:

@@ -31,7 +31,7 @@ GOOD = frozenset({CaseStatus.PASSED, CaseStatus.SKIPPED, CaseStatus.XFAILED, Cas
 
 
 @dataclass(frozen=True, slots=True)
-class Changed:
+class ChangedOutput:
     """An output that differs from the one that was recorded before."""
 
     repeat: int
@@ -55,7 +55,7 @@ class CaseResult:
     run: str | None = None
     source: str | None = None
     passed: int = 0
-    changed: tuple[Changed, ...] = field(default=())
+    changed: tuple[ChangedOutput, ...] = field(default=())
     usage: Usage = NOTHING
     seconds: float = 0.0
 

@@ -12,7 +12,7 @@ from merrow_analysis.cases.reading import Case, Expectation, GivenInput, Span
 from merrow_analysis.cases.schema import CASE_METRICS
 from merrow_optimizer.evaluation.cases.expectations import ExpectationVerdict, item_of, judged, metric_of
 from merrow_optimizer.evaluation.cases.judging import KEY, JudgeRows
-from merrow_optimizer.evaluation.cases.results import CaseResult, CaseStatus, Changed
+from merrow_optimizer.evaluation.cases.results import CaseResult, CaseStatus, ChangedOutput
 from merrow_optimizer.evaluation.data.problems import DataError
 from merrow_optimizer.evaluation.endings import ending_of
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
@@ -77,7 +77,7 @@ class _Take:
     run: str | None = None
     usage: Usage = NOTHING
     seconds: float = 0.0
-    changed: Changed | None = None
+    changed: ChangedOutput | None = None
 
 
 class Tester:
@@ -202,7 +202,7 @@ class Tester:
             output = dict(result.outputs)
             before = recording.of(case.id, repeat)
             if before.has_output and not same_output(before.output, output):
-                take = replace(take, changed=Changed(repeat, before.output, output))
+                take = replace(take, changed=ChangedOutput(repeat, before.output, output))
             recording.keep(case.id, repeat, kept.calls, output, fresh=fresh)
         return take
 

@@ -20,7 +20,7 @@ if TYPE_CHECKING:
     from merrow_runtime.store.jobs import JobRecord
     from merrow_server.asking import Asking, AskingKind
     from merrow_server.cli.sessions.asking import Finish
-    from merrow_server.continuing import Changed
+    from merrow_server.continuing import ResumeChanges
 
 
 class AskingDoor:
@@ -43,7 +43,7 @@ class AskingDoor:
 
     @abstractmethod
     async def again(
-        self, record: JobRecord, user: Store, changed: Changed, *, as_json: bool
+        self, record: JobRecord, user: Store, changed: ResumeChanges, *, as_json: bool
     ) -> tuple[Asking[Any], Finish[Any]]:
         """One made ready to continue, and what is done at its end. Raises `RunFailure`."""
 

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
     from merrow_runtime.store.jobs import JobRecord
     from merrow_server.asking import Asking
     from merrow_server.cli.sessions.asking import Finish
-    from merrow_server.continuing import Changed
+    from merrow_server.continuing import ResumeChanges
 
 
 class _Plans(AskingDoor):
@@ -32,7 +32,7 @@ class _Plans(AskingDoor):
         print_plans(report, [])
 
     async def again(
-        self, record: JobRecord, user: Store, changed: Changed, *, as_json: bool
+        self, record: JobRecord, user: Store, changed: ResumeChanges, *, as_json: bool
     ) -> tuple[Asking[Any], Finish[Any]]:
         from merrow_server.cli.sessions.plan_session import finishing
         from merrow_server.plans.preparing import prepare_plans_again

@@ -15,7 +15,7 @@ if TYPE_CHECKING:
     from merrow_runtime.store.jobs import JobRecord
     from merrow_server.asking import Asking
     from merrow_server.cli.sessions.asking import Finish
-    from merrow_server.continuing import Changed
+    from merrow_server.continuing import ResumeChanges
 
 
 class _Suggestions(AskingDoor):
@@ -33,7 +33,7 @@ class _Suggestions(AskingDoor):
         print_suggestions(workflow_text(record.file), record.plan["snapshot"]["text"], report)
 
     async def again(
-        self, record: JobRecord, user: Store, changed: Changed, *, as_json: bool
+        self, record: JobRecord, user: Store, changed: ResumeChanges, *, as_json: bool
     ) -> tuple[Asking[Any], Finish[Any]]:
         from merrow_server.cli.sessions.suggesting import finishing, operators_beside
         from merrow_server.suggestions.preparing import prepare_suggestions_again

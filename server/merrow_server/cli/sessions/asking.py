@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from merrow_runtime.store.jobs import JobRecord
-from merrow_server.asking import Asking, Ended, Told
+from merrow_server.asking import Asking, EndedJob, Told
 from merrow_server.asking_words import usage_sentence
 from merrow_server.cli import INTERRUPTED, NOT_WELL
 from merrow_server.cli.output import complain
@@ -24,7 +24,7 @@ from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, style
 
 O = TypeVar("O")  # noqa: E741 (the outcome)
-Finish = Callable[[Ended[O], dict[str, Any]], int]
+Finish = Callable[[EndedJob[O], dict[str, Any]], int]
 """Prints or writes what came of one, with its report for programs; the exit code."""
 
 
@@ -75,7 +75,7 @@ async def watch(asking: Asking[O], record: JobRecord, finish: Finish[O], *, as_j
     return NOT_WELL
 
 
-def _finished(asking: Asking[O], ended: Ended[O], finish: Finish[O]) -> int:
+def _finished(asking: Asking[O], ended: EndedJob[O], finish: Finish[O]) -> int:
     return finish(ended, {asking.kind: ended.identity, **(ended.report or {})})
 
 

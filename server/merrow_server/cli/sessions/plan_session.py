@@ -9,7 +9,7 @@ from pathlib import Path
 from typing import Any
 
 from merrow_runtime.store.database import Store
-from merrow_server.asking import Ended
+from merrow_server.asking import EndedJob
 from merrow_server.cli import NOT_WELL, OK
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.asking import Finish, carry_out, run
@@ -70,7 +70,7 @@ async def _plan(
 def finishing(output: Path | None, folder: Path | None, *, as_json: bool) -> Finish[PlanOutcome]:
     """Writes plans where they are wanted, or prints the best one, with what there is to say of them all."""
 
-    def finish(_ended: Ended[PlanOutcome], told: Json) -> int:
+    def finish(_ended: EndedJob[PlanOutcome], told: Json) -> int:
         plans = told["plans"]
         files = _written([one["text"] for one in plans], output, folder)
         if as_json:

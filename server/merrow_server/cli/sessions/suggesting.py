@@ -10,7 +10,7 @@ from typing import Any
 from merrow_analysis.text import apply_edits
 from merrow_optimizer.mutations.moves import OPERATORS, Proposals
 from merrow_optimizer.suggestions.session import SuggestionOutcome
-from merrow_server.asking import Ended
+from merrow_server.asking import EndedJob
 from merrow_server.asking_words import usage_sentence
 from merrow_server.changes.patterns import operators_of
 from merrow_server.cli import NOT_WELL, OK
@@ -42,7 +42,7 @@ def operators_beside(file: str) -> Mapping[str, Proposals]:
 def finishing(name: str, text: str, *, as_json: bool) -> Finish[SuggestionOutcome]:
     """Prints suggestions for the workflow ``name``, whose ``text`` was this."""
 
-    def finish(_ended: Ended[SuggestionOutcome], told: Json) -> int:
+    def finish(_ended: EndedJob[SuggestionOutcome], told: Json) -> int:
         if as_json:
             emit(json.dumps(told, indent=2))
         else:
@@ -56,7 +56,7 @@ def finishing_file(opened: Opened, chosen: int | None, *, as_json: bool) -> Fini
     """The same for a file, whose whole text they are then of; the suggestion with the number ``chosen`` is written into it."""
     shown = finishing(opened.target.name, opened.text, as_json=as_json)
 
-    def finish(ended: Ended[SuggestionOutcome], told: Json) -> int:
+    def finish(ended: EndedJob[SuggestionOutcome], told: Json) -> int:
         assert ended.outcome is not None  # noqa: S101 (there is a report)
         for one, suggestion in zip(told["suggestions"], ended.outcome.suggestions, strict=True):
             edits = list(suggestion.edits)
