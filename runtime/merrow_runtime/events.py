@@ -107,7 +107,7 @@ def loop_event(run: str, loop: LoopRecord) -> Event:
     path = data.pop("path")
     data["of"] = loop.most
     if loop.exhausted:
-        data["exhausted"] = True
+        data["stopped"] = True
     return Event("loop_ended", run, loop.number, loop.composite, path, 0, data, loop.at)
 
 

@@ -25,10 +25,9 @@ def _sentence(loop: Mapping[str, Any]) -> str:
     turns = "1 turn" if loop["turns"] == 1 else f"{loop['turns']:,} turns"
     why = "its budget was used up" if loop["why"] == "budget" else "its turns ran out"
     said = f"Loop {loop['path']} stopped after {turns}: {why}."
-    if "at" in loop:
+    if "replaced" in loop:
         answers = (
-            f"{one['at']} answered `{one['answer']}`, and `{one['taken']}` was taken"
-            for one in loop.get("replaced", [loop])
+            f"{one['at']} answered `{one['answer']}`, and `{one['taken']}` was taken" for one in loop["replaced"]
         )
         said += f" In the last turn {'; '.join(answers)}."
     turn = f"turn {loop['best']}, the best one" if "best" in loop else "the last turn"

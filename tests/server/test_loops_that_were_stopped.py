@@ -63,7 +63,7 @@ def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 def ended(events: list[Found]) -> list[tuple[str, int, str, bool]]:
     """What was told of the ends of Loops: path, turns, why, and whether another turn was wanted."""
     loops = [event for event in events if event["event"] == "loop_ended"]
-    return [(one["path"], one["turns"], one["why"], one.get("exhausted", False)) for one in loops]
+    return [(one["path"], one["turns"], one["why"], one.get("stopped", False)) for one in loops]
 
 
 def events_of(text: str) -> list[Found]:

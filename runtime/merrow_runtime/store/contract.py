@@ -217,10 +217,7 @@ class LoopRecord:
         if self.best is not None:
             shown["best"] = self.best
         if self.replaced:
-            first, *more = [dict(zip(("at", "answer", "taken"), one, strict=True)) for one in self.replaced]
-            shown |= first
-            if more:
-                shown["replaced"] = [first, *more]
+            shown["replaced"] = [dict(zip(("at", "answer", "taken"), one, strict=True)) for one in self.replaced]
         return shown
 
 

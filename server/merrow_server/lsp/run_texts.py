@@ -86,8 +86,10 @@ def result_hints(server: MerrowServer, diagram: OpenDiagram, place: Range) -> It
         subgraph = diagram.analysis.flow.subgraphs.get(name)
         position = None if subgraph is None else range_of(subgraph).end
         if position is not None and place.start <= position <= place.end:
-            tooltip = f"{name}: {words} began last."
-            yield types.InlayHint(diagram.position_to_lsp(position), f"→ {words}", tooltip=tooltip, padding_left=True)
+            label = f"→ {words.removesuffix(' began last')}"
+            yield types.InlayHint(
+                diagram.position_to_lsp(position), label, tooltip=f"{name}: {words}.", padding_left=True
+            )
 
 
 def _hint(result: NodeResult) -> str:

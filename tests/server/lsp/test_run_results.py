@@ -233,6 +233,19 @@ def test_the_turn_or_item_that_began_last_stands_behind_its_box(editor: Editor) 
     assert [one["label"] for one in hints(editor, uri)] == ["→ item 3 of 9"]
 
 
+def test_a_loop_that_was_stopped_says_so_behind_its_box(editor: Editor) -> None:
+    uri = editor.open(BOX)
+    begin(editor, uri)
+    ended = event("loop_ended", "REFINE", path="REFINE", turns=2, why="turns", of=2, stopped=True)
+    tell(editor, uri, event("turn_started", "REFINE", turn=2, of=2), ended)
+    assert [one["label"] for one in hints(editor, uri)] == ["→ turns ran out after turn 2"]
+    # That of a called file has the same name, and a case that led out is no news.
+    begin(editor, uri)
+    tell(editor, uri, event("turn_started", "REFINE", turn=1, of=2), {**ended, "path": "SOLVE/REFINE"})
+    tell(editor, uri, event("loop_ended", "REFINE", path="REFINE", turns=1, why="case", of=2))
+    assert [one["label"] for one in hints(editor, uri)] == ["→ turn 1 of 2"]
+
+
 def findings(editor: Editor, uri: str) -> list[tuple[Any, ...]]:
     """The findings of runs: code, severity, message, place, and the places and messages of what is related."""
 

@@ -13,6 +13,7 @@ from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status
 from tests.runtime.workflows import CHAIN
 from tests.server.lsp.editor import MODERN, PULLING, Json
 from tests.server.lsp.running import RUNS, WAIT, RunningEditor, editor_on
+from tests.server.test_loops_that_were_stopped import judged, refining
 
 QUESTION = {"problem": "How many legs has a spider?"}
 A, B = 7, 8
@@ -231,6 +232,20 @@ async def test_a_result_that_is_used_although_it_is_not_valid_is_marked(tmp_path
         shown = await editor.ask("merrow/show", run=result["run"], node="A")
         (node,) = shown["nodes"]
         assert [(one["attempt"], one["valid"]) for one in node["attempts"]] == [(1, False), (2, False)]
+
+
+async def test_an_editor_is_told_of_a_loop_that_was_stopped(tmp_path: Path) -> None:
+    async with OpenAIServer(judged("bad")) as server, editor_on(tmp_path, server, capabilities=RUNS) as editor:
+        uri = editor.open(refining())
+        result = await editor.execute("merrow.run", uri=uri, inputs=QUESTION)
+        assert (result["status"], result["exhausted"]) == ("finished", ["REFINE"])
+        (ended,) = editor.named("loop_ended")
+        assert [ended[name] for name in ("path", "turns", "why", "stopped")] == ["REFINE", 3, "turns", True]
+        assert "→ turns ran out after turn 3" in [hint.label for hint in await editor.hints(uri)]
+        shown = await editor.ask("merrow/show", run=result["run"])
+        assert (shown["loops"], shown["exhausted"]) == ([{"path": "REFINE", "turns": 3, "why": "turns"}], ["REFINE"])
+        graph = await editor.ask("merrow/graph", textDocument={"uri": uri}, diagram=1)
+        assert [edge["left"] for edge in graph["edges"] if edge["word"] == "over"] == [["REFINE"]]
 
 
 async def test_hints_of_results_can_be_switched_off(tmp_path: Path) -> None:

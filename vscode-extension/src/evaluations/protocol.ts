@@ -70,6 +70,8 @@ export interface Row {
   readonly usage: Usage;
   readonly seconds: number;
   readonly run: string;
+  /** How many of its Loops still wanted another turn when their turns or their budget ran out. */
+  readonly exhausted?: number;
   /** In a report, of an answer that can be rated. */
   readonly verdict?: Verdict | null;
   /** What they added in words. */

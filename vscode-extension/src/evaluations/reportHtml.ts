@@ -30,6 +30,8 @@ export function reportHtml(report: Report): string {
   if (report.status !== 'finished' && report.status !== 'running') parts.push('<p><button data-act="resume">Continue</button></p>');
   const left = answers.unanswered + answers.invalid;
   if (left > 0) parts.push('<p class="about">The score leaves out what is unanswered or invalid.</p>');
+  const stopped = report.rows.filter((row) => row.exhausted).length;
+  if (stopped > 0) parts.push(`<p class="about">${stopped === 1 ? '1 answer comes from a Loop' : `${stopped} answers come from Loops`} whose turns or budget ran out.</p>`);
   const filters = OUTCOMES.filter((one) => answers[one] > 0).map((one) => `<button class="filter ${one}" aria-pressed="false" data-filter="${one}">${answers[one]} ${one}</button>`);
   if (missing > 0) filters.push(`<span class="about">${missing} not asked yet</span>`);
   parts.push(`<p class="filters" role="group" aria-label="Show only">${filters.join(' ')}</p>`);
@@ -47,7 +49,8 @@ function line(row: Row, repeats: number): string {
   // Only what ran can be opened.
   const item = row.run === '' ? name : `<button class="link" data-act="run" data-run="${escape(row.run)}" title="Show its run">${name}</button>`;
   const value = row.value !== null && row.value > 0 && row.value < 1 ? ` ${row.value.toFixed(2)}` : '';
-  const texts = [row.read, row.gold, row.reason].map((text) => `<div class="text">${escape(text)}</div>`);
+  const loops = row.exhausted ? `${row.exhausted} Loop${row.exhausted === 1 ? '' : 's'} stopped: the turns or the budget ran out.` : '';
+  const texts = [row.read, row.gold, [row.reason, loops].filter((part) => part !== '').join(' ')].map((text) => `<div class="text">${escape(text)}</div>`);
   const cells = [`${row.status}${value}`, ...texts, verdicts(row), escape(row.usage.cost_usd === null ? 'unknown' : costText(row.usage)), secondsText(row.seconds)];
   const classes = [row.status, '', '', '', 'people', 'number', 'number'];
   // In a narrow panel the columns are below each other, each with its name.

@@ -48,6 +48,8 @@ export interface GraphEdge {
   readonly word: string | null;
   /** The innermost Loop or Map around both its ends. */
   readonly box: string | null;
+  /** The Loops and Maps that it leads out of; unknown to older servers. */
+  readonly left?: readonly string[];
   readonly drawn: boolean;
   readonly diagnostics: readonly Finding[];
 }
@@ -106,6 +108,15 @@ export interface BoxRun {
   /** How many there are at most; unknown of runs of the journal. */
   readonly of?: number | undefined;
   readonly running: boolean;
+  /** Of a Loop that still wanted another turn when its turns or its budget ran out. */
+  readonly stopped?: StoppedLoop | undefined;
+}
+
+/** How a Loop stopped; `taken` are answers of its last turn for which another case was taken. */
+export interface StoppedLoop {
+  readonly turns: number;
+  readonly why: string;
+  readonly taken: readonly { readonly at: string; readonly case: string }[];
 }
 
 /** The newest revision of a run: who wanted it, and why. All of it is foreign text. */

@@ -1,7 +1,8 @@
 /** What the events of one run amount to. Pure. */
-import type { BoxRun, Graph, NodeRun, RevisionNote, RunPicture } from '../preview/protocol';
+import type { BoxRun, Graph, NodeRun, RevisionNote, RunPicture, StoppedLoop } from '../preview/protocol';
 import { noteOf } from '../revisions/words';
 import { attemptText, drawnFigures, isSetByPerson, judgedText, nothing, secondsText, sum } from './texts/figures';
+import { loopOf, stoppedLoop, stoppedText, unescaped } from './texts/loops';
 import type { Difference, Revision, RunEvent, RunStatus, Usage, Values } from './protocol';
 
 interface NodeProgress {
@@ -55,6 +56,8 @@ export class Progress {
   /** By node and frame, what happened last at the end; a node that waits does so in no frame. */
   private readonly nodes = new Map<string, Map<string, NodeProgress>>();
   private readonly boxes = new Map<string, BoxProgress>();
+  /** The Loops that stopped although they wanted another turn, by path. */
+  private readonly stopped = new Map<string, StoppedLoop>();
   private count = 0;
   /** The newest revision that was applied or waits, and before one that waits the one that was applied. */
   private note: RevisionNote | undefined;
@@ -98,12 +101,14 @@ export class Progress {
   /** The run as a whole. */
   get whole() {
     const { run, status, done, total, usage, seconds, error, outputs } = this;
-    return { run, status, done, total, usage, seconds, error, outputs, revisions: [...this.revisions.values()] };
+    const stopped = [...this.stopped].map(([path, loop]) => stoppedText(path, loop));
+    return { run, status, done, total, usage, seconds, error, outputs, stopped, revisions: [...this.revisions.values()] };
   }
 
   take(event: RunEvent): void {
     this.last = event.number;
-    if (event.node !== null && (event.turn ?? event.item) !== undefined) this.takeBox(event.node, event);
+    if (event.event === 'loop_ended') this.takeEnd(event);
+    else if (event.node !== null && (event.turn ?? event.item) !== undefined) this.takeBox(event.node, event);
     else if (event.node !== null) this.takeNode(event.node, event);
     else if (event.event === 'run_started') {
       this.endpoint = event.endpoint;
@@ -134,7 +139,7 @@ export class Progress {
   /** The nodes, Loops and Maps as the preview shows them. */
   picture(now: number): RunPicture {
     const revised = this.isOver ? this.drawings?.now : this.drawings?.withGone;
-    const boxes = new Map([...this.boxes].map(([box, run]) => [box, this.boxRun(run)]));
+    const boxes = new Map([...this.boxes].map(([box, run]) => [box, this.boxRun(box, run)]));
     return { run: this.run, isOver: this.isOver, text: this.drawings?.now.text, revised, revision: this.note, nodes: this.states(now), boxes };
   }
 
@@ -162,8 +167,9 @@ export class Progress {
     return shown;
   }
 
-  private boxRun({ begun, ended, of }: BoxProgress): BoxRun {
-    return { begun: begun.size, ended: this.isOver ? begun.size : ended.size, of, running: begun.size > ended.size && !this.isOver };
+  private boxRun(box: string, { begun, ended, of }: BoxProgress): BoxRun {
+    const stopped = [...this.stopped].findLast(([path]) => loopOf(path) === box)?.[1];
+    return { ...(stopped === undefined ? {} : { stopped }), begun: begun.size, ended: this.isOver ? begun.size : ended.size, of, running: begun.size > ended.size && !this.isOver };
   }
 
   private takeRevision(event: RunEvent): void {
@@ -203,7 +209,13 @@ export class Progress {
     const run = this.box(box, event.path, event.of);
     const number = event.turn ?? event.item ?? 0;
     run.begun.add(number);
+    // After a revision it may go on.
+    this.stopped.delete(visitName(event));
     if (!event.event.endsWith('_started')) run.ended.add(number);
+  }
+
+  private takeEnd(event: RunEvent): void {
+    if (event.stopped === true) this.stopped.set(event.path, stoppedLoop({ turns: event.turns ?? 0, why: event.why ?? '', replaced: event.replaced ?? [] }));
   }
 
   /** The Loop or Map in its frame. In another turn or item of what is around it, it begins again. */
@@ -293,7 +305,3 @@ function numberOf(event: RunEvent, key: string): number {
   return typeof value === 'number' ? value : 0;
 }
 
-/** A part of a path as the id that it stands for (`segment` in merrow_runtime/visit.py). */
-function unescaped(part: string): string {
-  return part.replaceAll(/%([0-9A-F]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
-}

@@ -49,6 +49,11 @@ export interface RunEvent {
   readonly turn?: number;
   readonly item?: number;
   readonly of?: number;
+  /** How a Loop ended: after how many turns, why, whether it still wanted another one, and answers that another was taken for. */
+  readonly turns?: number;
+  readonly why?: string;
+  readonly stopped?: boolean;
+  readonly replaced?: readonly ReplacedAnswer[];
   /** The case that a Decision chose. */
   readonly case?: string;
   /** Who answered. */
@@ -62,6 +67,21 @@ export interface RunEvent {
   readonly revision?: number;
   readonly trigger?: string;
   readonly diff?: Partial<Difference>;
+}
+
+/** An answer in the last turn of a Loop that would have led back, and the one that was taken. */
+export interface ReplacedAnswer {
+  readonly at: string;
+  readonly answer: string;
+  readonly taken: string;
+}
+
+/** How a Loop ended, in a report; `path` names it with the turns, items and Calls around it. */
+export interface LoopEnd {
+  readonly path: string;
+  readonly turns: number;
+  readonly why: string;
+  readonly replaced?: readonly ReplacedAnswer[];
 }
 
 /** What a validator said of one attempt of a node. */
@@ -120,6 +140,8 @@ export interface RunEnd {
   readonly failed_node?: string;
   readonly failed_path?: string;
   readonly remedy?: string;
+  /** The Loops that still wanted another turn when their turns or their budget ran out. */
+  readonly exhausted?: readonly string[];
 }
 
 /** A run in the journal's list. */
@@ -206,6 +228,8 @@ export interface RunReport extends Omit<RunSummary, 'here'> {
   readonly visits?: readonly string[];
   readonly lost: readonly { readonly node: string; readonly step: string; readonly why: string }[];
   readonly revisions?: readonly Revision[];
+  readonly loops?: readonly LoopEnd[];
+  readonly exhausted?: readonly string[];
 }
 
 export interface Bounds {

@@ -2,6 +2,7 @@
 import type { BoxRun, Graph, NodeRun, RunPicture } from '../preview/protocol';
 import { noteOf } from '../revisions/words';
 import { drawnFigures, isSetByPerson } from './texts/figures';
+import { stoppedLoops } from './texts/loops';
 import type { NodeReport, RunReport } from './protocol';
 
 const STATES: Readonly<Record<string, NodeRun['state']>> = { finished: 'finished', reused: 'reused', failed: 'failed', skipped: 'skipped', unfinished: 'cancelled' };
@@ -18,7 +19,8 @@ export function reportPicture(report: RunReport, revised?: Graph): RunPicture {
     const state = STATES[node.status];
     if (state !== undefined) nodes.set(node.id, { state: state === 'cancelled' && report.status === 'running' ? 'running' : state, detail: detailOf(node) });
   }
-  const boxes = [...rounds].map(([box, own]): [string, BoxRun] => [box, { begun: own.size, ended: own.size, running: false }]);
+  const stopped = stoppedLoops(report);
+  const boxes = [...rounds].map(([box, own]): [string, BoxRun] => [box, { begun: own.size, ended: own.size, running: false, stopped: stopped.get(box) }]);
   const last = report.revisions?.findLast(({ state }) => state === 'applied');
   const revision = last === undefined ? undefined : noteOf({ ...last, reason: last.reason ?? '' });
   return { run: report.run, isOver: report.status !== 'running', text: report.text ?? undefined, revised, revision, nodes, boxes: new Map(boxes) };

@@ -10,6 +10,7 @@ import { INTERRUPTED } from './progress';
 import { SCHEME, stem } from './texts/documents';
 import { inputsOf } from './inputs';
 import type { NodeView } from './panel/nodeView';
+import { exhaustedText } from './texts/loops';
 import { planPage } from './texts/pages';
 import type { RunEnd, Target } from './protocol';
 import { isAnswer, remedyOf, sentence, wasLeft } from './texts/rejection';
@@ -231,7 +232,8 @@ export class Runner {
       return;
     }
     const show = 'Show Result';
-    const chosen = await say.info(`${name} finished (${secondsText(end.seconds)}, ${costText(end.usage)}).`, show);
+    const said = `${name} finished (${secondsText(end.seconds)}, ${costText(end.usage)})`;
+    const chosen = await (end.exhausted?.length ? say.warning(`${said}, but ${exhaustedText(end.exhausted)}`, show) : say.info(`${said}.`, show));
     if (chosen === show) await open();
   }
 

@@ -2,7 +2,7 @@ import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { tooLong, MOST_CHARACTERS } from '../../webview/preview/limits';
 import type { BoxRun, GraphEdge, NodeRun } from '../../src/preview/protocol';
-import { badge, isLit, notWorkflow } from '../../webview/preview/words';
+import { badge, isLit, notWorkflow, takenAtTheEnd } from '../../webview/preview/words';
 
 const NODES = [{}] as never[];
 
@@ -36,6 +36,28 @@ describe('The words of the preview', () => {
     assert.ok(!isLit(edge, chose('no'), at(2, false)));
     assert.ok(!isLit({ ...edge, word: null }, chose('no'), at(2)));
     assert.ok(isLit({ ...edge, case: null }, new Map(), at(2)));
+  });
+
+  it('say that a Loop was stopped', () => {
+    const stopped = { turns: 3, why: 'turns', taken: [] };
+
+    assert.equal(badge({ operator: 'Loop' }, { begun: 3, ended: 3, running: false, stopped }), 'turns ran out after turn 3');
+    assert.equal(badge({ operator: 'Loop' }, { begun: 1, ended: 0, of: 3, running: true, stopped }), 'turn 1 of 3');
+  });
+
+  it('know the edges that were taken when turns ran out', () => {
+    const edge = (id: string, more: Partial<GraphEdge>): GraphEdge => ({ id, source: 'WRITE', target: 'END', word: null, case: null, drawn: true, left: ['REFINE'], ...more }) as GraphEdge;
+    const plain = edge('plain', {});
+    const over = edge('over', { word: 'over' });
+    const yes = edge('yes', { source: 'CHECK', case: 'yes' });
+    const others = [edge('inside', { left: [] }), edge('elsewhere', { word: 'over', left: ['OTHER'] })];
+    const taken = (edges: GraphEdge[], ways: readonly { at: string; case: string }[] = []): string[] =>
+      [...takenAtTheEnd({ edges: [...edges, ...others] }, new Map([['REFINE', { begun: 3, ended: 3, running: false, stopped: { turns: 3, why: 'turns', taken: ways } }]]))];
+
+    assert.deepEqual(taken([plain, over, yes]), ['over']);
+    assert.deepEqual(taken([plain, yes]), ['plain']);
+    assert.deepEqual(taken([yes], [{ at: 'CHECK', case: 'yes' }]), ['yes']);
+    assert.deepEqual([...takenAtTheEnd({ edges: [over] }, new Map([['REFINE', { begun: 1, ended: 1, running: false }]]))], []);
   });
 
   it('decline a text beyond the limit, whatever is in it', () => {

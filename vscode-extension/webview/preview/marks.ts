@@ -1,7 +1,7 @@
 import type { BoxRun, Finding, Graph, NodeRun, Part, Severity } from '../../src/preview/protocol';
 import { mark, svg } from './icons';
 import type { Picture } from './picture';
-import { badge, isLit } from './words';
+import { badge, isLit, takenAtTheEnd } from './words';
 
 const ORDER: readonly Severity[] = ['error', 'warning', 'hint'];
 
@@ -39,20 +39,22 @@ export class Marks {
         if (element !== undefined) this.markNode(element, severity, state, running);
       }
     }
+    const taken = takenAtTheEnd(graph, boxes);
     for (const edge of graph.edges) {
       const severity = worst(edge.diagnostics);
       const lit = isLit(edge, run, boxes);
-      if (this.changed(`e ${edge.id}`, `${severity ?? ''}${lit ? ' lit' : ''}`)) {
+      const stopped = taken.has(edge.id);
+      if (this.changed(`e ${edge.id}`, `${severity ?? ''}${lit ? ' lit' : ''}${stopped ? ' stopped' : ''}`)) {
         const path = picture.edge(edge.id);
-        if (path !== undefined) markEdge(path, edge.id, severity, lit);
+        if (path !== undefined) markEdge(path, edge.id, severity, lit, stopped);
       }
     }
     for (const group of graph.subgraphs) {
       const box = boxes.get(group.id);
       const words = box === undefined ? '' : badge(group, box);
-      if (this.changed(`b ${group.id}`, words)) {
+      if (this.changed(`b ${group.id}`, `${words}${box?.stopped === undefined ? '' : '!'}`)) {
         const element = picture.element({ kind: 'subgraph', id: group.id });
-        if (element instanceof SVGGElement) this.markBox(element, words);
+        if (element instanceof SVGGElement) this.markBox(element, words, box?.stopped !== undefined);
       }
     }
     if (this.herePart !== undefined && this.here === undefined) this.show(this.herePart);
@@ -114,11 +116,12 @@ export class Marks {
     return true;
   }
 
-  /** Say at the lower right corner of a Loop or a Map which turn or item it is at. */
-  private markBox(element: SVGGElement, words: string): void {
+  /** Say at the lower right corner of a Loop or a Map which turn or item it is at, and frame a Loop that was stopped. */
+  private markBox(element: SVGGElement, words: string, stopped: boolean): void {
     const box = this.box(element);
     const marks = layer(element);
-    for (const old of marks.querySelectorAll(':scope > .badge')) old.remove();
+    for (const old of marks.querySelectorAll(':scope > .badge, :scope > .stopped')) old.remove();
+    if (stopped) marks.append(frame(box, 0, 'stopped'));
     if (words === '') return;
     const text = svg('text', { x: box.x + box.width - 6, y: box.y + box.height - 6, class: 'badge' });
     text.textContent = words;
@@ -162,10 +165,11 @@ function frame(box: DOMRect, room: number, kind: string): SVGRectElement {
   return svg('rect', { ...place, rx: 6, class: kind });
 }
 
-function markEdge(path: SVGPathElement, id: string, severity: Severity | undefined, lit: boolean): void {
+function markEdge(path: SVGPathElement, id: string, severity: Severity | undefined, lit: boolean, stopped: boolean): void {
   const root = path.closest('g.root') ?? path.ownerSVGElement;
   for (const old of root?.querySelectorAll<SVGElement>(':scope > .mark') ?? []) if (old.dataset['about'] === id) old.remove();
   path.classList.toggle('lit', lit);
+  path.classList.toggle('stopped', stopped);
   if (severity === undefined) return;
   // A third of the way: the label is in the middle.
   const place = path.getPointAtLength(path.getTotalLength() / 3);

@@ -122,7 +122,7 @@ export class Preview {
       case 'run':
         this.run = new Map(message.states);
         this.boxes = new Map(message.boxes);
-        this.legend.show(this.run);
+        this.legend.show(this.run, this.boxes);
         this.banner.show(message.revision, message.isOver);
         this.mark();
         return;

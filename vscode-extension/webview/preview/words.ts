@@ -1,5 +1,6 @@
 /** Sentences about parts of the picture, for tooltips and for those who listen. */
 import { escaped, idCaption, plain } from '../drawing/captions';
+import { stoppedText } from '../../src/run/texts/loops';
 import type { BoxRun, Finding, Graph, GraphEdge, GraphNode, GraphSubgraph, NodeRun, Part } from '../../src/preview/protocol';
 
 export const STATES: Readonly<Record<NodeRun['state'], string>> = {
@@ -36,15 +37,17 @@ export function about(part: Part, graph: Graph, run: ReadonlyMap<string, NodeRun
     const group = graph.subgraphs.find(({ id }) => id === part.id);
     if (group === undefined) return undefined;
     const box = boxes.get(group.id);
-    const lines = [group.operator ?? 'Subgraph', ...(box === undefined ? [] : [badge(group, box)])];
+    const stopped = box?.stopped === undefined ? [] : [stoppedText(group.id, box.stopped)];
+    const lines = [group.operator ?? 'Subgraph', ...(box === undefined ? [] : [badge(group, box)]), ...stopped];
     return { title: group.title || group.id, lines, findings: [], run: undefined };
   }
   return { title: node.id, lines: node.operator === null ? [] : [role(node)], findings: node.diagnostics, run: run.get(node.id) };
 }
 
 /** Where a Loop or a Map is: "turn 2 of 4", "7 of 12 items", and afterwards how many there were. */
-export function badge({ operator }: Pick<GraphSubgraph, 'operator'>, { begun, ended, of, running }: BoxRun): string {
+export function badge({ operator }: Pick<GraphSubgraph, 'operator'>, { begun, ended, of, running, stopped }: BoxRun): string {
   const what = operator === 'Map' ? 'item' : 'turn';
+  if (stopped !== undefined && !running) return `${stopped.why === 'budget' ? 'budget' : 'turns'} ran out after turn ${stopped.turns}`;
   if (!running) return `${ended} ${what}${ended === 1 ? '' : 's'}`;
   if (what === 'turn') return `turn ${begun}${of === undefined ? '' : ` of ${of}`}`;
   return `${ended}${of === undefined ? '' : ` of ${of}`} items`;
@@ -56,6 +59,21 @@ export function isLit(edge: GraphEdge, run: ReadonlyMap<string, NodeRun>, boxes:
   if (box === undefined || !box.running || box.begun < 2) return false;
   if (edge.case === null) return run.get(edge.source)?.state !== 'skipped';
   return run.get(edge.source)?.case?.trim().toLowerCase() === edge.case.trim().toLowerCase();
+}
+
+/** The edges that were taken because the turns or the budget of a Loop ran out, by their ids. */
+export function takenAtTheEnd({ edges }: Pick<Graph, 'edges'>, boxes: ReadonlyMap<string, BoxRun>): ReadonlySet<string> {
+  const taken = new Set<string>();
+  for (const [box, { stopped }] of boxes) {
+    if (stopped === undefined) continue;
+    const leaving = edges.filter(({ left = [], word, drawn }) => drawn && word !== 'again' && left.includes(box));
+    const over = leaving.filter(({ word }) => word === 'over');
+    const ways = leaving.filter((edge) => edge.case !== null && stopped.taken.some(({ at, case: chosen }) => at === edge.source && chosen === edge.case));
+    // Where nothing is drawn for it, the last turn goes out by the edges that any turn would take.
+    const others = over.length + ways.length === 0 ? leaving.filter((edge) => edge.case === null) : [];
+    for (const { id } of [...over, ...ways, ...others]) taken.add(id);
+  }
+  return taken;
 }
 
 const WORDS: Readonly<Record<string, string>> = {

@@ -8,9 +8,10 @@ diagram at ``position`` or the last before it; without both the first. The answe
   ``why``: why it is not one, as part of a sentence, else null;
 - ``nodes``: ``{id, kind, operator, style, label, range, places, diagnostics}``, ``places`` being all that is written about the
   node, ``style`` the one in which its operator is published (``fill:#d0e1f9,stroke:#4378a2``), null where it has none;
-- ``edges``, in Mermaid's order: ``{id, source, target, label, range, output, port, type, case, word, box, drawn, diagnostics}``,
+- ``edges``, in Mermaid's order: ``{id, source, target, label, range, output, port, type, case, word, box, left,
+  drawn, diagnostics}``,
   ``id`` being the one that Mermaid gives the path, ``word`` that of Loops and Maps (``again``), ``box`` the innermost Loop or
-  Map around both ends;
+  Map around both ends, ``left`` those that it leads out of;
 - ``subgraphs``: ``{id, title, operator, range}``, ``operator`` being ``Loop`` or ``Map`` of those that are one; and
   ``diagnostics`` about neither a node nor an edge.
 
@@ -186,6 +187,7 @@ class _PictureEncoder:
             "case": None if typed is None else typed.case_label,
             "word": None if typed is None else typed.word,
             "box": None if typed is None else typed.border.scope,
+            "left": [] if typed is None else list(typed.left),
             "drawn": not edge.flow.carries_nothing,
             "diagnostics": self.diagnostics(edge.diagnostics),
         }

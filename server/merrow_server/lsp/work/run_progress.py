@@ -30,6 +30,11 @@ def round_text(event: dict[str, Any]) -> str:
     return f"{what} {event[what]} of {event['of']}"
 
 
+def stopped_text(event: dict[str, Any]) -> str:
+    """That a Loop stopped although it wanted another turn: ``turns ran out after turn 3``."""
+    return f"{'budget' if event['why'] == 'budget' else 'turns'} ran out after turn {event['turns']}"
+
+
 class ShownProgress:
     """Shows progress to a client that can; ``cancel`` is called when the user presses the button there."""
 

@@ -11,7 +11,7 @@ from lsprotocol import types
 
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.host import Host
-from merrow_server.lsp.work.run_progress import round_text
+from merrow_server.lsp.work.run_progress import round_text, stopped_text
 
 if TYPE_CHECKING:
     from merrow_analysis.diagnostics import Diagnostic
@@ -84,7 +84,7 @@ class LastRun:
     """Whether the embedded model answers."""
     nodes: dict[str, NodeResult] = field(default_factory=dict)
     boxes: dict[str, str] = field(default_factory=dict)
-    """By Loop or Map the turn or item that began last, in words."""
+    """By Loop or Map, in words: the turn or item that began last, or that its turns ran out."""
 
 
 class Results:
@@ -116,6 +116,9 @@ class Results:
             if last is None or event["run"] != last.run:
                 continue
             node, kind = event["node"], event["event"]
+            if kind == "loop_ended":
+                _note_end(last, event)
+                continue
             if is_called(event.get("path") or ""):
                 continue
             if kind == "run_started":
@@ -123,7 +126,7 @@ class Results:
                 if last.offline and self._server.supports.refresh_code_lenses:
                     self._server.protocol.send_request(types.WORKSPACE_CODE_LENS_REFRESH)
             if node is not None and kind in ("turn_started", "item_started"):
-                last.boxes[node] = round_text(event)
+                last.boxes[node] = f"{round_text(event)} began last"
             if node is not None and kind in _STATES:
                 last.nodes[node] = _result(event)
             if kind == "node_failed":
@@ -175,6 +178,15 @@ def _result(event: Json) -> NodeResult:
     visit = f"{event['path']}/{event['node']}" if event.get("path") else event["node"]
     seconds = float(event.get("seconds", 0.0))
     return NodeResult(event["run"], status, text[:_KEPT], dict(usage), seconds, by, visit, attempt_text(event))
+
+
+def _note_end(last: LastRun, event: Json) -> None:
+    """Note that a Loop of the diagram itself stopped although it wanted another turn."""
+    from merrow_runtime.visit import is_called
+
+    around, _, _ = str(event["path"]).rpartition("/")
+    if event.get("stopped") and not is_called(around):
+        last.boxes[event["node"]] = stopped_text(event)
 
 
 def _ends_runs(found: Diagnostic) -> bool:

@@ -1,4 +1,5 @@
 /** What a node did in a run, as HTML for the panel. Pure; every text is escaped. */
+import { stoppedTexts } from '../texts/loops';
 import { attemptText, costText, figures, modelName, offlineName, secondsText } from '../texts/figures';
 import { escape } from './markdownHtml';
 import { answer, callTitle, entryName, givenValues, messages, originText, valueText, verdictTitle } from '../texts/pages';
@@ -17,6 +18,9 @@ export function earlierHtml(file: string, run: string, age: string, hasNewer: bo
   return `<p class="earlier" role="status"><span><strong>Earlier run</strong>${of} <span class="about">${about}</span></span>${button}</p>`;
 }
 
+/** Sentences on Loops that stopped, at most. */
+const MOST_STOPPED = 8;
+
 /** A run as a whole: of its events while it goes on, of the journal later. */
 export interface WholeRun {
   readonly run: string;
@@ -29,6 +33,8 @@ export interface WholeRun {
   readonly outputs: Values;
   /** The endpoint that the run asks, or who answered it, in words. */
   readonly by: string;
+  /** A sentence on each Loop that stopped although it wanted another turn. */
+  readonly stopped: readonly string[];
   readonly revisions: readonly Revision[];
 }
 
@@ -36,7 +42,7 @@ export interface WholeRun {
 export function wholeOf(report: RunReport): WholeRun {
   const ended = report.nodes.filter(({ status }) => status !== 'unfinished').length;
   const { run, status, seconds, usage, error, outputs } = report;
-  return { run, status, done: ended, total: report.nodes.length, seconds: seconds ?? undefined, usage, error: error ?? undefined, outputs: outputs ?? {}, by: byName(report.answered_by ?? ''), revisions: report.revisions ?? [] };
+  return { run, status, done: ended, total: report.nodes.length, seconds: seconds ?? undefined, usage, error: error ?? undefined, outputs: outputs ?? {}, by: byName(report.answered_by ?? ''), stopped: stoppedTexts(report), revisions: report.revisions ?? [] };
 }
 
 /** The embedded model by the name that the extension uses. */
@@ -46,11 +52,14 @@ function byName(words: string): string {
 
 /** A run as a whole, until a node is chosen. */
 export function runHtml(file: string, whole: WholeRun, report: RunReport | undefined, texts: Texts = new Map()): string {
-  const { run, status, done, total, usage, seconds, error, outputs, by, revisions } = whole;
+  const { run, status, done, total, usage, seconds, error, outputs, by, stopped, revisions } = whole;
   const about = [STATUS[status], `${done} of ${total} nodes`, seconds === undefined ? '' : secondsText(seconds), usage.calls > 0 ? costText(usage) : '', `run ${run}`];
   const canBeCase = status === 'finished' && Object.keys(outputs).length > 0;
   const parts = [`<header><h1>${escape(file)}</h1><p class="about">${about.filter((part) => part !== '').map(escape).join(' · ')}</p>${badgeHtml(by)}${canBeCase ? '<span class="acts"><button class="quiet" data-act="case">Save as Case</button></span>' : ''}</header>`];
   if (error !== undefined) parts.push(`<p class="failure">${escape(error)}</p>`);
+  // Of one inside a Map there may be thousands.
+  for (const sentence of stopped.slice(0, MOST_STOPPED)) parts.push(`<p class="stopped">${escape(sentence)}</p>`);
+  if (stopped.length > MOST_STOPPED) parts.push(`<p class="stopped">${stopped.length - MOST_STOPPED} more Loops stopped like this.</p>`);
   for (const [name, value] of Object.entries(outputs)) parts.push(valueSection(`output ${name}`, `Result ${code(name)}`, name, value, true, texts));
   if (status === 'finished' && Object.keys(outputs).length === 0) parts.push('<p class="about">No output was reached.</p>');
   if (revisions.length > 0) {

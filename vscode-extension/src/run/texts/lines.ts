@@ -1,5 +1,6 @@
 /** Events as lines of the output channel. Pure. */
 import { attemptText, costText, endpointName, figures, judgedText, secondsText, tokensText } from './figures';
+import { stoppedLine } from './loops';
 import { valueText } from './pages';
 import { visitName } from '../progress';
 import { revisionLine } from '../../revisions/words';
@@ -42,6 +43,8 @@ export function lineOf(event: RunEvent): string | undefined {
     case 'revision_unchanged':
     case 'revision_waiting':
       return revisionLine(event);
+    case 'loop_ended':
+      return stoppedLine(event);
     case 'run_finished':
       return `${ended('finished', event)}\n${Object.entries(event.outputs ?? {}).map(([name, value]) => `${name}: ${valueText(value)}`).join('\n')}\n`;
     case 'run_failed':
