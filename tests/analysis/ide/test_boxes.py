@@ -259,6 +259,13 @@ def test_names_in_metadata_of_a_loop_and_not_in_its_strings() -> None:
     assert "until: \"JUDGE.feedback == 'REVIEW.' and CHECK\"" in changed
 
 
+def test_what_only_a_node_names_is_not_named_by_the_metadata_of_a_box_or_an_edge() -> None:
+    for named in ("PARTS", "e1"):
+        text = FLOW.replace("PROBLEM --> PLAN", f"PROBLEM e1@--> PLAN\n    {named}@{{ role: writer }}")
+        here = marked(at("role: wri<|>ter)", text))
+        assert [one.range.start.line for one in references(here.analysis, here.position)] == [7], named
+
+
 def test_a_name_that_no_expression_can_say_is_refused() -> None:
     here = marked(at("until: REV<|>IEW.result"))
     with pytest.raises(RenameRefusedError):

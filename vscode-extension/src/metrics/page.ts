@@ -23,7 +23,7 @@ export interface Metrics {
   readonly calls: { readonly least: number; readonly most: number | null } | null;
 }
 
-/** Node ids of a path that are shown. */
+/** Nodes of the path and implied edges that are shown. */
 const LONGEST = 40;
 
 export function metricsPage(name: string, { workflow, graph, promises, calls }: Metrics): string {
@@ -56,7 +56,8 @@ export function metricsPage(name: string, { workflow, graph, promises, calls }: 
   }
   const implied = first.transitive_edges ?? [];
   if (implied.length > 0) {
-    lines.push('## Implied edges', '', ...implied.slice(0, LONGEST).map(([from, to]) => `- ${code(from)} → ${code(to)}`), '', 'They carry data, so they are not superfluous.', '');
+    const more = implied.length > LONGEST ? [`- and ${implied.length - LONGEST} more`] : [];
+    lines.push('## Implied edges', '', ...implied.slice(0, LONGEST).map(([from, to]) => `- ${code(from)} → ${code(to)}`), ...more, '', 'They carry data, so they are not superfluous.', '');
   }
   lines.push(
     '## What they mean',

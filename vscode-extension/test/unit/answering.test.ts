@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import { barText, barTooltip, doctorPage, whoAnswers } from '../../src/answering/words';
-import { metricsPage, type Measures } from '../../src/metrics/page';
+import { metricsPage, type Measures, type Metrics } from '../../src/metrics/page';
 
 const hosted = { endpoint: 'https://api.openai.com', source: 'default', key: true, models: ['gpt-4o-mini', 'gpt-4o'] };
 
@@ -45,4 +45,29 @@ test('figures are a page with sentences, a table and the longest path', () => {
   const cyclic = { ...part, depth: null, width: null, p_avg: null, critical_path: null, transitive_edges: null, expected_completed: null, undefined: 'A | cycle <b>' };
   const other = metricsPage('<x>.mmd', { workflow: null, graph: cyclic, promises: 1, calls: null });
   assert.ok(other.includes('# Figures of \\<x\\>.mmd') && other.includes('| Depth | n/a |') && other.includes('*Not defined: A \\| cycle \\<b\\>*'));
+  assert.ok(!other.includes('Subtasks') && !other.includes('At least') && !other.includes('## Longest path') && !other.includes('## Implied edges'));
+  assert.ok(page.includes('**Subtasks** are') && !page.includes('*Not defined'));
+});
+
+test('what figures say in words counts as people do', () => {
+  const page = (calls: Metrics['calls'], promises = 0, of = part) => metricsPage('x', { workflow: of, graph: of, promises, calls });
+  for (const [least, most, said] of [[4, 8, '4 to 8 calls'], [4, 4, '4 calls'], [1, 1, '1 call'], [0, 1, '0 to 1 call'], [2, null, '2 or more calls']] as const) {
+    assert.ok(page({ least, most }).includes(`A run makes ${said}.`), said);
+  }
+  assert.ok(!page(null).includes('A run makes') && !page(null).includes('which Merrow can'));
+  assert.ok(page(null, 1).includes('1 node says by') && page(null, 2).includes('2 nodes say by'));
+  assert.ok(page(null, 0, { ...part, edges: 0 }).includes('with 0 edges') && !page(null, 0, { ...part, width: null }).includes('At least'));
+  const alone = page(null, 0, { ...part, nodes: 1, edges: 1, depth: 1, width: 1, critical_path: [] });
+  assert.ok(alone.includes('1 subtask with 1 edge among them. At least 1 step, up to 1 at once.') && !alone.includes('## Longest path'));
+});
+
+test('of a long path and of many implied edges the first are shown, with how many more there are', () => {
+  const ids = (count: number) => Array.from({ length: count }, (_, number) => `N${number}`);
+  for (const count of [39, 40, 41, 43]) {
+    const of = { ...part, critical_path: ids(count), transitive_edges: ids(count).map((id) => [id, 'END'] as const) };
+    const page = metricsPage('x', { workflow: null, graph: of, promises: 0, calls: null });
+    assert.equal(page.split('`N').length - 1, 2 * Math.min(count, 40));
+    assert.equal(page.includes(` and ${count - 40} more`), count > 40);
+    assert.equal(page.includes(`- and ${count - 40} more`), count > 40);
+  }
 });

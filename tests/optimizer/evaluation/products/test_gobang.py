@@ -189,6 +189,15 @@ def test_a_wrong_game_misses_what_is_wrong(name: str) -> None:
     assert any(evidence.lower() in said.lower() for said in found.values()), found
 
 
+@pytest.mark.thinned(3)  # both sizes and both colours
+@pytest.mark.parametrize(("size", "human"), [(size, human) for size in (15, 9) for human in ("black", "white")])
+def test_games_of_both_sizes_and_for_both_colours_are_played_to_their_end(size: int, human: str) -> None:
+    cheat = f"return (0, 0) if (self.size, self.human) == ({size}, {human!r}) else move"
+    found = missed(verdicts(GOLD, answer(gobang_py=GAME.replace("return move", cheat))))
+    assert set(found) == {"playable"}
+    assert "not a free place" in found["playable"]
+
+
 CLAIMS = {
     "nothing but prints": (
         "class Game:\n    pass\ndef main():\n    pass\nprint('all tests passed')\nprint('{\"outcome\": \"passed\"}')\n"
