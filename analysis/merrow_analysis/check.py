@@ -32,7 +32,7 @@ from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules.at_nodes import AtNodes
 from merrow_analysis.rules.context import GRAPH_SCOPES, GraphContext, TextContext, check_graph, check_text
 from merrow_analysis.rules.drawn.syntax_rules import is_notable
-from merrow_analysis.rules.reading import why_not
+from merrow_analysis.rules.not_a_workflow import why_not
 from merrow_analysis.rules.registry import Scope, is_refused
 from merrow_analysis.suppressions import apply as apply_suppressions
 from merrow_analysis.suppressions import has_suppression

@@ -19,7 +19,7 @@ from merrow_runtime.program.files import diagrams as diagrams
 from merrow_runtime.program.files import the_diagram as the_diagram
 from merrow_server.errors import RunFailure
 from merrow_server.files import Target
-from merrow_server.reports.report import FileReport, OtherFile
+from merrow_server.reports.findings_report import FileReport, OtherFile
 from merrow_server.settings import Settings
 from merrow_server.workspace import FileProvider
 

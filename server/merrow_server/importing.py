@@ -7,8 +7,8 @@ from pathlib import Path
 from typing import NamedTuple
 
 from merrow_runtime.compiled.mermaid import file_names, mermaid_text
+from merrow_runtime.compiling.program_reader import NotReadError, is_compiled, parse, read_program
 from merrow_runtime.compiling.published import read_published
-from merrow_runtime.compiling.reading import NotReadError, is_compiled, parse, read_program
 from merrow_runtime.compiling.standalone import is_archive, program_in
 from merrow_runtime.program.files import read_path
 from merrow_server.errors import InputError

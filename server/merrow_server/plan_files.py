@@ -7,7 +7,7 @@ import re
 from dataclasses import dataclass
 from pathlib import Path
 
-from merrow_optimizer.planning.reading import PlanBounds, PlanReading, read_plans
+from merrow_optimizer.planning.plan_reader import PlanBounds, PlanReading, read_plans
 from merrow_server.errors import InputError
 from merrow_server.files import Target, read
 from merrow_server.rendering.counts import counted

@@ -16,7 +16,7 @@ from merrow_analysis.text import split_lines
 from merrow_server.changes.fixing import repair
 from merrow_server.errors import InputError
 from merrow_server.files import SourceText, Target, read_path, write
-from merrow_server.reports.report import FileReport
+from merrow_server.reports.findings_report import FileReport
 from merrow_server.workspace import LARGEST_RESOURCE, PROJECT_FILE, WorkspaceFinder
 
 

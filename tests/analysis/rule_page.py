@@ -8,8 +8,8 @@ from dataclasses import dataclass, field
 
 from markdown_it import MarkdownIt
 
+from merrow_analysis.cases.cases_reader import read_cases
 from merrow_analysis.cases.checking import beside_workflow, check_cases
-from merrow_analysis.cases.reading import read_cases
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Diagnostic
 

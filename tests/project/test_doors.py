@@ -49,7 +49,7 @@ KNOWN = {
     ("merrow_optimizer/planning/ranking.py", "**"): "floating point",
     ("merrow_optimizer/search/dropping.py", "comb"): _SMALL,
     ("merrow_runtime/compiling/compiler.py", "compile"): "Merrow's own lines, prompts as literals",
-    ("merrow_runtime/compiling/reading.py", "ast.literal_eval"): "a part of what `parse_python` read",
+    ("merrow_runtime/compiling/program_reader.py", "ast.literal_eval"): "a part of what `parse_python` read",
     ("merrow_runtime/models/dialects.py", "re"): _OWN,
     ("merrow_runtime/models/offline_sums.py", "Fraction"): "1,000 characters at most",
     ("merrow_runtime/models/offline_sums.py", "ast.parse"): "1,000 characters at most",
@@ -75,11 +75,11 @@ KNOWN = {
     ("merrow_server/changes/patterns.py", "glob"): "one star",
     ("merrow_server/cli/__init__.py", "a width in an f-string"): _SMALL,
     ("merrow_server/cli/set_up/new.py", "a width in an f-string"): _SMALL,
-    ("merrow_server/extractions/words.py", "format"): _OWN,
+    ("merrow_server/extractions/extraction_words.py", "format"): _OWN,
     ("merrow_server/features/commands/mutation_commands.py", "glob"): "one star",
     ("merrow_server/lsp/logs.py", "format"): _OWN,
     ("merrow_server/optimizations/starts.py", "glob"): "one star",
-    ("merrow_server/optimizations/words.py", "format"): _OWN,
+    ("merrow_server/optimizations/search_words.py", "format"): _OWN,
     ("merrow_server/templates.py", "glob"): "one star",
 }
 """Places outside of that room, each with what bounds it."""

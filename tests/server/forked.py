@@ -26,10 +26,10 @@ import merrow_server.cli
 for name in merrow_server.cli.COMMANDS:
     merrow_server.cli.program.get_command(None, name)
 import merrow_server.cli.sessions.evaluation, merrow_server.cli.texts.evaluations, merrow_server.cli.texts.forecast
-import merrow_server.evaluations.report, merrow_server.evaluations.preparing, merrow_server.evaluations.tables
-import merrow_server.cases.suites, merrow_server.suggestions.preparing, merrow_server.opening, merrow_server.compiling
+import merrow_server.evaluations.evaluation_data, merrow_server.evaluations.prepared_evaluation, merrow_server.evaluations.tables
+import merrow_server.cases.suites, merrow_server.suggestions.prepared_suggestions, merrow_server.opening, merrow_server.compiling
 import merrow_server.cli.sessions.run, merrow_server.cli.sessions.run_display, merrow_server.changes.patterns
-import merrow_server.extractions.words, merrow_optimizer.crossover.children, merrow_optimizer.planning.choosing
+import merrow_server.extractions.extraction_words, merrow_optimizer.crossover.children, merrow_optimizer.planning.choosing
 import merrow_optimizer.evaluation.sessions, merrow_optimizer.optimization.rounds, merrow_optimizer.suggestions.session
 import merrow_optimizer.planning.writing, merrow_optimizer.mutations.subgraph, merrow_analysis.formatting
 import merrow_runtime.running.api, merrow_runtime.store.database, merrow_runtime.sandbox

@@ -13,9 +13,7 @@ from merrow_optimizer.evaluation.summary import compared
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import NOTHING, Usage
-from merrow_server.evaluations.so_far import SoFar
-from merrow_server.evaluations.tables import MOST_ROWS, comparison_lines, report_lines
-from merrow_server.evaluations.words import (
+from merrow_server.evaluations.evaluation_words import (
     cost_sentence,
     ended_text,
     facts,
@@ -24,6 +22,8 @@ from merrow_server.evaluations.words import (
     may_cost,
     report_text,
 )
+from merrow_server.evaluations.so_far import SoFar
+from merrow_server.evaluations.tables import MOST_ROWS, comparison_lines, report_lines
 
 
 def coloured(text: str, **how: Any) -> str:

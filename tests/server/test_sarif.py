@@ -14,7 +14,7 @@ from tests.server.program import GOOD, ONE_VOICE, UNLABELLED, in_process, markdo
 from merrow_analysis.diagnostics import Applicability, Diagnostic, Fix, Fixes, Related, Severity
 from merrow_analysis.text import Position, Range, TextEdit
 from merrow_server.rendering import sarif
-from merrow_server.reports.report import FileReport, Report
+from merrow_server.reports.findings_report import FileReport, Report
 
 PACKAGE = Path(__file__).parent / "sarif_schema/node_modules/@microsoft/jest-sarif/lib/schemas"
 

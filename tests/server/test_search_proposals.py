@@ -29,7 +29,7 @@ from merrow_optimizer.optimization.record import load
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import Optimizations
-from merrow_server.optimizations.words import report_lines
+from merrow_server.optimizations.search_words import report_lines
 
 Capture = pytest.CaptureFixture[str]
 MODELS = ("--optimizer-model", "opt", "--judge-model", "judge")

@@ -22,8 +22,8 @@ from merrow_analysis.check import analyse
 from merrow_optimizer.optimization.record import load
 from merrow_optimizer.search.held_out import HeldOutResult
 from merrow_runtime.store.database import Store
-from merrow_server.optimizations.report import record_lines
-from merrow_server.optimizations.words import report_lines
+from merrow_server.optimizations.search_data import record_lines
+from merrow_server.optimizations.search_words import report_lines
 from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
 from merrow_server.rendering.search_html import as_html
 from merrow_server.rendering.workflow_sketch import difference_words, sketch

@@ -18,7 +18,7 @@ from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.workflow import check_workflow
-from merrow_server.optimizations.words import report_lines
+from merrow_server.optimizations.search_words import report_lines
 from merrow_server.rendering.search_html import as_html as page
 
 START = """\

@@ -7,7 +7,7 @@ from typing import Any
 import pytest
 
 from merrow_server.asking_words import cost_sentence, usage_sentence
-from merrow_server.suggestions.words import run_text, score_text, valid_lines
+from merrow_server.suggestions.suggestion_words import run_text, score_text, valid_lines
 
 Json = dict[str, Any]
 

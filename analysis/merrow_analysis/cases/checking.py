@@ -6,7 +6,7 @@ import posixpath
 from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
-from merrow_analysis.cases.reading import Case, CasesFile, CasesProblem, Expectation
+from merrow_analysis.cases.cases_reader import Case, CasesFile, CasesProblem, Expectation
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.diagnostics import Diagnostic, Fix
 from merrow_analysis.graph.nodes import TypedGraph

@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from typing import Any
 
-from merrow_analysis.cases.reading import read_cases
+from merrow_analysis.cases.cases_reader import read_cases
 from merrow_analysis.definitions.yaml.yaml_text import read_bounded_yaml
 from merrow_analysis.edits.yaml_write import block_text, flow, quoted, word
 from merrow_analysis.text import line_ending, split_lines

@@ -14,8 +14,8 @@ from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.graph.bare.ranks import rank
 from merrow_analysis.graph.bare.shape import EMPTY_SHAPE, NO_RANK, GraphShape
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
+from merrow_analysis.graph.boxes.edge_words import AGAIN, WordedLabel
 from merrow_analysis.graph.boxes.worded_edges import words_of
-from merrow_analysis.graph.boxes.words import AGAIN, WordedLabel
 from merrow_analysis.graph.drawings.arrows_back import arrows_back
 from merrow_analysis.graph.drawings.drawing import (
     ENTRY_POINT_ID,

@@ -17,7 +17,7 @@ from merrow_analysis.definitions.declared_types import declare_types
 from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.definitions.types import TEXT, DefinitionProblem, Type, TypeTable
 from merrow_analysis.definitions.validators import Validator
-from merrow_analysis.graph.boxes.words import word_in
+from merrow_analysis.graph.boxes.edge_words import word_in
 from merrow_analysis.graph.placing.placement import UNKNOWN, Facts, NodeSignature, NumberedSignature, Placement
 from merrow_analysis.graph.placing.ports import place
 from merrow_analysis.graph.resolve import NodeText, OperatorChoice, Resolution, Words, resolve

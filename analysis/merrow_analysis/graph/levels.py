@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import NamedTuple
 
 from merrow_analysis.definitions.types import Type, TypeTable, item_of, list_of
-from merrow_analysis.graph.boxes.words import EACH
+from merrow_analysis.graph.boxes.edge_words import EACH
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.placing.arrived import with_fields
 from merrow_analysis.graph.placing.notation import EdgeLabel

@@ -13,7 +13,7 @@ from typing import NamedTuple
 
 from merrow_analysis.graph.bare.shape import GraphShape
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
-from merrow_analysis.graph.boxes.words import AGAIN, WordedLabel
+from merrow_analysis.graph.boxes.edge_words import AGAIN, WordedLabel
 from merrow_analysis.graph.language import GraphSettings, Language, NumberedFacts
 from merrow_analysis.graph.placing.placement import Placement
 from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, WrittenNode

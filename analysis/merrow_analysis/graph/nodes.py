@@ -21,7 +21,7 @@ from merrow_analysis.definitions.operators import (
 from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, TypeTable
 from merrow_analysis.graph.bare.shape import GraphShape
 from merrow_analysis.graph.boxes.composites import Border, Composites
-from merrow_analysis.graph.boxes.words import AGAIN, EACH, OVER, Word, entered_map
+from merrow_analysis.graph.boxes.edge_words import AGAIN, EACH, OVER, Word, entered_map
 from merrow_analysis.graph.decisions import Cases, read_cases
 from merrow_analysis.graph.flow import Flowchart, FlowEdge, FlowNode, Mention
 from merrow_analysis.graph.language import GraphSettings

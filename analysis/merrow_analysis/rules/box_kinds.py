@@ -9,7 +9,7 @@ from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix
 from merrow_analysis.graph.boxes.composites import kind_of, kinds_said
-from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER
+from merrow_analysis.graph.boxes.edge_words import AGAIN, EACH, FIRST, OVER
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.rules.box_parameters import title_range

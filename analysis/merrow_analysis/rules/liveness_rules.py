@@ -10,7 +10,7 @@ from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severit
 from merrow_analysis.edits.labels import between_bars
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.bare.reach import reach
-from merrow_analysis.graph.boxes.words import OVER
+from merrow_analysis.graph.boxes.edge_words import OVER
 from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.liveness.live_nodes import RunTruth, spread
 from merrow_analysis.graph.liveness.plan import Combinations
@@ -31,7 +31,7 @@ from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, listed, named, report
 from merrow_analysis.rules.word_rules import misplaced_causes
 from merrow_analysis.text import TextEdit
-from merrow_analysis.wiring.cases import gates
+from merrow_analysis.wiring.decision_cases import gates
 
 _FAMILY = RuleFamily[GraphContext](Scope.GRAPH, Flags.QUICK_LOOK)
 ENSEMBLE_NEEDS_TWO_SOURCES = _FAMILY.rule(

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from merrow_analysis.graph.boxes.words import WORDS, meaning, word_in
+from merrow_analysis.graph.boxes.edge_words import WORDS, meaning, word_in
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.placing.placement import PlacementFinding
 

@@ -13,7 +13,7 @@ from merrow_analysis.edits.renaming import rename_node
 from merrow_analysis.graph.bare.reach import reach, shortest_cycle
 from merrow_analysis.graph.boxes.box_expressions import read_nodes
 from merrow_analysis.graph.boxes.composites import Composite
-from merrow_analysis.graph.boxes.words import AGAIN
+from merrow_analysis.graph.boxes.edge_words import AGAIN
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.measures.siblings import edges_into_siblings

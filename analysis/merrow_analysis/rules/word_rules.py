@@ -6,7 +6,7 @@ from collections.abc import Iterator
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Severity
 from merrow_analysis.edits.labels import write_label
-from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER
+from merrow_analysis.graph.boxes.edge_words import AGAIN, EACH, FIRST, OVER
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.rules.box_kinds import kind_causes, titled_only, write_parentheses

@@ -10,7 +10,7 @@ from merrow_analysis.definitions.types import Type, item_of
 from merrow_analysis.edits.change import label_of
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.boxes.composites import Composite
-from merrow_analysis.graph.boxes.words import EACH
+from merrow_analysis.graph.boxes.edge_words import EACH
 from merrow_analysis.graph.measures.siblings import edges_out_of_siblings
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.wiring.sources import sources

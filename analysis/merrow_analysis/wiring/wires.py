@@ -9,7 +9,7 @@ from typing import NamedTuple
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, Type, is_variable, item_of
 from merrow_analysis.edits.change import WantedEdge
-from merrow_analysis.graph.boxes.words import EACH, entered_map
+from merrow_analysis.graph.boxes.edge_words import EACH, entered_map
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 
 OWN_KIND = {"problem": PROBLEM, "entry_point": ENTRY_POINT}

@@ -12,7 +12,6 @@ from typing import Any
 
 from merrow_optimizer.extraction import deepening
 from merrow_optimizer.extraction.asking import Generator, SentBackIfEmpty, together
-from merrow_optimizer.extraction.cases import SolvedCase
 from merrow_optimizer.extraction.choosing import CoverCandidate, SetCover, choose
 from merrow_optimizer.extraction.deepening import Path, PathStart, deepen, ground_of
 from merrow_optimizer.extraction.grouping import Grouping, StepGroup, StepReference
@@ -22,6 +21,7 @@ from merrow_optimizer.extraction.operators import ExtractedOperator, own_operato
 from merrow_optimizer.extraction.plan import ExtractionPlan
 from merrow_optimizer.extraction.pooling import PooledOperator, pooled
 from merrow_optimizer.extraction.rewriting import RewrittenCase, fitting, rewritten, swapped
+from merrow_optimizer.extraction.solved_cases import SolvedCase
 from merrow_optimizer.extraction.steps import Steps, kinds_of
 from merrow_optimizer.extraction.trials import Stopped, Trial, Trials
 from merrow_optimizer.extraction.wording import word

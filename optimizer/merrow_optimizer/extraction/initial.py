@@ -16,9 +16,9 @@ from merrow_optimizer.extraction.asking import (
     object_schema,
     question,
 )
-from merrow_optimizer.extraction.cases import SolvedCase
 from merrow_optimizer.extraction.leaks import CaseLeaks
 from merrow_optimizer.extraction.refused import AnswerRefused
+from merrow_optimizer.extraction.solved_cases import SolvedCase
 from merrow_optimizer.extraction.steps import Steps, kinds_of, read_steps
 from merrow_optimizer.extraction.writing import TypedSteps, case_text, problems_of
 from merrow_runtime.requests import Message

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable, Sequence
 
 from merrow_optimizer.evaluation.metrics.boxes import last_box
-from merrow_optimizer.extraction.cases import SolvedCase
 from merrow_optimizer.extraction.refused import AnswerRefused
+from merrow_optimizer.extraction.solved_cases import SolvedCase
 from merrow_optimizer.suggestions.leaks import runs, words
 from merrow_runtime.values import as_text
 

@@ -10,9 +10,9 @@ from typing import Any
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_optimizer.extraction import initial
 from merrow_optimizer.extraction.asking import LONGEST_ANSWER, TRIES
-from merrow_optimizer.extraction.cases import CaseSplit, SolvedCase
 from merrow_optimizer.extraction.initial import ExtractionTask, case_question
 from merrow_optimizer.extraction.leaks import CaseLeaks
+from merrow_optimizer.extraction.solved_cases import CaseSplit, SolvedCase
 from merrow_optimizer.extraction.steps import MOST_STEPS
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.prices import price_at

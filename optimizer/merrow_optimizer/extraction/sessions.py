@@ -6,9 +6,9 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
+from merrow_optimizer.extraction.extraction_report import report
 from merrow_optimizer.extraction.extractor import Extractor, Told
 from merrow_optimizer.extraction.plan import ExtractionPlan
-from merrow_optimizer.extraction.report import report
 from merrow_runtime.jobs.life import carry_out
 from merrow_runtime.program.files import whole_path
 from merrow_runtime.store.database import Store

@@ -12,7 +12,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.definitions.types import TypeTable
 from merrow_analysis.edits.change import as_it_is
-from merrow_analysis.graph.boxes.words import AGAIN
+from merrow_analysis.graph.boxes.edge_words import AGAIN
 from merrow_analysis.graph.measures.siblings import is_voice
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.graph.placing.arrived import is_odd_result

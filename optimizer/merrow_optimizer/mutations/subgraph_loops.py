@@ -9,7 +9,7 @@ from merrow_analysis.definitions.schema import MOST_TURNS
 from merrow_analysis.definitions.types import FEEDBACK
 from merrow_analysis.edits.change import NewNode, WantedEdge, Wrapping, as_it_is
 from merrow_analysis.graph.boxes.composites import Composite
-from merrow_analysis.graph.boxes.words import AGAIN, FIRST, OVER
+from merrow_analysis.graph.boxes.edge_words import AGAIN, FIRST, OVER
 from merrow_analysis.graph.measures.call_bounds import count_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.places.box_places import range_of

@@ -7,7 +7,7 @@ from functools import partial
 
 from merrow_analysis.definitions.types import item_of
 from merrow_analysis.edits.change import WantedEdge, Wrapping, label_of
-from merrow_analysis.graph.boxes.words import EACH
+from merrow_analysis.graph.boxes.edge_words import EACH
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.mutations.change import Mutation, Proposal
 from merrow_optimizer.mutations.names import SUBGRAPH

@@ -14,8 +14,8 @@ from merrow_optimizer.optimization.answers import SearchAnswers, WantedAnswer, v
 from merrow_optimizer.optimization.bounds import Reserve
 from merrow_optimizer.optimization.consulting import Consulting
 from merrow_optimizer.optimization.costs import Costs, Priced
+from merrow_optimizer.optimization.held_out import read
 from merrow_optimizer.optimization.plan import SearchPlan, Told, drafts_of
-from merrow_optimizer.optimization.reading import read
 from merrow_optimizer.optimization.rounds import Rounds
 from merrow_optimizer.search.candidates import START, Draw
 from merrow_optimizer.search.engine import Search

@@ -7,8 +7,8 @@ from dataclasses import dataclass
 
 from merrow_optimizer.planning.forms import id_of
 from merrow_optimizer.planning.json_objects import JsonObject, json_objects
+from merrow_optimizer.planning.plan_reader import LONGEST, as_text
 from merrow_optimizer.planning.questions import COVERAGE, COVERED, MOST_REQUIREMENTS, coverage_messages
-from merrow_optimizer.planning.reading import LONGEST, as_text
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.question import JobQuestion

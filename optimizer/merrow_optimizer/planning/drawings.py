@@ -13,7 +13,7 @@ from merrow_analysis.graph.measures.metrics import subtasks_of
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.text import apply_edits
 from merrow_analysis.workflow_values import oversized
-from merrow_optimizer.planning.reading import PlanBounds, PlanReading, as_text
+from merrow_optimizer.planning.plan_reader import PlanBounds, PlanReading, as_text
 from merrow_optimizer.planning.task_graph import PlannedAgent, PlannedTask, TaskGraph
 from merrow_optimizer.repair.search import repair
 from merrow_runtime.errors import AnswerFailure

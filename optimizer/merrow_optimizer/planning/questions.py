@@ -6,7 +6,7 @@ import json
 from collections.abc import Mapping, Sequence
 from typing import Any
 
-from merrow_optimizer.planning.reading import PlanBounds
+from merrow_optimizer.planning.plan_reader import PlanBounds
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_runtime.asking.question import Key, QuestionAttempt
 from merrow_runtime.operators.formats.fences import framed

@@ -16,8 +16,8 @@ from merrow_optimizer.repair.concerned import concerned, is_about_edges, is_abou
 from merrow_optimizer.repair.edge_steps import edge_steps
 from merrow_optimizer.repair.meaning import meaning_of
 from merrow_optimizer.repair.node_steps import node_steps
-from merrow_optimizer.repair.reading import AnalysedText, VariantReader
 from merrow_optimizer.repair.steps import RepairStep, of_fixes, unread_steps
+from merrow_optimizer.repair.text_variants import AnalysedText, VariantReader
 
 TIME_LIMIT = 0.15
 """Seconds that a menu waits for remedies."""

@@ -18,8 +18,8 @@ from merrow_optimizer.repair.concerned import concerned, is_about_edges, is_abou
 from merrow_optimizer.repair.edge_steps import edge_steps
 from merrow_optimizer.repair.meaning import meaning_of
 from merrow_optimizer.repair.node_steps import node_steps
-from merrow_optimizer.repair.reading import AnalysedText, VariantReader
 from merrow_optimizer.repair.steps import RepairStep, all_fixes, of_fixes, unread_steps
+from merrow_optimizer.repair.text_variants import AnalysedText, VariantReader
 from merrow_optimizer.repair.weights import OPERATOR, WORDS, size_of, weight_of_difference
 
 TIME_LIMIT = 2.0

@@ -14,7 +14,7 @@ from merrow_analysis.edits.write import write
 from merrow_analysis.syntax.tree import Block, Broken
 from merrow_analysis.text import Position, Range, TextEdit
 from merrow_optimizer.mutations.original import Original
-from merrow_optimizer.repair.reading import AnalysedText
+from merrow_optimizer.repair.text_variants import AnalysedText
 from merrow_optimizer.repair.weights import LATER_FIX, MADE_UP, UNREAD, WORDS, weight_of_change
 
 Edits = tuple[TextEdit, ...]

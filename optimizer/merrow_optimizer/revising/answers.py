@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from merrow_optimizer.planning.json_objects import JsonObject, json_objects
-from merrow_optimizer.planning.reading import PlanBounds, read_plan
+from merrow_optimizer.planning.plan_reader import PlanBounds, read_plan
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.requests import AnswerSchema

@@ -16,7 +16,7 @@ from merrow_analysis.edits.front_entries import add_entry, remove_entry, write_v
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
 from merrow_analysis.edits.workflow_text import WorkflowText
 from merrow_analysis.edits.write import write
-from merrow_analysis.graph.boxes.words import AGAIN
+from merrow_analysis.graph.boxes.edge_words import AGAIN
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.places.names import symbol
 from merrow_analysis.places.occurrences import occurrences_of

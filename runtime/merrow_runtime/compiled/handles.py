@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal
 
-from merrow_analysis.graph.boxes.words import EACH, FIRST, OVER
+from merrow_analysis.graph.boxes.edge_words import EACH, FIRST, OVER
 from merrow_analysis.graph.decisions import case_key
 
 Kind = Literal["input", "output", "decision", "operator"]

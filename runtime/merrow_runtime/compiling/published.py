@@ -14,7 +14,7 @@ from typing import NamedTuple
 
 from merrow_analysis.edits.yaml_write import flow, quoted, word
 from merrow_runtime.compiled.mermaid import text_of_prompt
-from merrow_runtime.compiling.reading import NotReadError, parse
+from merrow_runtime.compiling.program_reader import NotReadError, parse
 
 _PORTS: Mapping[str, tuple[str, ...]] = {
     "Custom": ("input", "instruction"),

@@ -6,8 +6,8 @@ from functools import partial
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from merrow_analysis.cases.cases_reader import CasesFile, read_cases
 from merrow_analysis.cases.checking import CasesContext, beside_workflow, check_cases
-from merrow_analysis.cases.reading import CasesFile, read_cases
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.provider import Provider, ResourceError

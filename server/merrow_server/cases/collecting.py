@@ -10,7 +10,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from merrow_analysis.cases import ENDING
-from merrow_analysis.cases.reading import Case
+from merrow_analysis.cases.cases_reader import Case
 from merrow_analysis.suggest import closest
 from merrow_analysis.text import split_lines
 from merrow_optimizer.evaluation.cases.results import CaseResult
@@ -23,7 +23,7 @@ from merrow_server.cases.files import cases_path, is_cases, workflow_name
 from merrow_server.cases.suites import Suite, errors, recorded
 from merrow_server.errors import InputError
 from merrow_server.files import WORKFLOW_ENDINGS, discover, read_path, write_bytes
-from merrow_server.reports.report import FileReport
+from merrow_server.reports.findings_report import FileReport
 
 FAILED = "failed-cases.json"
 """Where the cases that were not well when they were last tested are kept, in the user's state folder."""

@@ -5,7 +5,7 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
-from merrow_analysis.cases.reading import read_cases
+from merrow_analysis.cases.cases_reader import read_cases
 from merrow_analysis.cases.writing import UnwritableCaseError, new_id, with_case
 from merrow_runtime.errors import InputError
 from merrow_runtime.store.contract import RunRecord

@@ -7,7 +7,7 @@ from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 
-from merrow_analysis.cases.reading import Case, CasesFile
+from merrow_analysis.cases.cases_reader import Case, CasesFile
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_optimizer.evaluation.cases.results import CaseResult

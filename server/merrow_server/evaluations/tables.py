@@ -6,8 +6,8 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from merrow_optimizer.evaluation.statistics.paired import disagreement, interval_text, p_text
+from merrow_server.evaluations.evaluation_data import inputs_text, refused_texts, score_text
 from merrow_server.evaluations.masking import masking_text
-from merrow_server.evaluations.report import inputs_text, refused_texts, score_text
 from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.reports.run_report import cost_text

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from merrow_optimizer.extraction.report import CASES, START
+from merrow_optimizer.extraction.extraction_report import CASES, START
 from merrow_optimizer.optimization.rounds import put
 from merrow_runtime.program.files import reason_of
 from merrow_server.errors import InputError

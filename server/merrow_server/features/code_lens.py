@@ -15,7 +15,7 @@ from merrow_server.features.commands.evaluation_commands import SHOW as SHOW_EVA
 from merrow_server.features.commands.run_commands import DRY_RUN, RUN
 from merrow_server.features.commands.search_commands import SHOW_BETTER
 from merrow_server.lsp.documents import OpenDiagram
-from merrow_server.lsp.findings.cases import cases_beside
+from merrow_server.lsp.findings.cases_documents import cases_beside
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.work.run_results import OFFLINE_NAME
@@ -66,7 +66,7 @@ def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.
 
 
 def _evaluated(evaluation: dict[str, Any]) -> types.Command:
-    from merrow_server.evaluations.words import facts, last_text, lens_title
+    from merrow_server.evaluations.evaluation_words import facts, last_text, lens_title
 
     arguments = [{"id": evaluation["evaluation"]}]
     tooltip = "\n".join([last_text(evaluation), *(f"{name}: {value}" for name, value in facts(evaluation))])
@@ -87,7 +87,7 @@ def _of_cases(server: MerrowServer, diagram: OpenDiagram, place: types.Range) ->
     file = cases_beside(server, document.path)
     if file is None:
         return []
-    from merrow_analysis.cases.reading import read_cases
+    from merrow_analysis.cases.cases_reader import read_cases
 
     count = len(read_cases(file.text).cases)
     if not count:

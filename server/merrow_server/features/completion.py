@@ -10,7 +10,7 @@ from merrow_analysis.ide.completion import completion as ide_completion
 from merrow_analysis.ide.completion import paths as ide_paths
 from merrow_analysis.text import TextEdit
 from merrow_server.lsp import callers
-from merrow_server.lsp.findings import cases
+from merrow_server.lsp.findings import cases_documents
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.server import MerrowServer
 
@@ -45,7 +45,7 @@ def register(server: MerrowServer) -> None:
 async def complete(server: MerrowServer, params: types.CompletionParams) -> types.CompletionList | None:
     document = server.document(params.text_document.uri)
     if document is not None and document.kind == "cases":
-        return cases.complete(server, document, params.position)
+        return cases_documents.complete(server, document, params.position)
     here = server.locate(params.text_document.uri, params.position)
     if here is None:
         return None

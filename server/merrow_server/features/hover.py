@@ -7,7 +7,7 @@ from lsprotocol import types
 from merrow_analysis.ide import code_lens as ide_code_lens
 from merrow_analysis.ide import hover as ide_hover
 from merrow_analysis.ide.texts import markup
-from merrow_server.lsp.findings import cases
+from merrow_server.lsp.findings import cases_documents
 from merrow_server.lsp.located import Located
 from merrow_server.lsp.run_texts import ResultText, result_text
 from merrow_server.lsp.server import MerrowServer
@@ -20,7 +20,7 @@ def register(server: MerrowServer) -> None:
 def hover(server: MerrowServer, params: types.HoverParams) -> types.Hover | None:
     document = server.document(params.text_document.uri)
     if document is not None and document.kind == "cases":
-        return cases.hover(server, document, params.position)
+        return cases_documents.hover(server, document, params.position)
     here = server.locate(params.text_document.uri, params.position)
     if here is None:
         return None
@@ -42,7 +42,7 @@ def _evaluated(server: MerrowServer, here: Located) -> markup.Markup:
     text = markup.Markup()
     found = server.last_evaluations.of(here.diagram, here.document.diagrams.index(here.diagram) + 1)
     if found is not None:
-        from merrow_server.evaluations.words import facts, last_text
+        from merrow_server.evaluations.evaluation_words import facts, last_text
 
         text.say(last_text(found)).items([(f"{name}: ", markup.CodeSpan(value)) for name, value in facts(found)])
     return text

@@ -15,8 +15,8 @@ from merrow_server.asking_words import usage_sentence
 from merrow_server.jobs.desk import Json, Kind, ReadyJob
 from merrow_server.jobs.orders import PlanOrder, SuggestionOrder
 from merrow_server.jobs.recorded import Check
-from merrow_server.plans import preparing as plans
-from merrow_server.suggestions import preparing as suggestions
+from merrow_server.plans import prepared_plan as plans
+from merrow_server.suggestions import prepared_suggestions as suggestions
 
 Suggested = tuple[Json, list[WorkflowDifference]]
 """The report, whose suggestions have the diagram's text and edits of it, and how each graph differs."""

@@ -12,16 +12,7 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
 from merrow_server.continuing import changed_by
-from merrow_server.evaluations.preparing import (
-    Choosing,
-    EvaluationRequest,
-    PreparedEvaluation,
-    forecast_json,
-    prepare,
-    prepare_again,
-    remarks,
-)
-from merrow_server.evaluations.report import (
+from merrow_server.evaluations.evaluation_data import (
     comparison,
     evaluation_object,
     evaluation_report,
@@ -31,9 +22,18 @@ from merrow_server.evaluations.report import (
     with_inputs,
     with_verdicts,
 )
+from merrow_server.evaluations.evaluation_words import cost_sentence, may_cost
+from merrow_server.evaluations.prepared_evaluation import (
+    Choosing,
+    EvaluationRequest,
+    PreparedEvaluation,
+    forecast_json,
+    prepare,
+    prepare_again,
+    remarks,
+)
 from merrow_server.evaluations.so_far import SoFar
 from merrow_server.evaluations.tables import comparison_lines
-from merrow_server.evaluations.words import cost_sentence, may_cost
 from merrow_server.jobs.desk import Json, ReadyJob
 from merrow_server.jobs.orders import ASKED, EditorWorkflow, EvaluationOrder
 from merrow_server.jobs.places import place_of

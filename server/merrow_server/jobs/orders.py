@@ -119,7 +119,7 @@ class EvaluationOrder:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionOrder:
-    """Suggestions to ask for; ``asked`` are fields of `merrow_server.suggestions.preparing.SuggestionRequest` by name,
+    """Suggestions to ask for; ``asked`` are fields of `merrow_server.suggestions.prepared_suggestions.SuggestionRequest` by name,
     ``operators`` the mutations of the workspace.
     """
 
@@ -132,7 +132,7 @@ class SuggestionOrder:
 
 @dataclass(frozen=True, slots=True)
 class PlanOrder:
-    """Plans to ask for; ``asked`` are fields of `merrow_server.plans.preparing.PlanRequest` by name."""
+    """Plans to ask for; ``asked`` are fields of `merrow_server.plans.prepared_plan.PlanRequest` by name."""
 
     ticket: Ticket
     asked: Mapping[str, Any] = field(default_factory=dict)

@@ -16,7 +16,7 @@ from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.store.listed import Listed
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
-from merrow_server.evaluations.preparing import Choosing
+from merrow_server.evaluations.prepared_evaluation import Choosing
 from merrow_server.jobs.desk import JobOrder, Json, Kind
 from merrow_server.jobs.orders import EditorWorkflow
 

@@ -17,21 +17,21 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN, OptimizationRecord
 from merrow_server.continuing import changed_by
-from merrow_server.evaluations.preparing import Choosing, EvaluationRequest
+from merrow_server.evaluations.prepared_evaluation import Choosing, EvaluationRequest
 from merrow_server.jobs.desk import Json, ReadyJob
 from merrow_server.jobs.orders import EditorWorkflow, SearchOrder
 from merrow_server.jobs.places import place_of
 from merrow_server.jobs.recorded import Check, ProgressReporter, Recorded, Told
 from merrow_server.optimizations.pages import write_report
-from merrow_server.optimizations.preparing import (
+from merrow_server.optimizations.prepared_search import (
     PreparedSearch,
     SearchAsked,
     plan_object,
     prepare_search,
     prepare_search_again,
 )
-from merrow_server.optimizations.report import search_object
-from merrow_server.optimizations.words import plan_lines, report_lines
+from merrow_server.optimizations.search_data import search_object
+from merrow_server.optimizations.search_words import plan_lines, report_lines
 from merrow_server.rendering.counts import counted
 
 _OLDER = 5

@@ -26,7 +26,7 @@ from merrow_server.jobs.runs import RunJobs
 
 if TYPE_CHECKING:
     from merrow_server.jobs.asking import PlanJobs, SuggestionJobs
-    from merrow_server.jobs.cases import CaseJobs
+    from merrow_server.jobs.case_jobs import CaseJobs
     from merrow_server.jobs.evaluations import EvaluationJobs
     from merrow_server.jobs.searches import SearchJobs
 
@@ -88,7 +88,7 @@ class Session:
     @cached_property
     def cases(self) -> CaseJobs:
         """The cases of workflows."""
-        from merrow_server.jobs.cases import CaseJobs
+        from merrow_server.jobs.case_jobs import CaseJobs
 
         return CaseJobs(self.store, self._endpoints, check)
 

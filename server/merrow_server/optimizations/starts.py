@@ -7,7 +7,7 @@ from pathlib import Path
 
 from merrow_analysis.definitions.libraries import read_library
 from merrow_optimizer.evaluation.variants import with_memory, with_operators
-from merrow_optimizer.extraction.report import START
+from merrow_optimizer.extraction.extraction_report import START
 from merrow_runtime.program.loading import load
 from merrow_runtime.workflow import Workflow
 from merrow_server.errors import InputError

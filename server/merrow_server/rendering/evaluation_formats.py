@@ -1,4 +1,4 @@
-"""Evaluations for other programs, in each of `FORMATS`. ``report`` is that of `evaluations.report`."""
+"""Evaluations for other programs, in each of `FORMATS`. ``report`` is that of `evaluations.evaluation_data`."""
 
 from __future__ import annotations
 
@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
-from merrow_server.evaluations.report import inputs_text, score_text
+from merrow_server.evaluations.evaluation_data import inputs_text, score_text
 from merrow_server.rendering.csv_text import csv_text
 from merrow_server.rendering.github import annotation
 from merrow_server.rendering.snippet import plain, visible

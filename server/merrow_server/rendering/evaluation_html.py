@@ -1,6 +1,6 @@
 """An evaluation as one HTML file without network and script; whatever data and models say is escaped.
 
-``report`` is that of `evaluations.report`, with inputs and answers.
+``report`` is that of `evaluations.evaluation_data`, with inputs and answers.
 """
 
 from __future__ import annotations
@@ -12,7 +12,7 @@ from html import escape
 from typing import Any
 
 from merrow_runtime.values import as_text
-from merrow_server.evaluations.report import inputs_text, refused_texts, score_text
+from merrow_server.evaluations.evaluation_data import inputs_text, refused_texts, score_text
 from merrow_server.evaluations.tables import exhausted_text
 from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.evaluation_charts import score_chart, spread_chart, status_chart

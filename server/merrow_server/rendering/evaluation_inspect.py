@@ -1,5 +1,5 @@
-"""An evaluation as a log of Inspect, version 2, for the programs that read such. ``report`` is that of `evaluations.report`,
-with inputs and answers.
+"""An evaluation as a log of Inspect, version 2, for the programs that read such. ``report`` is that of
+`evaluations.evaluation_data`, with inputs and answers.
 """
 
 from __future__ import annotations
@@ -11,7 +11,7 @@ from pathlib import PurePath
 from typing import Any
 
 from merrow_runtime.values import as_text
-from merrow_server.evaluations.report import inputs_text
+from merrow_server.evaluations.evaluation_data import inputs_text
 
 _STATUS = {"running": "started", "finished": "success", "cancelled": "cancelled"}
 """Of Inspect; all others are ``error``."""

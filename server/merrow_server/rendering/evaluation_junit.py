@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from merrow_server.evaluations.report import inputs_text
+from merrow_server.evaluations.evaluation_data import inputs_text
 from merrow_server.rendering.snippet import visible
 
 

@@ -8,7 +8,7 @@ from collections.abc import Iterable, Iterator, Mapping
 from html import escape
 from typing import Any
 
-from merrow_server.extractions.words import report_sentences
+from merrow_server.extractions.extraction_words import report_sentences
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import plain
 

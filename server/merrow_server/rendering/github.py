@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_server.positions import wire_range
-from merrow_server.reports.report import FileReport, Report
+from merrow_server.reports.findings_report import FileReport, Report
 
 _COMMAND = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.HINT: "notice"}
 

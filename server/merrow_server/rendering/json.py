@@ -7,7 +7,7 @@ from typing import Any
 
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_server.positions import wire_range
-from merrow_server.reports.report import FileReport, Report
+from merrow_server.reports.findings_report import FileReport, Report
 
 
 def render(report: Report) -> str:

@@ -17,7 +17,7 @@ from merrow_analysis.rules.pages import shown_page
 from merrow_analysis.rules.registry import Rule, find_rule
 from merrow_analysis.text import Range
 from merrow_server.positions import wire_range
-from merrow_server.reports.report import FileReport, OtherFile, Report
+from merrow_server.reports.findings_report import FileReport, OtherFile, Report
 
 SCHEMA = "https://docs.oasis-open.org/sarif/sarif/v2.1.0/errata01/os/schemas/sarif-schema-2.1.0.json"
 _LEVEL = {Severity.ERROR: "error", Severity.WARNING: "warning", Severity.HINT: "note"}

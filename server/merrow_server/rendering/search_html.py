@@ -13,8 +13,8 @@ from merrow_optimizer.optimization.effects import Effect, effects_of
 from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord
 from merrow_optimizer.search.candidates import START
 from merrow_runtime.errors import RunFailure
-from merrow_server.optimizations.report import analyses_of
-from merrow_server.optimizations.words import held_out_text, report_lines
+from merrow_server.optimizations.search_data import analyses_of
+from merrow_server.optimizations.search_words import held_out_text, report_lines
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
 from merrow_server.rendering.snippet import plain

@@ -9,7 +9,7 @@ from merrow_analysis.text import Range
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import marked_lines, visible
 from merrow_server.rendering.terminal import style
-from merrow_server.reports.report import FileReport, OtherFile, Report
+from merrow_server.reports.findings_report import FileReport, OtherFile, Report
 
 _COLOUR = {Severity.ERROR: "red", Severity.WARNING: "yellow", Severity.HINT: "cyan"}
 _RELATED_SHOWN = 6

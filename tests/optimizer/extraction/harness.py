@@ -15,16 +15,16 @@ from tests.optimizer.extraction.planted import World
 from tests.optimizer.kept_workers import kept_workers
 from tests.runtime.engine.fakes import FakeEndpoint, Said
 
+from merrow_optimizer.extraction.extraction_report import files, library, report
 from merrow_optimizer.extraction.extractor import Extractor
 from merrow_optimizer.extraction.plan import ExtractionSettings
-from merrow_optimizer.extraction.report import files, library, report
 from merrow_optimizer.extraction.sessions import begin, work
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.database import Store
 from merrow_runtime.usage import Usage
-from merrow_server.evaluations.preparing import EvaluationRequest
-from merrow_server.extractions.preparing import ExtractionAsked, prepare_extraction
+from merrow_server.evaluations.prepared_evaluation import EvaluationRequest
+from merrow_server.extractions.prepared_extraction import ExtractionAsked, prepare_extraction
 
 MARKS = {
     "initial": "shown one problem with its solution",

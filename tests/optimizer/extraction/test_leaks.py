@@ -11,9 +11,9 @@ from tests.shared import SHARED
 
 from merrow_optimizer.evaluation.data import read_items
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.extraction.cases import SolvedCase
 from merrow_optimizer.extraction.leaks import CaseLeaks, answer_words
 from merrow_optimizer.extraction.refused import AnswerRefused
+from merrow_optimizer.extraction.solved_cases import SolvedCase
 from merrow_optimizer.suggestions.leaks import words
 
 needs_data = pytest.mark.skipif(

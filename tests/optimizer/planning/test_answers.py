@@ -21,8 +21,8 @@ from merrow_analysis.check import analyse
 from merrow_analysis.formatting import format_text
 from merrow_analysis.graph.measures.metrics import subtasks_of
 from merrow_optimizer.planning.candidates import REPAIRS, PlanCandidate, PlanningTask, ask_for_plans
+from merrow_optimizer.planning.plan_reader import PlanBounds
 from merrow_optimizer.planning.questions import AGENTS_IN_FRONT, KEY, WHOLE_LANGUAGE
-from merrow_optimizer.planning.reading import PlanBounds
 from merrow_runtime.errors import BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.requests import Finish, ModelReply, ModelRequest
 from merrow_runtime.store.memory import MemoryStore

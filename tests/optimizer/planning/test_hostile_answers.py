@@ -11,7 +11,7 @@ from tests.optimizer.planning.plans import answer, merrow_form, plan_of
 from merrow_optimizer.planning import drawings
 from merrow_optimizer.planning.coverage import read_coverage
 from merrow_optimizer.planning.drawings import read_drawing
-from merrow_optimizer.planning.reading import LONGEST_TEXTS, PlanBounds, read_plan
+from merrow_optimizer.planning.plan_reader import LONGEST_TEXTS, PlanBounds, read_plan
 from merrow_optimizer.planning.writing import workflow_text
 
 SECONDS = 20.0

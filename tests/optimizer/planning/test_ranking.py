@@ -13,8 +13,8 @@ from hypothesis import strategies as st
 from tests.optimizer.planning.plans import plan_of, plans
 from tests.shared import SHARED
 
+from merrow_optimizer.planning.plan_reader import PlanBounds, read_plans
 from merrow_optimizer.planning.ranking import RULES, path_counts, ranked
-from merrow_optimizer.planning.reading import PlanBounds, read_plans
 from merrow_optimizer.planning.task_graph import PlannedTask, TaskGraph
 
 EXAMPLES = {

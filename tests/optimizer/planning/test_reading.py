@@ -13,9 +13,9 @@ from tests.shared import SHARED
 
 from merrow_optimizer.planning.candidates import written
 from merrow_optimizer.planning.choosing import in_order, usable
+from merrow_optimizer.planning.plan_reader import PlanBounds, PlanReading, read_plan, read_plans
 from merrow_optimizer.planning.questions import PLAN
 from merrow_optimizer.planning.ranking import RULES
-from merrow_optimizer.planning.reading import PlanBounds, PlanReading, read_plan, read_plans
 from merrow_optimizer.planning.task_graph import TaskGraph
 
 BOUNDS = PlanBounds()

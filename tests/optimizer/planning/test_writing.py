@@ -12,7 +12,7 @@ from tests.optimizer.planning.plans import answer, merrow_form, plan_of, plans
 from merrow_analysis.check import analyse
 from merrow_analysis.formatting import format_text
 from merrow_analysis.graph.measures.metrics import subtasks_of
-from merrow_optimizer.planning.reading import PlanBounds, read_plan
+from merrow_optimizer.planning.plan_reader import PlanBounds, read_plan
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_optimizer.planning.writing import workflow_text
 from merrow_runtime import dry_run

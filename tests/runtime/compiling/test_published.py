@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from merrow_runtime import check_workflow
+from merrow_runtime.compiling.program_reader import NotReadError
 from merrow_runtime.compiling.published import read_published
-from merrow_runtime.compiling.reading import NotReadError
 
 PUBLISHED = '''import workspace.operator as operator
 import workspace.prompt as prompt_custom

@@ -21,8 +21,8 @@ from merrow_runtime import RunOptions, UsageFailure, Workflow, check_workflow
 from merrow_runtime.compiled.handles import PlainEdge
 from merrow_runtime.compiled.mermaid import mermaid_text
 from merrow_runtime.compiling.compiler import SOURCE, compile_workflow
+from merrow_runtime.compiling.program_reader import NotReadError, is_compiled, parse, read_program
 from merrow_runtime.compiling.published import read_published
-from merrow_runtime.compiling.reading import NotReadError, is_compiled, parse, read_program
 from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.program.loading import load
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable, Iterable, Mapping
 
 from merrow_analysis.graph.boxes.composites import Composites
-from merrow_analysis.graph.boxes.words import AGAIN, WordedLabel, worded
+from merrow_analysis.graph.boxes.edge_words import AGAIN, WordedLabel, worded
 from merrow_analysis.graph.records import Chart, EdgeRecord
 
 

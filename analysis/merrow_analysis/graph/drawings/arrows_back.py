@@ -14,7 +14,7 @@ from typing import NamedTuple
 from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.graph.bare.reach import components
 from merrow_analysis.graph.boxes.composites import Composite, Composites
-from merrow_analysis.graph.boxes.words import AGAIN, OVER, WordedLabel
+from merrow_analysis.graph.boxes.edge_words import AGAIN, OVER, WordedLabel
 from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.drawings.drawing import END_IDS, has_operator, is_diamond
 from merrow_analysis.graph.records import Chart, EdgeRecord, Rows, WrittenNode

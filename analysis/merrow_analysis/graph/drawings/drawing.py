@@ -17,7 +17,7 @@ from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorTable
 from merrow_analysis.graph.boxes.composites import Composites
-from merrow_analysis.graph.boxes.words import AGAIN
+from merrow_analysis.graph.boxes.edge_words import AGAIN
 from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, WrittenNode
 from merrow_analysis.graph.resolve import FlowchartReading, Role, is_operator_class
 from merrow_analysis.syntax.tree import Arrow, Name, Vertex

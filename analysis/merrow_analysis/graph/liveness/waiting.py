@@ -7,7 +7,7 @@ from dataclasses import replace
 from typing import Protocol
 
 from merrow_analysis.graph.boxes.composites import Border
-from merrow_analysis.graph.boxes.words import OVER, Word
+from merrow_analysis.graph.boxes.edge_words import OVER, Word
 from merrow_analysis.graph.decisions import Cases
 from merrow_analysis.graph.liveness.conditions import NEVER, Condition
 from merrow_analysis.graph.liveness.live_nodes import Feed, LiveLoop, Liveness, LiveNode

@@ -7,7 +7,7 @@ from collections.abc import Iterator, Mapping, Sequence
 
 from merrow_analysis.definitions.types import BOOL, NUMBER, Type, TypeTable, item_of, list_of
 from merrow_analysis.graph.boxes.composites import Border, Composites
-from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER, Word, entered_map, possible_words
+from merrow_analysis.graph.boxes.edge_words import AGAIN, EACH, FIRST, OVER, Word, entered_map, possible_words
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.ide.completion.fitting import Value, upstream
 from merrow_analysis.ide.completion.items import CompletionItems

@@ -6,7 +6,7 @@ from collections.abc import Iterable
 from heapq import nsmallest
 
 from merrow_analysis.definitions.operators import INTERFACE_CLASS
-from merrow_analysis.graph.boxes.words import AGAIN, worded
+from merrow_analysis.graph.boxes.edge_words import AGAIN, worded
 from merrow_analysis.graph.flow import FlowNode
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.placing.notation import read_label

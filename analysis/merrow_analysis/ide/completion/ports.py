@@ -6,7 +6,7 @@ import re
 
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import item_of
-from merrow_analysis.graph.boxes.words import AGAIN, EACH, FIRST, OVER
+from merrow_analysis.graph.boxes.edge_words import AGAIN, EACH, FIRST, OVER
 from merrow_analysis.graph.decisions import ELSE, case_key
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.placing.notation import AFTER

@@ -11,7 +11,7 @@ from merrow_analysis.edits.labels import takes_label, write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.edits.yaml_write import quoted, word
 from merrow_analysis.graph.boxes.composites import Composite
-from merrow_analysis.graph.boxes.words import AGAIN, OVER
+from merrow_analysis.graph.boxes.edge_words import AGAIN, OVER
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.plain_steps import plain_nodes

@@ -13,7 +13,7 @@ from merrow_analysis.edits.change import GraphChange, WantedEdge, Wrapping
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.edits.replacements import edits_both_ways
 from merrow_analysis.graph.boxes.composites import Composite
-from merrow_analysis.graph.boxes.words import EACH, OVER
+from merrow_analysis.graph.boxes.edge_words import EACH, OVER
 from merrow_analysis.graph.flow import Mention, Subgraph
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.rules.context import GraphContext

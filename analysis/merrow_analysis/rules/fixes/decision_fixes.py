@@ -18,7 +18,7 @@ from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import fix, parameter_range, spelled
 from merrow_analysis.text import Position, Range, TextEdit
-from merrow_analysis.wiring.cases import targets_of_case
+from merrow_analysis.wiring.decision_cases import targets_of_case
 
 _MOST_OFFERED = 3
 _MOST_TRIED = 8

@@ -9,7 +9,7 @@ from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import ANY, Type
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.change import GraphChange, WantedEdge
-from merrow_analysis.graph.boxes.words import OVER
+from merrow_analysis.graph.boxes.edge_words import OVER
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.edge_fixes import relabel

@@ -18,7 +18,7 @@ from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.port_fixes import labelled
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import listed
-from merrow_analysis.wiring.cases import gates
+from merrow_analysis.wiring.decision_cases import gates
 from merrow_analysis.wiring.sources import sources
 
 _MOST_OFFERED = 3

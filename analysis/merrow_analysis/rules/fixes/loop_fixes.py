@@ -8,7 +8,7 @@ from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.labels import between_bars, takes_label, write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.edits.replacements import CannotWriteError
-from merrow_analysis.graph.boxes.words import AGAIN, OVER
+from merrow_analysis.graph.boxes.edge_words import AGAIN, OVER
 from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.knots import Knot, read_knot
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph

@@ -5,7 +5,7 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable, Iterator
 
-from merrow_analysis.graph.boxes.words import possible_words
+from merrow_analysis.graph.boxes.edge_words import possible_words
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.suggest import Guesses, closest
 

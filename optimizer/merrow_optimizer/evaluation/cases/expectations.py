@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
-from merrow_analysis.cases.reading import Case, Expectation
+from merrow_analysis.cases.cases_reader import Case, Expectation
 from merrow_analysis.cases.schema import CASE_METRICS
 from merrow_optimizer.evaluation.data.problems import DataError
 from merrow_optimizer.evaluation.items import Item

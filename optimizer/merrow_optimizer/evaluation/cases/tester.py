@@ -8,7 +8,7 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from merrow_analysis.cases.reading import Case, Expectation, GivenInput, Span
+from merrow_analysis.cases.cases_reader import Case, Expectation, GivenInput, Span
 from merrow_analysis.cases.schema import CASE_METRICS
 from merrow_optimizer.evaluation.cases.expectations import ExpectationVerdict, item_of, judged, metric_of
 from merrow_optimizer.evaluation.cases.judging import KEY, JudgeRows

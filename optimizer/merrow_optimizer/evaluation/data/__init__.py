@@ -2,8 +2,8 @@
 
 from __future__ import annotations
 
+from merrow_optimizer.evaluation.data.data_set import DataSet, read_items
 from merrow_optimizer.evaluation.data.fitting import fitted
 from merrow_optimizer.evaluation.data.problems import DataError, DataProblem
-from merrow_optimizer.evaluation.data.reading import DataSet, read_items
 
 __all__ = ["DataError", "DataProblem", "DataSet", "fitted", "read_items"]

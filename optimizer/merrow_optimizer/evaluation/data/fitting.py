@@ -4,9 +4,9 @@ from __future__ import annotations
 
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.suggest import closest
+from merrow_optimizer.evaluation.data.data_set import DataSet
 from merrow_optimizer.evaluation.data.formats import kind_of
 from merrow_optimizer.evaluation.data.problems import DataError, DataProblem, listed
-from merrow_optimizer.evaluation.data.reading import DataSet
 from merrow_optimizer.evaluation.items import Item
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.operators.formats.shapes import shape_of

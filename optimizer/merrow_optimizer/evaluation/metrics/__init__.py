@@ -10,7 +10,7 @@ from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.data.problems import DataError, DataProblem, listed
 
 if TYPE_CHECKING:
-    from merrow_optimizer.evaluation.data.reading import DataSet
+    from merrow_optimizer.evaluation.data.data_set import DataSet
     from merrow_optimizer.evaluation.metrics.base import BaseMetric
 
 _CLASSES: Mapping[str, tuple[str, str]] = {

@@ -14,7 +14,7 @@ from merrow_analysis.edits.front_matter import exchange_prompts
 from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
 from merrow_analysis.edits.write import write
 from merrow_analysis.edits.yaml_write import quoted
-from merrow_analysis.graph.boxes.words import AGAIN, EACH, Word
+from merrow_analysis.graph.boxes.edge_words import AGAIN, EACH, Word
 from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode

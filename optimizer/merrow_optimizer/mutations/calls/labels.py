@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from merrow_analysis.graph.boxes.words import Word
+from merrow_analysis.graph.boxes.edge_words import Word
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.wiring.wires import joined
 

@@ -11,7 +11,7 @@ from merrow_optimizer.mutations.patterns.library import (
     built_in_patterns,
     workspace_patterns,
 )
-from merrow_optimizer.mutations.patterns.reading import (
+from merrow_optimizer.mutations.patterns.pattern_file import (
     Pattern,
     PatternEdge,
     PatternFileError,

@@ -8,7 +8,7 @@ from functools import cache
 from importlib.resources import files
 
 from merrow_analysis.definitions.provider import Provider, ResourceError
-from merrow_optimizer.mutations.patterns.reading import Pattern, PatternFileError, read_pattern
+from merrow_optimizer.mutations.patterns.pattern_file import Pattern, PatternFileError, read_pattern
 
 FOLDER = ".merrow/patterns"
 """Where a workspace keeps patterns of its own: every ``*.mmd`` file in it."""

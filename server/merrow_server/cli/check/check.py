@@ -13,7 +13,7 @@ from merrow_analysis import faults
 from merrow_analysis.diagnostics import Applicability, Severity
 from merrow_runtime.program.files import diagrams
 from merrow_server.cli import MISUSED, NOT_WELL, Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with_options
 from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError, RunFailure
@@ -21,7 +21,7 @@ from merrow_server.files import CHECKED_ENDINGS, SourceText, Target, discover, n
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.rendering.text import render_file, summary
-from merrow_server.reports.report import FileReport, Report
+from merrow_server.reports.findings_report import FileReport, Report
 
 if TYPE_CHECKING:
     from merrow_server.checking import Checker
@@ -53,10 +53,12 @@ if TYPE_CHECKING:
     "--select",
     multiple=True,
     metavar="RULES",
-    shell_complete=words.rules,
+    shell_complete=shell_completion.rules,
     help="Only these rules: codes, names or MW1 for a group.",
 )
-@click.option("--ignore", multiple=True, metavar="RULES", shell_complete=words.rules, help="Skip these rules.")
+@click.option(
+    "--ignore", multiple=True, metavar="RULES", shell_complete=shell_completion.rules, help="Skip these rules."
+)
 @click.option("--fix", is_flag=True, help="Repair what is safe to repair, and print what is left.")
 @click.option("--unsafe-fixes", is_flag=True, help="With --fix or --diff: also repairs that may change the meaning.")
 @click.option("--diff", is_flag=True, help="Print what --fix would change, and change nothing.")

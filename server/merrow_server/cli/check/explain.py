@@ -10,7 +10,7 @@ from merrow_analysis.rules.pages import shown_page
 from merrow_analysis.rules.registry import all_rules, find_rule
 from merrow_analysis.suggest import closest
 from merrow_server.cli import Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.rendering.terminal import console, echo
 
 
@@ -22,7 +22,7 @@ from merrow_server.rendering.terminal import console, echo
     merrow explain ensemble-needs-two-sources
     """,
 )
-@click.argument("rule", metavar="CODE", shell_complete=words.rules)
+@click.argument("rule", metavar="CODE", shell_complete=shell_completion.rules)
 @click.pass_context
 def command(ctx: click.Context, rule: str) -> None:
     """Show the page of a rule, given its code or name: what it reports, why, and an example before and after."""

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import NOT_WELL, OK, Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import with_options
 from merrow_server.cli.options.data import DATA_OPTIONS, MODEL_OPTIONS, asked_of
 from merrow_server.cli.options.gates import GATE_OPTIONS, any_gate, check_gates, gates_of
@@ -54,7 +54,7 @@ OFTEN = {
     merrow evaluate --compare old.mmd new.mmd --dataset own.jsonl --gold answer
     """,
 )
-@click.argument("files", metavar="[FILE]...", nargs=-1, shell_complete=words.files)
+@click.argument("files", metavar="[FILE]...", nargs=-1, shell_complete=shell_completion.files)
 @with_options(DATA_OPTIONS)
 @click.option("--repeat", type=click.IntRange(min=1), default=1, show_default=True, help="Answers to each item.")
 @with_options(MODEL_OPTIONS)
@@ -62,7 +62,7 @@ OFTEN = {
     "--compare",
     nargs=2,
     metavar="A B",
-    shell_complete=words.evaluations_or_files,
+    shell_complete=shell_completion.evaluations_or_files,
     help="Compare two evaluations, or two workflows on --dataset.",
 )
 @click.option(
@@ -178,7 +178,7 @@ async def _dry_run(user: Store, file: str, given: dict[str, Any]) -> None:
     from merrow_runtime.program.loading import load
     from merrow_server.cli.sessions.evaluation import notice
     from merrow_server.cli.texts.evaluations import forecast_text
-    from merrow_server.evaluations.preparing import forecast_json, prepare, remarks
+    from merrow_server.evaluations.prepared_evaluation import forecast_json, prepare, remarks
 
     prepared = await prepare(load(file), asked_of(given, given["repeat"]), user)
     try:
@@ -197,7 +197,7 @@ async def _dry_run(user: Store, file: str, given: dict[str, Any]) -> None:
 async def _evaluated(user: Store, file: str, given: dict[str, Any]) -> tuple[int, EvaluationRecord]:
     from merrow_runtime.program.loading import load
     from merrow_server.cli.sessions.evaluation import begun, watch
-    from merrow_server.evaluations.preparing import prepare
+    from merrow_server.evaluations.prepared_evaluation import prepare
 
     prepared = await prepare(load(file), asked_of(given, given["repeat"]), user)
     record = begun(user, prepared)
@@ -205,7 +205,7 @@ async def _evaluated(user: Store, file: str, given: dict[str, Any]) -> tuple[int
 
 
 def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> int:
-    from merrow_server.evaluations.report import comparison, evaluation_object, other_metrics, score_text
+    from merrow_server.evaluations.evaluation_data import comparison, evaluation_object, other_metrics, score_text
     from merrow_server.evaluations.tables import comparison_lines
     from merrow_server.rendering.terminal import style
 

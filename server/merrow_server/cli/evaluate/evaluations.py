@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 
 
 @click.command(
@@ -19,12 +19,14 @@ from merrow_server.cli.given import words
     """,
 )
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
-@click.option("--workflow", metavar="FILE", shell_complete=words.files, help="Only evaluations of this workflow.")
+@click.option(
+    "--workflow", metavar="FILE", shell_complete=shell_completion.files, help="Only evaluations of this workflow."
+)
 @click.option(
     "--delete",
     "deleted",
     metavar="EVAL",
-    shell_complete=words.evaluations,
+    shell_complete=shell_completion.evaluations,
     multiple=True,
     help="Delete an evaluation with its scores and runs.",
 )

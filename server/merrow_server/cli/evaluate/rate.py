@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import plain
 from merrow_server.rendering.terminal import echo, style
@@ -31,8 +31,8 @@ _GOOD, _SIDES = {"g": "good", "b": "bad"}, {"1": "better", "2": "worse", "=": "e
     merrow rate 9c1d 4f2a      two evaluations side by side, in random order
     """,
 )
-@click.argument("evaluation", metavar="EVAL", shell_complete=words.evaluations)
-@click.argument("second", metavar="[EVAL2]", required=False, shell_complete=words.evaluations)
+@click.argument("evaluation", metavar="EVAL", shell_complete=shell_completion.evaluations)
+@click.argument("second", metavar="[EVAL2]", required=False, shell_complete=shell_completion.evaluations)
 @click.option("--again", is_flag=True, help="Also ask about answers that were rated before.")
 @click.option("--notes", is_flag=True, help="Ask for a note in your own words after each verdict.")
 def command(evaluation: str, second: str | None, again: bool, notes: bool) -> None:
@@ -105,7 +105,7 @@ def _compare(user: Store, first: EvaluationRecord, second: EvaluationRecord, *, 
 def _answers(user: Store, record: EvaluationRecord) -> dict[str, tuple[str, Mapping[str, Any]]]:
     """The first answer to each item: by the hash of the item, as it is kept and as it is shown."""
     from merrow_runtime.store.evaluations import output_text
-    from merrow_server.evaluations.report import evaluation_report
+    from merrow_server.evaluations.evaluation_data import evaluation_report
 
     hashes = record.plan.get("hashes", {})
     if not hashes:

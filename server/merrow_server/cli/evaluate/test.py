@@ -14,14 +14,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK, Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.signals import cancelled_by_signals
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo, emit
 
 if TYPE_CHECKING:
-    from merrow_analysis.cases.reading import Case
+    from merrow_analysis.cases.cases_reader import Case
     from merrow_optimizer.evaluation.cases.results import CaseResult
     from merrow_runtime.store.database import Store
     from merrow_server.cases.suites import Suite, SuiteRequest
@@ -42,7 +42,7 @@ if TYPE_CHECKING:
     merrow test --save 4f2a letters.cases.yaml  make a case of a run in the journal
     """,
 )
-@click.argument("paths", nargs=-1, metavar="[PATH[::ID]]...", shell_complete=words.files)
+@click.argument("paths", nargs=-1, metavar="[PATH[::ID]]...", shell_complete=shell_completion.files)
 @click.option("-k", "text", metavar="TEXT", help="Only cases whose id contains TEXT, in upper or lower case.")
 @click.option("--tag", "tags", multiple=True, metavar="T", help="Only cases with this tag.")
 @click.option("-x", "stop_at_first", is_flag=True, help="Stop after the first case that does not pass.")
@@ -53,7 +53,9 @@ if TYPE_CHECKING:
 )
 @click.option("--allow-stale", is_flag=True, help="Don't fail because of stale cases.")
 @click.option("--junit", metavar="F", type=click.Path(dir_okay=False), help="Also write the results to F as JUnit XML.")
-@click.option("--save", metavar="RUN", shell_complete=words.runs, help="Make a case of this run, and test nothing.")
+@click.option(
+    "--save", metavar="RUN", shell_complete=shell_completion.runs, help="Make a case of this run, and test nothing."
+)
 @click.option("--model", metavar="MODEL", help="Use this model instead of the workflow's, where an endpoint answers.")
 @click.option("--base-url", metavar="URL", help="The endpoint to use; `offline` is the embedded model.")
 @click.option("--concurrency", type=click.IntRange(min=1), help="How many calls to make at the same time.")

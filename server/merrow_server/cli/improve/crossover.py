@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 import click
 
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import CONFIG_OPTIONS, with_options
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
@@ -29,8 +29,8 @@ if TYPE_CHECKING:
     merrow crossover a.mmd README.md#2 --all          every child
     """,
 )
-@click.argument("first", metavar="A", shell_complete=words.files)
-@click.argument("second", metavar="B", shell_complete=words.files)
+@click.argument("first", metavar="A", shell_complete=shell_completion.files)
+@click.argument("second", metavar="B", shell_complete=shell_completion.files)
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed for where the parents are cut.")
 @click.option("--all", "every", is_flag=True, help="Print every child, those cut at ensembles and ends first.")
 @click.option(

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import with_options
 from merrow_server.cli.options.data import DATA_OPTIONS, MODEL_OPTIONS, asked_of
 from merrow_server.errors import InputError
@@ -19,7 +19,7 @@ from merrow_server.rendering.terminal import echo, emit
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
-    from merrow_server.extractions.preparing import ExtractionAsked
+    from merrow_server.extractions.prepared_extraction import ExtractionAsked
 
 _NOT_HERE = ("--dataset", "--fresh")
 
@@ -44,7 +44,7 @@ def _named(option: Any) -> list[str]:
     merrow extract cases.jsonl --reader math --replay operators.replay.jsonl
     """,
 )
-@click.argument("cases", metavar="CASES", shell_complete=words.files)
+@click.argument("cases", metavar="CASES", shell_complete=shell_completion.files)
 @with_options([one for one in DATA_OPTIONS if not set(_named(one)) & set(_NOT_HERE)])
 @click.option(
     "--solution", metavar="FIELD", help="The field with the worked solution; by default, the one that the reader knows."
@@ -55,7 +55,7 @@ def _named(option: Any) -> list[str]:
     metavar="FILE",
     default="operators.yaml",
     show_default=True,
-    shell_complete=words.files,
+    shell_complete=shell_completion.files,
     help="The library to write; its report, cases/ and start/ are beside it.",
 )
 @click.option(
@@ -91,7 +91,7 @@ def _named(option: Any) -> list[str]:
 )
 @with_options([one for one in MODEL_OPTIONS if not set(_named(one)) & set(_NOT_HERE)])
 @click.option("--record", metavar="FILE", help="Write the answers that models give now to this file.")
-@click.option("--replay", metavar="FILE", shell_complete=words.files, help="Answer from this file only.")
+@click.option("--replay", metavar="FILE", shell_complete=shell_completion.files, help="Answer from this file only.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @click.pass_context
 def command(ctx: click.Context, /, cases: str, **given: Any) -> None:
@@ -121,7 +121,7 @@ def _wanted(cases: str, given: dict[str, Any]) -> ExtractionAsked:
     from dataclasses import replace
 
     from merrow_optimizer.extraction.plan import ExtractionSettings
-    from merrow_server.extractions.preparing import ExtractionAsked
+    from merrow_server.extractions.prepared_extraction import ExtractionAsked
 
     if given["record"] is not None and given["replay"] is not None:
         raise InputError("Answers are either recorded or replayed; leave out --record or --replay.")
@@ -143,9 +143,9 @@ def _wanted(cases: str, given: dict[str, Any]) -> ExtractionAsked:
 
 async def _dry_run(user: Store, wanted: ExtractionAsked, *, as_json: bool) -> None:
     from merrow_optimizer.evaluation.data.names import data_name
-    from merrow_server.extractions.preparing import prepare_extraction
-    from merrow_server.extractions.report import plan_object
-    from merrow_server.extractions.words import plan_lines
+    from merrow_server.extractions.extraction_data import plan_object
+    from merrow_server.extractions.extraction_words import plan_lines
+    from merrow_server.extractions.prepared_extraction import prepare_extraction
 
     prepared = await prepare_extraction(wanted, user)
     try:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 
 
 @click.command(
@@ -20,13 +20,16 @@ from merrow_server.cli.given import words
 )
 @click.option("--limit", type=click.IntRange(min=1), default=20, show_default=True, help="How many to list.")
 @click.option(
-    "--workflow", metavar="FILE", shell_complete=words.files, help="Only searches that began with this workflow."
+    "--workflow",
+    metavar="FILE",
+    shell_complete=shell_completion.files,
+    help="Only searches that began with this workflow.",
 )
 @click.option(
     "--delete",
     "deleted",
     metavar="OPT",
-    shell_complete=words.searches,
+    shell_complete=shell_completion.searches,
     multiple=True,
     help="Delete a search with its candidates, scores and runs.",
 )

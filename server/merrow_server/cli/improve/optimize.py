@@ -13,7 +13,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import with_options
 from merrow_server.cli.options.data import DATA_OPTIONS, MODEL_OPTIONS, asked_of
 from merrow_server.errors import InputError
@@ -22,7 +22,7 @@ from merrow_server.rendering.terminal import echo, emit
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
     from merrow_runtime.workflow import Workflow
-    from merrow_server.optimizations.preparing import SearchAsked
+    from merrow_server.optimizations.prepared_search import SearchAsked
 
 
 OFTEN = {
@@ -48,12 +48,12 @@ OFTEN = {
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --from 4f2a     begin with the best of another search
     """,
 )
-@click.argument("file", metavar="[FILE]", required=False, shell_complete=words.files)
+@click.argument("file", metavar="[FILE]", required=False, shell_complete=shell_completion.files)
 @with_options(DATA_OPTIONS)
 @click.option(
     "--operators",
     metavar="FILE",
-    shell_complete=words.files,
+    shell_complete=shell_completion.files,
     help="An operator library to draw on, with start/ beside it to begin with; `built-in` is none.",
 )
 @click.option("--memory", metavar="M", help="The memory of the start: none, all, last:N, tokens:N or summary.")
@@ -136,13 +136,13 @@ OFTEN = {
     "--from",
     "begin_with",
     metavar="OPT",
-    shell_complete=words.searches,
+    shell_complete=shell_completion.searches,
     help="Score the best candidates of this search first, as their files are now.",
 )
 @click.option(
     "--out",
     metavar="FOLDER",
-    shell_complete=words.files,
+    shell_complete=shell_completion.files,
     help="The folder for candidates; by default, one beside FILE.",
 )
 @click.option(
@@ -180,7 +180,7 @@ def command(ctx: click.Context, /, file: str | None, **given: Any) -> None:
 
 def _wanted(given: dict[str, Any]) -> SearchAsked:
     from merrow_optimizer.optimization.plan import Bounded
-    from merrow_server.optimizations.preparing import SearchAsked
+    from merrow_server.optimizations.prepared_search import SearchAsked
 
     bounds = Bounded(
         given["budget_evaluations"],
@@ -225,8 +225,8 @@ def _constants(pairs: Sequence[str]) -> dict[str, float]:
 
 async def _dry_run(user: Store, workflow: Workflow, wanted: SearchAsked, *, as_json: bool) -> None:
     from merrow_optimizer.evaluation.data.names import data_name
-    from merrow_server.optimizations.preparing import plan_object, prepare_search
-    from merrow_server.optimizations.words import plan_lines
+    from merrow_server.optimizations.prepared_search import plan_object, prepare_search
+    from merrow_server.optimizations.search_words import plan_lines
 
     prepared = await prepare_search(workflow, wanted, user)
     try:

@@ -9,14 +9,14 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import OK, Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import with_options
 from merrow_server.cli.options.running import BUDGET_OPTIONS
 from merrow_server.rendering.terminal import echo, emit
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
-    from merrow_server.suggestions.preparing import SuggestionRequest
+    from merrow_server.suggestions.prepared_suggestions import SuggestionRequest
 
 
 @click.command(
@@ -31,7 +31,7 @@ if TYPE_CHECKING:
     merrow suggest flow.mmd --dry-run                   what it would cost
     """,
 )
-@click.argument("file", metavar="FILE", shell_complete=words.files)
+@click.argument("file", metavar="FILE", shell_complete=shell_completion.files)
 @click.option("--n", "count", type=click.IntRange(1, 16), default=4, show_default=True, help="How many candidates.")
 @click.option("--node", metavar="NODE", help="Improve only the prompt of this node.")
 @click.option("--goal", default="", metavar="TEXT", help="What should improve.")
@@ -47,7 +47,7 @@ if TYPE_CHECKING:
     "datasets",
     multiple=True,
     metavar="F",
-    shell_complete=words.files,
+    shell_complete=shell_completion.files,
     help="Show the model what the last evaluation on this data got wrong (part validate only).",
 )
 @click.option(
@@ -80,7 +80,7 @@ async def _suggest(user: Store, file: str, given: dict[str, Any]) -> int:
     from merrow_server.cli.sessions.asking import carry_out
     from merrow_server.cli.sessions.suggesting import finishing_file, operators_beside
     from merrow_server.opening import open_diagram
-    from merrow_server.suggestions.preparing import prepare
+    from merrow_server.suggestions.prepared_suggestions import prepare
 
     workflow = load(file)
     opened = open_diagram(file, None, use_files=True)
@@ -100,7 +100,7 @@ async def _suggest(user: Store, file: str, given: dict[str, Any]) -> int:
 
 def _asked(given: dict[str, Any]) -> SuggestionRequest:
     from merrow_server.continuing import changed_by
-    from merrow_server.suggestions.preparing import SuggestionRequest
+    from merrow_server.suggestions.prepared_suggestions import SuggestionRequest
 
     same = ("node", "goal", "optimizer_model", "judge_model", "model", "base_url", "datasets", "seed", "fresh")
     return SuggestionRequest(given["count"], **{name: given[name] for name in same}, limits=changed_by(given).limits)

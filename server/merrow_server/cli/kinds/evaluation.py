@@ -22,14 +22,14 @@ def none(workflow: str | None) -> str:  # noqa: ARG001 (all kinds have it)
 
 
 def listed(user: Store, limit: int, file: str | None) -> list[Json]:
-    from merrow_server.evaluations.report import evaluation_object
+    from merrow_server.evaluations.evaluation_data import evaluation_object
 
     found = user.evaluations.newest(limit, file, complain)
     return [evaluation_object(user, record, user.evaluations.scores(record.id)) for record in found]
 
 
 def row(one: Json) -> tuple[str, ...]:
-    from merrow_server.evaluations.report import score_text
+    from merrow_server.evaluations.evaluation_data import score_text
 
     return (
         one["evaluation"],
@@ -52,7 +52,7 @@ def show(user: Store, identity: str, view: View) -> None:
 def resume(user: Store, identity: str, given: Json) -> int:
     from merrow_server.cli.sessions.evaluation import report, watch
     from merrow_server.continuing import changed_by
-    from merrow_server.evaluations.preparing import prepare_again
+    from merrow_server.evaluations.prepared_evaluation import prepare_again
 
     check_gates(given)
     record = user.evaluations.get(identity)

@@ -26,7 +26,7 @@ def none(workflow: str | None) -> str:  # noqa: ARG001 (all kinds have it)
 def listed(user: Store, limit: int, file: str | None) -> list[Json]:
     """Of one file of solved cases where given."""
     from merrow_runtime.store.listed import readable
-    from merrow_server.extractions.report import extraction_object
+    from merrow_server.extractions.extraction_data import extraction_object
 
     records = user.extractions.newest(limit, file, complain)
     return readable(records, lambda record: extraction_object(user, record), complain)
@@ -44,8 +44,8 @@ def row(one: Json) -> tuple[str, ...]:
 
 
 def show(user: Store, identity: str, view: View) -> None:
-    from merrow_server.extractions.report import extraction_object
-    from merrow_server.extractions.words import report_lines
+    from merrow_server.extractions.extraction_data import extraction_object
+    from merrow_server.extractions.extraction_words import report_lines
 
     if view.item is not None or view.form not in ("text", "json"):
         raise InputError("An extraction is shown as a whole, as text or json; its page is beside its library.")
@@ -70,7 +70,7 @@ def resume(user: Store, identity: str, given: Json) -> int:
     """One that has ended writes its files again."""
     from merrow_server.cli.sessions.extraction import watch
     from merrow_server.continuing import changed_by
-    from merrow_server.extractions.preparing import prepare_extraction_again
+    from merrow_server.extractions.prepared_extraction import prepare_extraction_again
 
     record = user.extractions.get(identity)
 

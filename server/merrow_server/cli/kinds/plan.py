@@ -35,7 +35,7 @@ class _Plans(AskingDoor):
         self, record: JobRecord, user: Store, changed: ResumeChanges, *, as_json: bool
     ) -> tuple[Asking[Any], Finish[Any]]:
         from merrow_server.cli.sessions.plan_session import finishing
-        from merrow_server.plans.preparing import prepare_plans_again
+        from merrow_server.plans.prepared_plan import prepare_plans_again
 
         output, folder = (
             None if record.plan[name] is None else Path(record.plan[name]) for name in ("output", "folder")

@@ -28,7 +28,7 @@ def none(workflow: str | None) -> str:  # noqa: ARG001 (all kinds have it)
 def listed(user: Store, limit: int, file: str | None) -> list[Json]:
     from merrow_optimizer.optimization.record import load
     from merrow_runtime.store.listed import readable
-    from merrow_server.optimizations.report import search_object
+    from merrow_server.optimizations.search_data import search_object
 
     records = user.optimizations.newest(limit, file, complain)
     return readable(records, lambda record: search_object(load(user, record.id)), complain)
@@ -61,7 +61,7 @@ def resume(user: Store, identity: str, given: Json) -> int:
     from merrow_server.cli.sessions.evaluation import notice
     from merrow_server.cli.sessions.search import report, watch
     from merrow_server.continuing import changed_by
-    from merrow_server.optimizations.preparing import prepare_search_again
+    from merrow_server.optimizations.prepared_search import prepare_search_again
 
     as_json, record = given["as_json"], user.optimizations.get(identity)
     if given["jobs"] not in (None, record.jobs):

@@ -36,7 +36,7 @@ class _Suggestions(AskingDoor):
         self, record: JobRecord, user: Store, changed: ResumeChanges, *, as_json: bool
     ) -> tuple[Asking[Any], Finish[Any]]:
         from merrow_server.cli.sessions.suggesting import finishing, operators_beside
-        from merrow_server.suggestions.preparing import prepare_suggestions_again
+        from merrow_server.suggestions.prepared_suggestions import prepare_suggestions_again
 
         operators = operators_beside(record.file)
         found = await prepare_suggestions_again(record, user, changed, operators=operators)

@@ -7,23 +7,27 @@ from typing import Any, TypeVar
 
 import click
 
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 
 _Function = TypeVar("_Function", bound=Callable[..., Any])
 
 paths_argument = click.argument(
-    "paths", nargs=-1, metavar="[PATHS]...", callback=lambda _c, _p, value: value or (".",), shell_complete=words.files
+    "paths",
+    nargs=-1,
+    metavar="[PATHS]...",
+    callback=lambda _c, _p, value: value or (".",),
+    shell_complete=shell_completion.files,
 )
 """Files, folders, ``FILE.md#2``, or ``-``; this folder where there are none."""
 
-diagram_argument = click.argument("file", metavar="FILE", shell_complete=words.files)
+diagram_argument = click.argument("file", metavar="FILE", shell_complete=shell_completion.files)
 """One diagram: a file, ``FILE.md#2``, or ``-`` for standard input."""
 
 CONFIG_OPTIONS = (
     click.option(
         "--config",
         metavar="FILE",
-        shell_complete=words.files,
+        shell_complete=shell_completion.files,
         help="Read settings from this file instead of the nearest merrow.toml.",
     ),
     click.option("--no-config", is_flag=True, help="Ignore all settings files."),

@@ -7,16 +7,16 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 
 if TYPE_CHECKING:
-    from merrow_server.evaluations.preparing import EvaluationRequest
+    from merrow_server.evaluations.prepared_evaluation import EvaluationRequest
 
 DATA_OPTIONS = (
     click.option(
         "--dataset",
         metavar="F",
-        shell_complete=words.datasets,
+        shell_complete=shell_completion.datasets,
         help="The data: JSON Lines, a JSON array or CSV; or `arithmetic` or `flow-tasks`, which come with Merrow.",
     ),
     click.option(
@@ -87,7 +87,7 @@ def asked_of(given: dict[str, Any], repeats: int = 1) -> EvaluationRequest:
     from merrow_optimizer.evaluation.plan import EvaluationLimits
     from merrow_server.cli.given.values import read_values
     from merrow_server.cli.options.refining import refine_given
-    from merrow_server.evaluations.preparing import EvaluationRequest
+    from merrow_server.evaluations.prepared_evaluation import EvaluationRequest
 
     options = read_values(given["metric_options"], "--metric-option")
     return EvaluationRequest(

@@ -6,7 +6,7 @@ from typing import TYPE_CHECKING, Any
 
 import click
 
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.errors import InputError
 
 if TYPE_CHECKING:
@@ -23,7 +23,7 @@ GATE_OPTIONS = (
     click.option(
         "--baseline",
         metavar="EVAL",
-        shell_complete=words.evaluations,
+        shell_complete=shell_completion.evaluations,
         help="The evaluation that --max-drop and --fail-if-worse compare with.",
     ),
     click.option("--max-drop", type=_SHARE, metavar="X", help="Exit with 1 where the score is lower by more than X."),

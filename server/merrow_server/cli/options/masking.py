@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 
 MASK_OPTIONS = (
     click.option(
@@ -14,7 +14,11 @@ MASK_OPTIONS = (
         help="Pass results on as `none` with this probability, drawn by --seed.",
     ),
     click.option(
-        "--mask-only", multiple=True, metavar="NODE", shell_complete=words.nodes, help="Mask this node, and no other."
+        "--mask-only",
+        multiple=True,
+        metavar="NODE",
+        shell_complete=shell_completion.nodes,
+        help="Mask this node, and no other.",
     ),
     click.option(
         "--mask-every", is_flag=True, help="Also mask results that a revision made again, not only first results."

@@ -7,7 +7,7 @@ from typing import Any
 
 import click
 
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 
 ASKING_OPTIONS = (
     click.option("--base-url", metavar="URL", help="The endpoint to use; `offline` is the embedded model."),
@@ -51,12 +51,15 @@ SANDBOX_OPTIONS = (
 RUN_OPTIONS = (
     *ASKING_OPTIONS,
     click.option(
-        "--record", metavar="F", shell_complete=words.files, help="Record all calls in this file, to replay them."
+        "--record",
+        metavar="F",
+        shell_complete=shell_completion.files,
+        help="Record all calls in this file, to replay them.",
     ),
     click.option(
         "--replay",
         metavar="F",
-        shell_complete=words.files,
+        shell_complete=shell_completion.files,
         help="Answer all calls from this recording only.",
     ),
     click.option(

@@ -7,7 +7,7 @@ from contextlib import closing
 import click
 
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.output import complain
 from merrow_server.rendering.terminal import echo
 
@@ -20,7 +20,7 @@ from merrow_server.rendering.terminal import echo
     merrow cancel 9c1d     an evaluation, a search, a plan, ...: it ends within a second
     """,
 )
-@click.argument("run", shell_complete=words.running)
+@click.argument("run", shell_complete=shell_completion.running)
 @click.pass_context
 def command(ctx: click.Context, run: str) -> None:
     """Stop the run RUN in whichever process it runs; it may also be an evaluation, a search, an extraction, a plan or a

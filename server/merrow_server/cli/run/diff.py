@@ -7,7 +7,7 @@ import json
 import click
 
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.texts.difference import difference_lines
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo, emit
@@ -22,8 +22,8 @@ from merrow_server.rendering.terminal import echo, emit
     merrow diff flow.mmd better.mmd --format json
     """,
 )
-@click.argument("old", metavar="OLD", shell_complete=words.files)
-@click.argument("new", metavar="NEW", shell_complete=words.files)
+@click.argument("old", metavar="OLD", shell_complete=shell_completion.files)
+@click.argument("new", metavar="NEW", shell_complete=shell_completion.files)
 @click.option("--finished", metavar="NODES", help="The finished nodes, separated by commas; all by default.")
 @click.option(
     "--format",

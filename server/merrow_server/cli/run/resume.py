@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import with_options
 from merrow_server.cli.options.gates import GATE_OPTIONS, any_gate
 from merrow_server.cli.options.running import RUN_OPTIONS
@@ -29,7 +29,7 @@ from merrow_server.rendering.terminal import echo
     merrow resume 5c2d                        an extraction, a plan, suggestions: the questions that are left
     """,
 )
-@click.argument("run", required=False, shell_complete=words.unfinished)
+@click.argument("run", required=False, shell_complete=shell_completion.unfinished)
 @click.option("--verbose", is_flag=True, help="Show answers as they arrive.")
 @click.option("--jobs", type=click.IntRange(min=1, max=64), help="For a search: the number of jobs that it began with.")
 @with_options(RUN_OPTIONS)

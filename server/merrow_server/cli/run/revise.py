@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.given.run_names import run_meant
 from merrow_server.cli.output import complain
 from merrow_server.cli.texts.difference import difference_lines
@@ -40,8 +40,8 @@ _PATIENCE = 30.0
     merrow revise 4f2a --apply 2                   agree to a change of a model that waits for that
     """,
 )
-@click.argument("run", shell_complete=words.unfinished_runs)
-@click.argument("file", metavar="[FILE]", required=False, shell_complete=words.files)
+@click.argument("run", shell_complete=shell_completion.unfinished_runs)
+@click.argument("file", metavar="[FILE]", required=False, shell_complete=shell_completion.files)
 @click.option(
     "--apply", "apply", type=click.IntRange(min=1), metavar="N", help="Apply revision N, which is waiting for approval."
 )

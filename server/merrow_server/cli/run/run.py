@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.given.run_names import latest_of
 from merrow_server.cli.given.values import read_values
 from merrow_server.cli.options.common import with_options
@@ -55,13 +55,13 @@ OFTEN = {
     merrow run flow.mmd --only VOTE --run 4f2a                 the same, of a run by the beginning of its id
     """,
 )
-@click.argument("file", metavar="FILE", shell_complete=words.files)
+@click.argument("file", metavar="FILE", shell_complete=shell_completion.files)
 @click.option(
     "--input",
     "inputs",
     multiple=True,
     metavar="NAME=VALUE",
-    shell_complete=words.inputs,
+    shell_complete=shell_completion.inputs,
     help="An input's value; NAME=@file reads a file.",
 )
 @click.option("--dry-run", is_flag=True, help="Show what would be asked and what it may cost; call nothing.")
@@ -72,7 +72,7 @@ OFTEN = {
     "--from",
     "from_node",
     metavar="NODE",
-    shell_complete=words.nodes,
+    shell_complete=shell_completion.nodes,
     help="Run NODE and everything after it again; reuse the rest from --run, or from the latest run of FILE.",
 )
 @click.option(
@@ -81,16 +81,16 @@ OFTEN = {
     metavar="[RUN]",
     is_flag=False,
     flag_value=_LATEST,
-    shell_complete=words.runs,
+    shell_complete=shell_completion.runs,
     help="The run to reuse results from; without RUN, the latest of FILE.",
 )
-@click.option("--only", metavar="NODE", shell_complete=words.nodes, help="Run this node alone.")
+@click.option("--only", metavar="NODE", shell_complete=shell_completion.nodes, help="Run this node alone.")
 @click.option(
     "--set",
     "set_values",
     multiple=True,
     metavar="NODE.PORT=VALUE",
-    shell_complete=words.ports,
+    shell_complete=shell_completion.ports,
     help="The value that arrives at a port (with --only).",
 )
 @click.option(
@@ -98,14 +98,14 @@ OFTEN = {
     "set_outputs",
     multiple=True,
     metavar="NODE[.PORT]=VALUE",
-    shell_complete=words.ports,
+    shell_complete=shell_completion.ports,
     help="Use VALUE as a node's output instead of running it; for a Decision, the case to take.",
 )
 @click.option(
     "-o",
     "--output",
     metavar="DIR",
-    shell_complete=words.files,
+    shell_complete=shell_completion.files,
     help="Write the outputs into this new folder: the files that they name, otherwise one file for each output.",
 )
 @click.option("--fresh", is_flag=True, help="Don't use cached answers.")

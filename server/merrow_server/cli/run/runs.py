@@ -7,7 +7,7 @@ from typing import Any
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.kinds import KINDS
 
 
@@ -40,12 +40,12 @@ class _KindChoice(click.Choice):  # type: ignore[type-arg] # it has a type argum
     show_default=True,
     help="What to list.",
 )
-@click.option("--workflow", metavar="FILE", shell_complete=words.files, help="Only those of this workflow.")
+@click.option("--workflow", metavar="FILE", shell_complete=shell_completion.files, help="Only those of this workflow.")
 @click.option(
     "--delete",
     "deleted",
     metavar="RUN",
-    shell_complete=words.runs,
+    shell_complete=shell_completion.runs,
     multiple=True,
     help="Delete one from the journal.",
 )

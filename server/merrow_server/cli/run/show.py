@@ -7,7 +7,7 @@ from contextlib import closing
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.errors import InputError
 
 
@@ -30,11 +30,11 @@ from merrow_server.errors import InputError
     merrow show 3d5c                  a plan: all of them, and the text of the best one
     """,
 )
-@click.argument("run", required=False, shell_complete=words.anything)
+@click.argument("run", required=False, shell_complete=shell_completion.anything)
 @click.option(
     "--node",
     metavar="NODE",
-    shell_complete=words.nodes_of_run,
+    shell_complete=shell_completion.nodes_of_run,
     help="Everything about one node: prompts, memory, answers, attempts.",
 )
 @click.option(

@@ -10,7 +10,7 @@ import click
 from merrow_runtime.installing import how_to_install
 from merrow_runtime.program.files import whole_path
 from merrow_server.cli import INTERRUPTED, OK, Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import with_options
 from merrow_server.cli.options.running import ASKING_OPTIONS, SANDBOX_OPTIONS, process_options
 from merrow_server.errors import InputError
@@ -27,7 +27,7 @@ from merrow_server.rendering.terminal import echo
     curl -H "Authorization: Bearer $TOKEN" -d '{"PROBLEM": "What is 6 times 7?"}' http://127.0.0.1:9000/runs
     """,
 )
-@click.argument("file", metavar="FILE", shell_complete=words.files)
+@click.argument("file", metavar="FILE", shell_complete=shell_completion.files)
 @click.option(
     "--port", type=click.IntRange(0, 65535), default=8765, show_default=True, help="The port; 0: any free one."
 )

@@ -20,9 +20,9 @@ from merrow_server.cli import OK
 from merrow_server.cli.sessions.evaluation import begun, watch
 from merrow_server.cli.texts.evaluations import forecast_text
 from merrow_server.errors import InputError
+from merrow_server.evaluations.evaluation_data import comparison, evaluation_object
 from merrow_server.evaluations.masking import expected_text, published_lines
-from merrow_server.evaluations.preparing import EvaluationRequest, forecast_json, prepare
-from merrow_server.evaluations.report import comparison, evaluation_object
+from merrow_server.evaluations.prepared_evaluation import EvaluationRequest, forecast_json, prepare
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit, style

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from contextlib import contextmanager
 
 from merrow_optimizer.evaluation.data.names import data_name
+from merrow_optimizer.extraction.extraction_report import files, library
 from merrow_optimizer.extraction.extractor import Told
-from merrow_optimizer.extraction.report import files, library
 from merrow_optimizer.extraction.sessions import begin, work
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
@@ -20,10 +20,10 @@ from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.watching import watched
 from merrow_server.errors import InputError
+from merrow_server.extractions.extraction_data import extraction_object
+from merrow_server.extractions.extraction_words import plan_lines, report_lines
 from merrow_server.extractions.files import check_place, write_files
-from merrow_server.extractions.preparing import ExtractionAsked, PreparedExtraction, prepare_extraction
-from merrow_server.extractions.report import extraction_object
-from merrow_server.extractions.words import plan_lines, report_lines
+from merrow_server.extractions.prepared_extraction import ExtractionAsked, PreparedExtraction, prepare_extraction
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style
 from merrow_server.reports.run_report import cost_text

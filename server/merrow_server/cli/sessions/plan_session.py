@@ -18,9 +18,9 @@ from merrow_server.errors import InputError
 from merrow_server.files import SourceText, Target, create, created, read, write_stdout
 from merrow_server.output_files import check_folder
 from merrow_server.plan_files import task_of
-from merrow_server.plans.preparing import PlanRequest, PreparedPlan, prepare
-from merrow_server.plans.report import PlanOutcome
-from merrow_server.plans.words import report_lines, used_text
+from merrow_server.plans.plan_data import PlanOutcome
+from merrow_server.plans.plan_words import report_lines, used_text
+from merrow_server.plans.prepared_plan import PlanRequest, PreparedPlan, prepare
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
 

@@ -23,9 +23,9 @@ from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.watching import watched
 from merrow_server.optimizations.pages import write_report
-from merrow_server.optimizations.preparing import PreparedSearch, SearchAsked, prepare_search
-from merrow_server.optimizations.report import SCHEMA, search_object
-from merrow_server.optimizations.words import plan_lines, report_lines
+from merrow_server.optimizations.prepared_search import PreparedSearch, SearchAsked, prepare_search
+from merrow_server.optimizations.search_data import SCHEMA, search_object
+from merrow_server.optimizations.search_words import plan_lines, report_lines
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style

@@ -22,7 +22,7 @@ from merrow_server.opening import Opened
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.settings import Settings
-from merrow_server.suggestions.words import run_text, score_text, valid_lines
+from merrow_server.suggestions.suggestion_words import run_text, score_text, valid_lines
 
 Json = dict[str, Any]
 

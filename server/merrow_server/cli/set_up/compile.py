@@ -7,7 +7,7 @@ from pathlib import Path
 import click
 
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
 from merrow_server.files import SourceText, write_stdout
@@ -26,7 +26,7 @@ _PROGRAMS = (".py", ".pyz")
     merrow compile --check flow.py              whether it is still what its workflow says
     """,
 )
-@click.argument("file", metavar="[FILE]", required=False, shell_complete=words.files)
+@click.argument("file", metavar="[FILE]", required=False, shell_complete=shell_completion.files)
 @click.option("-o", "--output", metavar="FILE.py", help="Write the program to this file; otherwise it is printed.")
 @click.option("--standalone", is_flag=True, help="Write one file, FILE.pyz, that needs no installed Merrow.")
 @click.option(

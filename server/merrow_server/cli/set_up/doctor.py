@@ -8,7 +8,7 @@ import sys
 import click
 
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.errors import InputError
 from merrow_server.files import discover
 from merrow_server.health import health
@@ -25,7 +25,7 @@ from merrow_server.rendering.terminal import echo, emit, style
     merrow doctor --format json
     """,
 )
-@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=words.files)
+@click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=shell_completion.files)
 @click.option("--base-url", metavar="URL", help="Check this endpoint.")
 @click.option("--no-discovery", is_flag=True, help="Don't look for model servers on this machine.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")

@@ -25,7 +25,7 @@ from merrow_server.plan_files import is_plan_file, open_plans
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, style
 from merrow_server.rendering.text import render_file
-from merrow_server.reports.report import FileReport
+from merrow_server.reports.findings_report import FileReport
 
 
 @click.command(

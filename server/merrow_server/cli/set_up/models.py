@@ -7,7 +7,7 @@ import json
 import click
 
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 
@@ -22,7 +22,7 @@ from merrow_server.rendering.terminal import echo, emit, style
     """,
 )
 @click.argument("action", metavar="[use]", required=False, type=click.Choice(["use"]))
-@click.argument("base_url", metavar="[URL]", required=False, shell_complete=words.endpoints)
+@click.argument("base_url", metavar="[URL]", required=False, shell_complete=shell_completion.endpoints)
 @click.argument("model", metavar="[MODEL]", required=False)
 @click.option("--no-discovery", is_flag=True, help="Don't look for model servers on this machine.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")

@@ -10,7 +10,7 @@ from pathlib import Path
 import click
 
 from merrow_server.cli import MISUSED, OK, Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.output import complain
 from merrow_server.rendering.terminal import echo, emit, style
 
@@ -33,7 +33,7 @@ _OTHER_SUFFIXES = (".md", ".markdown", ".py", ".json", ".yaml", ".yml", ".toml",
 @click.option(
     "--template",
     metavar="T",
-    shell_complete=words.patterns,
+    shell_complete=shell_completion.patterns,
     default=_DEFAULT,
     show_default=True,
     help="The pattern to start from.",

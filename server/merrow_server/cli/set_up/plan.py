@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.given import words
+from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import with_options
 from merrow_server.cli.options.running import BUDGET_OPTIONS
 from merrow_server.errors import InputError
@@ -40,14 +40,14 @@ from merrow_server.errors import InputError
     "-o",
     "--output",
     metavar="FILE",
-    shell_complete=words.files,
+    shell_complete=shell_completion.files,
     help="Write the best plan to FILE, which must not exist yet.",
 )
 @click.option(
     "--all",
     "folder",
     metavar="DIR",
-    shell_complete=words.files,
+    shell_complete=shell_completion.files,
     help="Write all plans into DIR, a new or empty folder; 1.mmd is the best.",
 )
 @click.option(
@@ -71,7 +71,7 @@ from merrow_server.errors import InputError
     "--from",
     "source",
     metavar="F.json",
-    shell_complete=words.files,
+    shell_complete=shell_completion.files,
     help="Read the plans from this file instead of asking a model.",
 )
 @click.option("--no-judge", is_flag=True, help="Don't ask a judge which requirements each plan covers.")
@@ -114,7 +114,7 @@ def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
     """
     from merrow_server.cli.sessions.plan_session import plan
     from merrow_server.continuing import changed_by
-    from merrow_server.plans.preparing import PlanRequest
+    from merrow_server.plans.prepared_plan import PlanRequest
 
     if given["output"] is not None and given["folder"] is not None:
         raise click.UsageError("-o and --all can't be used together.", ctx)

@@ -9,8 +9,8 @@ from typing import Any
 from merrow_analysis.graph.measures.measures import Measures, measure
 from merrow_analysis.graph.measures.metrics import Metrics
 from merrow_analysis.graph.measures.simulation import Simulation, simulate
+from merrow_optimizer.planning.plan_reader import PlanReading
 from merrow_optimizer.planning.ranking import RULES, ranked
-from merrow_optimizer.planning.reading import PlanReading
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_server.cli import NOT_WELL, OK
 from merrow_server.cli.output import complain

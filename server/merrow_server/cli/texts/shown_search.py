@@ -9,8 +9,8 @@ from typing import TYPE_CHECKING
 from merrow_optimizer.optimization.record import load
 from merrow_server.errors import InputError
 from merrow_server.optimizations.pages import write_report
-from merrow_server.optimizations.report import record_lines
-from merrow_server.optimizations.words import report_lines
+from merrow_server.optimizations.search_data import record_lines
+from merrow_server.optimizations.search_words import report_lines
 from merrow_server.rendering.snippet import plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import workflow_text

@@ -14,7 +14,7 @@ from merrow_server.features.commands.run_commands import UNTRUSTED, check_runnab
 from merrow_server.features.commands.run_journal import text_in
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import path_of
-from merrow_server.lsp.findings.cases import LocatedCases, located
+from merrow_server.lsp.findings.cases_documents import LocatedCases, located
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.work.following import JobLocation, Live, refused

@@ -96,7 +96,7 @@ async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     finally:
         server.last_evaluations.forget()
     if not server.supports.shows_runs:
-        from merrow_server.evaluations.words import ended_text
+        from merrow_server.evaluations.evaluation_words import ended_text
 
         well = ended["status"] == "finished"
         tell(server, ended_text(ended), types.MessageType.Info if well else types.MessageType.Warning)
@@ -127,7 +127,7 @@ async def show(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     found: dict[str, Any] = await server.jobs.ask(
         lambda session: session.look_at_evaluations(lambda known: known.report(evaluation, None))
     )
-    from merrow_server.evaluations.words import ended_text, report_text
+    from merrow_server.evaluations.evaluation_words import ended_text, report_text
 
     if not server.supports.shows_runs:
         tell(server, ended_text(found), types.MessageType.Info)

@@ -172,7 +172,7 @@ def _selected(server: MerrowServer, diagram: OpenDiagram, given: Any) -> tuple[s
 
 async def _choose(server: MerrowServer, title: str, answer: dict[str, Any]) -> str | None:
     """Ask the user which suggestion to apply, and apply it; its id, None where none is chosen."""
-    from merrow_server.suggestions.words import score_text, valid_lines
+    from merrow_server.suggestions.suggestion_words import score_text, valid_lines
 
     if not answer["suggestions"]:
         tell(server, f"{title}: none passed. {valid_lines(answer['valid'])[0]}", types.MessageType.Warning)

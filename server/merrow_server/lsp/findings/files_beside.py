@@ -9,7 +9,7 @@ from merrow_server.lsp.documents import OpenDocument
 def findings_of_file(document: OpenDocument) -> list[Diagnostic]:
     """The findings about a document that is a settings file or a cases file, with places in it; none for any other."""
     if document.kind == "cases":
-        from merrow_server.lsp.findings.cases import findings_of_cases
+        from merrow_server.lsp.findings.cases_documents import findings_of_cases
 
         return findings_of_cases(document)
     if document.kind != "settings":

@@ -13,9 +13,9 @@ from merrow_optimizer.evaluation.data.names import data_file
 from merrow_optimizer.evaluation.data.parts import part_in_name
 from merrow_optimizer.evaluation.data.readers import OWN
 from merrow_optimizer.evaluation.plan import EvaluationLimits
-from merrow_optimizer.extraction.cases import split
 from merrow_optimizer.extraction.initial import ExtractionTask
 from merrow_optimizer.extraction.plan import ExtractionPlan, ExtractionSettings, check
+from merrow_optimizer.extraction.solved_cases import split
 from merrow_runtime.models.budget import unpriced_failure
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.prices import price_at
@@ -30,7 +30,13 @@ from merrow_runtime.store.recordings.answer_recording import AnsweringRecorded, 
 from merrow_runtime.workflow import Workflow, check_workflow
 from merrow_server.continuing import ResumeChanges, refuse_same
 from merrow_server.errors import InputError
-from merrow_server.evaluations.preparing import Choosing, EvaluationRequest, PreparedEvaluation, prepare, prepare_again
+from merrow_server.evaluations.prepared_evaluation import (
+    Choosing,
+    EvaluationRequest,
+    PreparedEvaluation,
+    prepare,
+    prepare_again,
+)
 
 FEW = 50
 """A file that is not a part by its name and has fewer cases is used as a whole: a fifth of it would say nothing."""

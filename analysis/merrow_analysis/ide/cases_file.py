@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
+from merrow_analysis.cases.cases_reader import CasesFile
 from merrow_analysis.cases.checking import CasesContext
-from merrow_analysis.cases.reading import CasesFile
 from merrow_analysis.cases.schema import CASE_KEYS, CASES, DEFAULT_KEYS, EXPECTATION_KEYS
 from merrow_analysis.definitions.schema import Fragment
 from merrow_analysis.ide.completion.items import Completion, ItemKind

@@ -9,13 +9,13 @@ from typing import Any
 
 from merrow_analysis.fresh_ids import FreshIds
 from merrow_optimizer.evaluation.statistics.intervals import interval_of
-from merrow_optimizer.extraction.cases import problem_digest
 from merrow_optimizer.extraction.deepening import Path
 from merrow_optimizer.extraction.extractor import ExtractionOutcome, Extractor, Proved, shapes
 from merrow_optimizer.extraction.naming import takes
 from merrow_optimizer.extraction.operators import library_text
 from merrow_optimizer.extraction.plan import ExtractionPlan
 from merrow_optimizer.extraction.pooling import PooledOperator
+from merrow_optimizer.extraction.solved_cases import problem_digest
 from merrow_optimizer.extraction.trials import Trials
 from merrow_runtime.asking.rows import JobRows
 from merrow_runtime.models.tokens import estimate_tokens

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
-from merrow_server.evaluations.report import score_text
+from merrow_server.evaluations.evaluation_data import score_text
 from merrow_server.evaluations.tables import report_lines, summary_lines
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible

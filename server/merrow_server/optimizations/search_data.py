@@ -13,7 +13,7 @@ from merrow_runtime.errors import RunFailure
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import Usage
 from merrow_runtime.workflow import restore
-from merrow_server.evaluations.report import origins_of
+from merrow_server.evaluations.evaluation_data import origins_of
 from merrow_server.rendering.workflow_sketch import difference_words
 
 SCHEMA = 1

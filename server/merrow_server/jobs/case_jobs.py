@@ -5,7 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Sequence
 
-from merrow_analysis.cases.reading import Case, read_cases
+from merrow_analysis.cases.cases_reader import Case, read_cases
 from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.cases.results import CaseResult
 from merrow_runtime.errors import UsageFailure

@@ -35,8 +35,8 @@ from merrow_runtime.values import as_text
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.continuing import ResumeChanges, answered_by_another
 from merrow_server.errors import InputError
+from merrow_server.evaluations.evaluation_data import origins_of
 from merrow_server.evaluations.masking import masking_of
-from merrow_server.evaluations.report import origins_of
 
 SEED = 42
 OFFLINE = "The embedded offline model answers: it is not a real model, and its scores say nothing of the workflow."

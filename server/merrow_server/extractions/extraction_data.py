@@ -9,7 +9,7 @@ from merrow_runtime.asking.rows import paid_in
 from merrow_runtime.jobs.life import state_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
-from merrow_server.extractions.preparing import PreparedExtraction
+from merrow_server.extractions.prepared_extraction import PreparedExtraction
 
 
 def plan_object(prepared: PreparedExtraction) -> dict[str, Any]:

@@ -42,7 +42,7 @@ from merrow_server.asking import Asking, Choosing, Json, Told, address_kept, all
 from merrow_server.asking_words import cost_sentence
 from merrow_server.continuing import ResumeChanges
 from merrow_server.errors import InputError
-from merrow_server.suggestions.report import report
+from merrow_server.suggestions.suggestion_data import report
 
 VALIDATE = "validate"
 """The part of data that a model may be shown."""
@@ -318,7 +318,7 @@ def _tries(ground: Ground, user: Store, known: Sequence[EvaluationRecord]) -> li
 
 
 def _score(user: Store, record: EvaluationRecord) -> float | None:
-    from merrow_server.evaluations.report import summary
+    from merrow_server.evaluations.evaluation_data import summary
 
     score: float | None = summary(record, user.evaluations.scores(record.id)).to_json()["score"]
     return score

@@ -10,9 +10,9 @@ from merrow_optimizer.evaluation.plan import EvaluationLimits
 from merrow_optimizer.planning.candidates import REPAIRS, PlanningTask, ask_for_plans, written
 from merrow_optimizer.planning.choosing import in_order, usable
 from merrow_optimizer.planning.coverage import Coverage, judge
+from merrow_optimizer.planning.plan_reader import PlanBounds, read_plans
 from merrow_optimizer.planning.questions import KEY
 from merrow_optimizer.planning.ranking import RULES, RuleName
-from merrow_optimizer.planning.reading import PlanBounds, read_plans
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.models.tokens import estimate_call
@@ -27,7 +27,7 @@ from merrow_runtime.usage import Usage
 from merrow_server.asking import Asking, Choosing, Json, Told, address_kept, allowed_usd
 from merrow_server.asking_words import cost_sentence
 from merrow_server.continuing import ResumeChanges
-from merrow_server.plans.report import PlanOutcome
+from merrow_server.plans.plan_data import PlanOutcome
 
 OFFLINE = (
     "The embedded offline model plans, which is not a real model: it gives the same plan for every task, and nothing is"

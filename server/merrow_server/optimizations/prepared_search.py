@@ -12,7 +12,7 @@ from merrow_optimizer.evaluation.data.names import data_file
 from merrow_optimizer.evaluation.data.parts import part_in_name
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import EvaluationLimits, TooSmall
-from merrow_optimizer.extraction.cases import problem_digest
+from merrow_optimizer.extraction.solved_cases import problem_digest
 from merrow_optimizer.optimization.plan import Bounded, ItemSplit, Proposing, SearchPlan, affords, check, split_of
 from merrow_optimizer.optimization.readings import read_before
 from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord, load
@@ -29,7 +29,7 @@ from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.continuing import ResumeChanges, refuse_same
 from merrow_server.errors import InputError
-from merrow_server.evaluations.preparing import (
+from merrow_server.evaluations.prepared_evaluation import (
     OFFLINE,
     Choosing,
     EvaluationRequest,
@@ -37,7 +37,7 @@ from merrow_server.evaluations.preparing import (
     prepare,
     prepare_again,
 )
-from merrow_server.suggestions.preparing import check_models
+from merrow_server.suggestions.prepared_suggestions import check_models
 
 _UNSEEN = 20
 """So many items that no operator was drawn from are enough to search with."""

@@ -13,8 +13,8 @@ from merrow_server.lsp.documents import OpenDocument, path_of
 from merrow_server.lsp.host import Host
 
 if TYPE_CHECKING:
+    from merrow_analysis.cases.cases_reader import CasesFile
     from merrow_analysis.cases.checking import CasesContext
-    from merrow_analysis.cases.reading import CasesFile
     from merrow_analysis.ide.completion.items import Completion
 
 
@@ -29,7 +29,7 @@ def findings_of_cases(document: OpenDocument) -> list[Diagnostic]:
 
 
 def _read(document: OpenDocument) -> tuple[CasesFile, CasesContext | None]:
-    from merrow_analysis.cases.reading import read_cases
+    from merrow_analysis.cases.cases_reader import read_cases
     from merrow_server.cases.checking import beside
 
     file = read_cases(document.text)
@@ -41,7 +41,7 @@ def _read(document: OpenDocument) -> tuple[CasesFile, CasesContext | None]:
 
 def complete(server: Host, document: OpenDocument, position: types.Position) -> types.CompletionList:
     """What could be written at a position of a cases file."""
-    from merrow_analysis.ide.cases import complete as complete_cases
+    from merrow_analysis.ide.cases_file import complete as complete_cases
 
     file, near = _read(document)
     found = complete_cases(file, document.position_from_lsp(position), near)
@@ -64,7 +64,7 @@ def _item(document: OpenDocument, found: Completion, *, markdown: bool) -> types
 
 def hover(server: Host, document: OpenDocument, position: types.Position) -> types.Hover | None:
     """What the word at a position of a cases file means."""
-    from merrow_analysis.ide.cases import hover as hover_cases
+    from merrow_analysis.ide.cases_file import hover as hover_cases
 
     file, near = _read(document)
     found = hover_cases(file, document.position_from_lsp(position), near)
@@ -116,7 +116,7 @@ def cases_beside(server: Host, path: Path) -> OpenDocument | None:
 
 def located(server: Host, uri: str) -> LocatedCases | None:
     """The cases that are meant by the URI of a cases file or of its workflow; None where there are none."""
-    from merrow_analysis.cases.reading import read_cases
+    from merrow_analysis.cases.cases_reader import read_cases
     from merrow_server.cases.files import workflow_name
 
     path = path_of(uri)
