@@ -1,23 +1,25 @@
 import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
+import { jobCommands, pick } from '../jobs/commands';
+import { follow } from '../jobs/follow';
+import { fileName, idsOf, statusText } from '../jobs/item';
 import type { RunDocuments } from '../run/texts/documents';
-import { attempt } from '../run/attempt';
-import { ageText } from '../run/texts/figures';
+import { attempt, told } from '../run/attempt';
 import type { Target } from '../run/protocol';
-import { sentence } from '../run/texts/rejection';
-import { nameOf } from '../run/starting';
-import { NO_WORKFLOW, targetOf } from '../run/targets';
+import { NO_WORKFLOW, nameOf, targetOf } from '../run/targets';
 import { say } from '../say';
 import { intercept } from '../server/interceptors';
 import type { Evaluation, Question } from './protocol';
-import { ReportPanels, told } from './reportPanels';
+import { ReportPanels } from './reportPanels';
 import type { EvaluationServer } from './server';
 import type { EvaluationStart } from './starting';
-import { fileName, scoreText, statusText, type EvaluationItem } from './words';
+import { scoreText } from './words';
 
-/** Evaluations that are offered for choice. */
-const MOST = 100;
+const WORDS = {
+  came: (one: Evaluation) => scoreText(one),
+  none: 'There are no evaluations yet. Make one with “Merrow: Evaluate This Workflow”.',
+};
 
 /** Evaluating workflows: commands, progress, reports. */
 export function registerEvaluations(context: MerrowContext, start: EvaluationStart, server: EvaluationServer, documents: RunDocuments): vscode.Disposable {
@@ -26,21 +28,19 @@ export function registerEvaluations(context: MerrowContext, start: EvaluationSta
   const command = (id: string, act: (...given: unknown[]) => unknown) => vscode.commands.registerCommand(id, act);
   return vscode.Disposable.from(
     panels,
+    jobCommands(server, {
+      ...WORDS,
+      open: Command.openEvaluation,
+      resume: Command.resumeEvaluation,
+      stop: Command.stopEvaluation,
+      delete: Command.deleteEvaluations,
+      several: 'evaluations',
+      goes: 'Scores and runs go from the journal; what models answered stays in the cache.',
+      show: (id) => panels.show(id),
+      goOn: (id) => evaluating.resume(id),
+    }),
     command(Command.evaluateWorkflow, (given) => evaluating.evaluate(given)),
-    command(Command.openEvaluation, (given) => told(async () => {
-      const id = idOf(given) ?? (await pick(server, 'Show which evaluation?'));
-      if (id !== undefined) await panels.show(id);
-    })),
-    command(Command.resumeEvaluation, (given) => told(async () => {
-      const id = idOf(given);
-      if (id !== undefined) await evaluating.resume(id);
-    })),
-    command(Command.stopEvaluation, (given) => told(async () => {
-      const id = idOf(given);
-      if (id !== undefined) await server.cancel({ run: id });
-    })),
     command(Command.compareTwoEvaluations, (given, all) => told(() => compare(server, documents, given, all))),
-    command(Command.deleteEvaluations, (given, all) => told(() => deleteAll(server, given, all))),
     intercept('merrow.evaluate', (given) => evaluating.evaluate(given)),
     intercept('merrow.showEvaluation', (given) => vscode.commands.executeCommand(Command.openEvaluation, given)),
   );
@@ -64,7 +64,7 @@ class Evaluating {
       }
       const question = asked(given) ?? (await this.start.question(target));
       if (question === undefined || !(await this.start.agreed(target, question))) return;
-      await this.follow(nameOf(target), target.uri, () => this.server.evaluate(target, question));
+      await this.follow(nameOf(target), target.uri, () => this.server.begin(target, question));
     });
   }
 
@@ -77,36 +77,7 @@ class Evaluating {
 
   /** Show how far an evaluation is, until it ends; then its report. */
   private async follow(name: string, uri: string | null, begin: () => Promise<Evaluation>, known?: string): Promise<void> {
-    const options = { location: vscode.ProgressLocation.Notification, title: `Evaluating ${name}`, cancellable: true };
-    const ended = await vscode.window.withProgress(options, async (progress, token) => {
-      let [shown, id] = [0, known];
-      let stopped = false;
-      /** The server was told to stop it: it is told once, since later there is nothing to stop. */
-      let isTold = false;
-      const stop = async () => {
-        stopped = true;
-        if (id === undefined || isTold) return;
-        isTold = true;
-        await this.server.cancel({ run: id }).catch((problem: unknown) => say.error(sentence(problem)));
-      };
-      const listening = [
-        this.server.onDidTell((news) => {
-          const own = id === undefined ? news.uri !== null && vscode.Uri.parse(news.uri).toString() === uri : news.evaluation === id;
-          if (!own) return;
-          id = news.evaluation;
-          if (stopped) void stop();
-          const share = (100 * news.done) / Math.max(news.total, 1);
-          progress.report({ message: `${news.done} of ${news.total} answers, ${news.text}`, increment: share - shown });
-          shown = share;
-        }),
-        token.onCancellationRequested(stop),
-      ];
-      try {
-        return await begin();
-      } finally {
-        for (const one of listening) one.dispose();
-      }
-    });
+    const ended = await follow(this.server, `Evaluating ${name}`, { uri, known }, begin);
     await this.panels.show(ended.evaluation);
     if (ended.status !== 'finished') {
       const on = 'Continue';
@@ -124,53 +95,20 @@ function asked(given: unknown): Question | undefined {
   return typeof given === 'object' && given !== null && 'dataset' in given ? (given as Question & Target) : undefined;
 }
 
-/** The evaluation that a command was given: an item of the tree, or an object with its id. */
-function idOf(given: unknown): string | undefined {
-  return evaluationsOf(given, undefined)[0]?.id;
-}
-
-function evaluationsOf(given: unknown, all: unknown): { readonly id: string }[] {
-  const items: unknown[] = Array.isArray(all) && all.length > 0 ? all : [given];
-  return items.flatMap((item) => {
-    if (typeof item !== 'object' || item === null) return [];
-    if ('kind' in item) return item.kind === 'evaluation' ? [{ id: (item as EvaluationItem).evaluation.evaluation }] : [];
-    return 'id' in item && typeof item.id === 'string' ? [{ id: item.id }] : [];
-  });
-}
-
-async function pick(server: EvaluationServer, title: string, like?: Evaluation): Promise<string | undefined> {
-  const now = Date.now() / 1000;
-  const found = (await server.list(MOST)).filter((one) => like === undefined || (one.evaluation !== like.evaluation && one.dataset === like.dataset));
-  if (found.length === 0) {
-    void say.info(like === undefined ? 'There are no evaluations yet. Make one with “Merrow: Evaluate This Workflow”.' : `There is no other evaluation on ${fileName(like.dataset)} to compare with.`);
-    return undefined;
-  }
-  const items = found.map((one) => ({
-    label: `${fileName(one.workflow)}: ${scoreText(one)}`,
-    description: `${fileName(one.dataset)} · ${ageText(one.started, now)}`,
-    detail: one.evaluation,
-    id: one.evaluation,
-  }));
-  return (await vscode.window.showQuickPick(items, { title, matchOnDetail: true, matchOnDescription: true }))?.id;
-}
-
 async function compare(server: EvaluationServer, documents: RunDocuments, given: unknown, all: unknown): Promise<void> {
-  const chosen = evaluationsOf(given, all).map(({ id }) => id);
-  const first = chosen[0] ?? (await pick(server, 'Compare which evaluation?'));
+  const chosen = idsOf('evaluation', given, all);
+  const first = chosen[0] ?? (await pick(server, WORDS, 'Compare which evaluation?'));
   if (first === undefined) return;
   const like = chosen.length > 1 ? undefined : await server.report(first);
-  const second = chosen[1] ?? (await pick(server, 'Compare with which evaluation?', like));
+  const second = chosen[1] ?? (like && (await pickLike(server, like)));
   if (second === undefined) return;
   const { before, after, text } = await server.compare(first, second);
   const lines = [before, after].map((one) => `${one.evaluation}  ${fileName(one.workflow)}  ${scoreText(one)}  ${fileName(one.dataset)} (part ${one.part}), ${one.metric}`);
   await documents.showText('Comparison of evaluations.txt', `${[...lines, '', text].join('\n')}\n`);
 }
 
-async function deleteAll(server: EvaluationServer, given: unknown, all: unknown): Promise<void> {
-  const chosen = evaluationsOf(given, all);
-  if (chosen.length === 0) return;
-  const what = chosen.length === 1 ? `the evaluation ${chosen[0]?.id ?? ''}` : `${chosen.length} evaluations`;
-  const detail = 'Scores and runs go from the journal; what models answered stays in the cache. This can’t be undone.';
-  if ((await say.warning(`Delete ${what}?`, { modal: true, detail }, 'Delete')) !== 'Delete') return;
-  for (const { id } of chosen) await server.delete(id);
+/** Another evaluation on the same data, that the user chooses. */
+function pickLike(server: EvaluationServer, like: Evaluation): Promise<string | undefined> {
+  const words = { ...WORDS, none: `There is no other evaluation on ${fileName(like.dataset)} to compare with.` };
+  return pick(server, words, 'Compare with which evaluation?', (one) => one.evaluation !== like.evaluation && one.dataset === like.dataset);
 }

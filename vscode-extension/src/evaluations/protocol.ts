@@ -1,9 +1,8 @@
 /** What the server says of evaluations. Types only. */
+import type { Job, News } from '../jobs/protocol';
 import type { Bounds, Usage } from '../run/protocol';
 
 export type Outcome = 'right' | 'wrong' | 'failed' | 'unanswered' | 'invalid';
-
-export type EvaluationStatus = 'running' | 'finished' | 'stopped' | 'cancelled' | 'interrupted';
 
 /** What `merrow.evaluate` takes besides the workflow. */
 export interface Question {
@@ -18,16 +17,9 @@ export interface Question {
 }
 
 /** An evaluation in a list. */
-export interface Evaluation {
-  readonly evaluation: string;
-  readonly workflow: string;
-  readonly uri: string | null;
+export interface Evaluation extends Job<'evaluation'> {
   readonly diagram: number;
-  readonly status: EvaluationStatus;
-  readonly started: number;
   readonly seconds: number;
-  readonly error: string | null;
-  readonly dataset: string;
   readonly part: string;
   readonly metric: string;
   readonly model: string;
@@ -39,7 +31,6 @@ export interface Evaluation {
   readonly missing: number;
   readonly score: number | null;
   readonly interval: readonly [number, number] | null;
-  readonly usage: Usage;
   /** Whether this editor's server works on it. */
   readonly here: boolean;
   readonly asked: Question;
@@ -95,12 +86,7 @@ export interface Forecast {
 }
 
 /** The notification `merrow/evaluationEvent`; `rows` are those since the last one. */
-export interface EvaluationNews {
-  readonly uri: string | null;
+export interface EvaluationNews extends News<'evaluation'> {
   readonly diagram: number;
-  readonly evaluation: string;
-  readonly done: number;
-  readonly total: number;
-  readonly text: string;
   readonly rows: readonly Row[];
 }

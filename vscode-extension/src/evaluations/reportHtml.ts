@@ -1,8 +1,9 @@
 /** The report of an evaluation as HTML. Pure; every text is escaped. */
+import { fileName, statusText } from '../jobs/item';
 import { costText, endpointName, secondsText } from '../run/texts/figures';
 import { escape } from '../run/panel/markdownHtml';
 import type { Outcome, Report, Row, Verdict } from './protocol';
-import { fileName, scoreText, statusText } from './words';
+import { scoreText } from './words';
 
 const COLUMNS = ['Inputs', 'Item', 'Status', 'Answer', 'Gold', 'Reason', 'People', 'Cost', 'Time'];
 const VERDICTS: readonly (readonly [Verdict, string])[] = [['good', '✓'], ['bad', '✗']];

@@ -2,12 +2,12 @@ import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
 import { page, webviewRoot } from '../preview/page';
+import { told } from '../run/attempt';
 import { sentence } from '../run/texts/rejection';
-import { say } from '../say';
 import type { Rating, Report } from './protocol';
 import { reportHtml } from './reportHtml';
 import type { EvaluationServer } from './server';
-import { fileName } from './words';
+import { fileName } from '../jobs/item';
 
 const VIEW_TYPE = 'merrow.evaluation';
 /** Milliseconds in which news of an evaluation that goes on are put together. */
@@ -88,13 +88,4 @@ export class ReportPanels implements vscode.Disposable {
 
 function draw(panel: vscode.WebviewPanel, report: Report): void {
   void panel.webview.postMessage({ html: reportHtml(report) });
-}
-
-/** Carry something out; what goes wrong is told. */
-export async function told(act: () => Promise<unknown>): Promise<void> {
-  try {
-    await act();
-  } catch (problem) {
-    void say.error(sentence(problem));
-  }
 }

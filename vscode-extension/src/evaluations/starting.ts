@@ -1,16 +1,13 @@
 import * as vscode from 'vscode';
-import { Setting, defaults } from '../contributed';
 import type { MerrowContext } from '../context';
-import { canReachModels } from '../run/access';
-import { offline } from '../run/texts/figures';
+import { agreed, confirms } from '../jobs/consent';
+import { fileName } from '../jobs/item';
 import type { Target } from '../run/protocol';
 import type { RunServer } from '../run/server';
-import { nameOf } from '../run/starting';
-import { say } from '../say';
+import { nameOf } from '../run/targets';
 import { METRICS, byGold, fieldsOf, hasReader, unfed } from './fields';
 import type { Question } from './protocol';
 import type { EvaluationServer } from './server';
-import { fileName } from './words';
 
 const LAST = 'merrow.lastEvaluations';
 const DATA = '**/*.{jsonl,ndjson,json,csv}';
@@ -92,12 +89,8 @@ export class EvaluationStart {
   /** Whether an evaluation may go on: what reaches its endpoint is there, and the user agreed to what it may cost. */
   async agreed(target: Target, question: Question): Promise<boolean> {
     const forecast = await this.server.forecast(target, question);
-    if (forecast.endpoint !== offline && !(await canReachModels(this.context))) return false;
-    const asks = vscode.workspace.getConfiguration('merrow').get(Setting.confirmRuns, defaults.confirmRuns);
-    if (asks && forecast.mayCost) {
-      const detail = [forecast.text, ...forecast.notices].join('\n\n');
-      if ((await say.info(`Evaluate ${nameOf(target)}?`, { modal: true, detail }, 'Evaluate')) !== 'Evaluate') return false;
-    }
+    const cost = { endpoint: forecast.endpoint, asks: confirms() && forecast.mayCost, details: [forecast.text, ...forecast.notices] };
+    if (!(await agreed(this.context, cost, `Evaluate ${nameOf(target)}?`, 'Evaluate'))) return false;
     await this.context.extension.workspaceState.update(LAST, { ...this.lasts, [keyOf(target)]: question });
     return true;
   }

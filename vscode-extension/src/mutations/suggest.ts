@@ -1,7 +1,8 @@
 import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
+import { agreed } from '../jobs/consent';
+import { execute } from '../jobs/execute';
 import type { Graph } from '../preview/protocol';
-import { canReachModels } from '../run/access';
 import { sentence, wasLeft } from '../run/texts/rejection';
 import { chosenModel } from '../run/server';
 import { NO_WORKFLOW, targetOf } from '../run/targets';
@@ -11,6 +12,7 @@ import { say } from '../say';
 
 /** What suggestions may cost, before any model is asked. */
 interface Forecast {
+  readonly endpoint: string;
   readonly mayCost: boolean;
   readonly text: string;
   readonly notices: readonly string[];
@@ -19,7 +21,7 @@ interface Forecast {
 type Show = (context: MerrowContext, title: string, proposals: readonly Proposal[]) => Promise<boolean>;
 
 const TITLE = 'Suggestions of the model';
-const ASK = 'Ask the Model';
+const SUGGEST = 'merrow.suggest';
 /** What `merrow.suggest` may be asked besides the workflow. */
 const ASKED = ['range', 'node', 'goal', 'n', 'seed', 'optimizerModel', 'judgeModel', 'model', 'baseUrl'] as const;
 
@@ -34,9 +36,8 @@ export async function suggestImprovements(context: MerrowContext, given: unknown
     const document = await vscode.workspace.openTextDocument(vscode.Uri.parse(target.uri));
     const { version } = document;
     const asked = { ...chosenModel(), ...target, ...partOf(given), version };
-    const forecast = await execute<Forecast>(context, { ...asked, dryRun: true });
-    if (!(await canReachModels(context))) return;
-    if (forecast.mayCost && !(await agreed(forecast))) return;
+    const { endpoint, mayCost, text, notices } = await execute<Forecast>(context, SUGGEST, { ...asked, dryRun: true });
+    if (!(await agreed(context, { endpoint, asks: mayCost, details: [text, ...notices] }, 'Ask the model for suggestions?', 'Ask the Model'))) return;
     const answer = await withProgress(context, { ...asked, preview: true, agreed: true });
     if (answer === undefined) return;
     for (const notice of answer.notices) void say.warning(notice);
@@ -59,31 +60,17 @@ export async function suggestImprovements(context: MerrowContext, given: unknown
   }
 }
 
-async function agreed({ text, notices }: Forecast): Promise<boolean> {
-  const detail = [text, ...notices].join('\n\n');
-  return (await say.info('Ask the model for suggestions?', { modal: true, detail }, ASK)) === ASK;
-}
-
 /** The answer, undefined where the user cancels. */
 async function withProgress(context: MerrowContext, asked: object): Promise<Suggestions | undefined> {
   const options = { location: vscode.ProgressLocation.Notification, title: 'Asking the model for suggestions', cancellable: true };
   return vscode.window.withProgress(options, async (_, token) => {
     try {
-      return await execute<Suggestions>(context, asked, token);
+      return await execute<Suggestions>(context, SUGGEST, asked, { token });
     } catch (problem) {
       if (token.isCancellationRequested) return undefined;
       throw problem;
     }
   });
-}
-
-let tokens = 0;
-
-async function execute<Answer>(context: MerrowContext, asked: object, token?: vscode.CancellationToken): Promise<Answer> {
-  const client = await context.readyClient();
-  // With a token of ours the server has no progress of its own shown beside that of the extension.
-  const workDoneToken = `merrow-suggestions-${(tokens += 1)}`;
-  return client.sendRequest<Answer>('workspace/executeCommand', { command: 'merrow.suggest', arguments: [asked], workDoneToken }, token);
 }
 
 /** What is asked: of which place of the text or prompt of a node, and what a lens asks again. */

@@ -1,17 +1,13 @@
 import * as vscode from 'vscode';
-import { WorkDoneProgress } from 'vscode-languageclient/node';
 import type { MerrowContext } from '../context';
+import { agreed } from '../jobs/consent';
+import { execute } from '../jobs/execute';
 import { page, webviewRoot } from '../preview/page';
-import { canReachModels } from '../run/access';
-import { offline } from '../run/texts/figures';
 import { sentence, wasLeft } from '../run/texts/rejection';
 import { chosenModel } from '../run/server';
 import { say } from '../say';
 import type { Forecast, FromPage, Plans, ToPage, Wish } from './protocol';
 import { aboutText, cardsOf } from './words';
-
-const ASK = 'Ask the Model';
-let tokens = 0;
 
 /** The page on which a task is given and plans are chosen from. */
 export class PlanPanel implements vscode.Disposable {
@@ -80,10 +76,10 @@ export class PlanPanel implements vscode.Disposable {
     try {
       const asked = { ...chosenModel(), ...wish };
       const forecast = await this.execute<Forecast>({ ...asked, dryRun: true }, cancelling.token);
-      if (forecast.endpoint !== offline && !(await canReachModels(this.context))) return;
-      if (forecast.mayCost && !(await agreed(forecast))) return;
+      const { endpoint, mayCost, text, notices } = forecast;
+      if (!(await agreed(this.context, { endpoint, asks: mayCost, details: [text, ...notices] }, 'Ask the model for plans?', 'Ask the Model'))) return;
       this.found = undefined;
-      this.post({ cards: null, status: forecast.text });
+      this.post({ cards: null, status: text });
       this.found = await this.execute<Plans>({ ...asked, agreed: true }, cancelling.token);
       this.post({ cards: cardsOf(this.found) });
     } catch (problem) {
@@ -96,18 +92,10 @@ export class PlanPanel implements vscode.Disposable {
     }
   }
 
-  private async execute<Answer>(asked: object, token?: vscode.CancellationToken): Promise<Answer> {
-    const client = await this.context.readyClient();
-    // With a token of ours the server's progress is shown on the page, and not beside it.
-    const workDoneToken = `merrow-plan-${(tokens += 1)}`;
-    const listening = client.onProgress(WorkDoneProgress.type, workDoneToken, (news) => {
-      if (news.kind === 'report' && news.message !== undefined) this.post({ status: `${news.message.slice(0, 1).toUpperCase()}${news.message.slice(1)}…` });
-    });
-    try {
-      return await client.sendRequest<Answer>('workspace/executeCommand', { command: 'merrow.plan', arguments: [asked], workDoneToken }, token);
-    } finally {
-      listening.dispose();
-    }
+  private execute<Answer>(asked: object, token?: vscode.CancellationToken): Promise<Answer> {
+    // Its progress is shown on the page.
+    const told = (message: string) => { this.post({ status: `${message.slice(0, 1).toUpperCase()}${message.slice(1)}…` }); };
+    return execute(this.context, 'merrow.plan', asked, token === undefined ? { told } : { token, told });
   }
 
   /** Open a plan as a new file with its preview. */
@@ -122,9 +110,4 @@ export class PlanPanel implements vscode.Disposable {
       void say.error(sentence(problem));
     }
   }
-}
-
-async function agreed({ text, notices }: Forecast): Promise<boolean> {
-  const detail = [text, ...notices].join('\n\n');
-  return (await say.info('Ask the model for plans?', { modal: true, detail }, ASK)) === ASK;
 }

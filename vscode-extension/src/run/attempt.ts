@@ -15,3 +15,12 @@ export async function attempt(context: MerrowContext, act: () => Promise<void>):
     if (!wasLeft(problem)) void say.error(sentence(problem));
   }
 }
+
+/** Carry something out; what goes wrong is told. */
+export async function told(act: () => Promise<unknown>): Promise<void> {
+  try {
+    await act();
+  } catch (problem) {
+    void say.error(sentence(problem));
+  }
+}

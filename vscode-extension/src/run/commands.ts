@@ -14,10 +14,9 @@ import type { RunSummary, Target } from './protocol';
 import type { Runner } from './runner';
 import { sentence } from './texts/rejection';
 import type { RunServer } from './server';
-import { nameOf } from './starting';
 import type { RunTree } from './views/tree';
 import type { Item } from './views/treeModel';
-import { targetOf } from './targets';
+import { nameOf, targetOf } from './targets';
 import { say } from '../say';
 
 export interface Parts {

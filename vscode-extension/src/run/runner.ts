@@ -16,8 +16,8 @@ import type { RunEnd, Target } from './protocol';
 import { isAnswer, remedyOf, sentence, wasLeft } from './texts/rejection';
 import type { Asked, RunServer } from './server';
 import { askForOutput } from './settingOutputs';
-import { Starting, nameOf } from './starting';
-import { NO_WORKFLOW, nodeOf, targetOf } from './targets';
+import { Starting } from './starting';
+import { NO_WORKFLOW, nameOf, nodeOf, targetOf } from './targets';
 import { say } from '../say';
 
 /** Milliseconds after a broken connection in which the end of its server is noticed. */

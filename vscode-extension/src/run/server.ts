@@ -1,6 +1,7 @@
 import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import { Setting, defaults } from '../contributed';
+import { execute } from '../jobs/execute';
 import type { Graph } from '../preview/protocol';
 import type { Plan, Revision, RunEnd, RunReport, RunSummary, Target } from './protocol';
 
@@ -11,8 +12,6 @@ export interface Asked extends Partial<Target> {
   /** Outputs that a person sets, by node or `NODE.PORT`. */
   readonly outputs?: Readonly<Record<string, string>>;
 }
-
-let tokens = 0;
 
 /** The model of the user's settings, in place of the workflow's. */
 export function chosenModel(): { readonly model?: string } {
@@ -92,11 +91,8 @@ export class RunServer {
     return client.sendRequest('workspace/executeCommand', { command: 'merrow.graph', arguments: [target.uri, target.diagram] });
   }
 
-  private async execute<Answer>(command: string, argument: unknown): Promise<Answer> {
-    const client = await this.context.readyClient();
-    // With a token of ours the server has no progress of its own shown beside that of the extension.
-    const workDoneToken = `merrow-run-${(tokens += 1)}`;
-    return client.sendRequest('workspace/executeCommand', { command, arguments: [argument], workDoneToken });
+  private execute<Answer>(command: string, argument: unknown): Promise<Answer> {
+    return execute(this.context, command, argument);
   }
 
   private async ask<Answer>(method: string, params: unknown): Promise<Answer> {

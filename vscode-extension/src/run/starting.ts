@@ -15,6 +15,7 @@ import { planPage } from './texts/pages';
 import type { Plan, Target } from './protocol';
 import type { RunServer, TypedGraph } from './server';
 import { say } from '../say';
+import { nameOf } from './targets';
 import type { InputSet } from '../inputs/setsText';
 
 const AGREED = 'merrow.agreedRuns';
@@ -180,11 +181,4 @@ async function read(given: Readonly<Record<string, Typed>>): Promise<Record<stri
     }
   }
   return texts;
-}
-
-/** A workflow's name for people. */
-export function nameOf({ uri, diagram }: Target): string {
-  const path = vscode.Uri.parse(uri).path;
-  const name = path.slice(path.lastIndexOf('/') + 1);
-  return /\.(?:md|markdown)$/i.test(name) ? `${name}#${diagram}` : name;
 }

@@ -51,3 +51,10 @@ function namedTarget(given: unknown): Target | undefined {
   const { uri, diagram } = given as { uri?: unknown; diagram?: unknown };
   return typeof uri === 'string' ? { uri: vscode.Uri.parse(uri).toString(), diagram: typeof diagram === 'number' ? diagram : 1 } : undefined;
 }
+
+/** A workflow's name for people. */
+export function nameOf({ uri, diagram }: Target): string {
+  const path = vscode.Uri.parse(uri).path;
+  const name = path.slice(path.lastIndexOf('/') + 1);
+  return /\.(?:md|markdown)$/i.test(name) ? `${name}#${diagram}` : name;
+}

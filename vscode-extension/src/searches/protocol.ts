@@ -1,6 +1,6 @@
 /** What the server says of searches for better workflows. Types only. */
-import type { EvaluationStatus, Question } from '../evaluations/protocol';
-import type { Usage } from '../run/protocol';
+import type { Question } from '../evaluations/protocol';
+import type { Job, News } from '../jobs/protocol';
 
 /** Who makes candidates, and what a model that does is told; without a proposer as the user's settings say. */
 export interface Proposing {
@@ -33,15 +33,8 @@ export interface HeldOut {
 }
 
 /** A search in a list. */
-export interface Search {
-  readonly search: string;
-  readonly workflow: string;
-  readonly uri: string | null;
+export interface Search extends Job<'search'> {
   readonly diagram: number;
-  readonly status: EvaluationStatus;
-  readonly started: number;
-  readonly error: string | null;
-  readonly dataset: string;
   readonly metric: string;
   readonly strategy: string;
   readonly candidates: number;
@@ -50,7 +43,6 @@ export interface Search {
   readonly crown: number;
   readonly told: number | null;
   readonly held_out: HeldOut | null;
-  readonly usage: Usage;
   /** Whether this editor's server works on it. */
   readonly here: boolean;
 }
@@ -75,11 +67,5 @@ export interface SearchForecast {
   readonly free: boolean;
 }
 
-/** The notification `merrow/searchEvent`; `total` is 0 where no number of answers bounds it. */
-export interface SearchNews {
-  readonly uri: string | null;
-  readonly search: string;
-  readonly done: number;
-  readonly total: number;
-  readonly text: string;
-}
+/** The notification `merrow/searchEvent`. */
+export type SearchNews = News<'search'>;

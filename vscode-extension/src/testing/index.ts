@@ -2,7 +2,9 @@ import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import type { Evaluation, Row } from '../evaluations/protocol';
 import type { EvaluationServer } from '../evaluations/server';
-import { fileName } from '../evaluations/words';
+import { execute } from '../jobs/execute';
+import { attend } from '../jobs/follow';
+import { fileName } from '../jobs/item';
 import { sentence } from '../run/texts/rejection';
 import { chosenModel } from '../run/server';
 import { say } from '../say';
@@ -230,10 +232,8 @@ class Tests {
       }
     });
     try {
-      const client = await this.context.readyClient();
       const argument = { ...chosenModel(), uri, ...(chosen === undefined ? {} : { ids: chosen.map(({ id }) => id) }) };
-      // With a token of ours the server has no progress of its own shown beside that of the explorer.
-      await client.sendRequest('workspace/executeCommand', { command: 'merrow.test', arguments: [argument], workDoneToken: `merrow-test-${Date.now()}` }, token);
+      await execute(this.context, 'merrow.test', argument, { token });
       for (const item of items) if (!ended.has(item.id)) run.skipped(item);
     } finally {
       listening.dispose();
@@ -251,34 +251,21 @@ class Tests {
     if (forecast.mayCost && (await say.info(`Evaluate ${parent.label}?`, { modal: true, detail: forecast.text }, 'Evaluate')) !== 'Evaluate') return;
     run.started(parent);
     const rows = new Map<string, Row[]>();
-    let id: string | undefined;
-    let isTold = false;
-    const stop = () => {
-      if (id === undefined || isTold) return;
-      isTold = true;
-      void this.evaluations.cancel({ run: id }).catch((problem: unknown) => say.error(sentence(problem)));
-    };
-    const listening = [
-      token.onCancellationRequested(stop),
-      this.evaluations.onDidTell((news) => {
-        if (news.uri === null || vscode.Uri.parse(news.uri).toString() !== target.uri) return;
-        id = news.evaluation;
-        if (token.isCancellationRequested) stop();
-        this.addItems(parent, news.rows);
-        for (const row of news.rows) {
-          const item = parent.children.get(row.item);
-          const own = [...(rows.get(row.item) ?? []), row];
-          rows.set(row.item, own);
-          if (item !== undefined) settle(run, item, verdictOfItem(own), parent.uri && new vscode.Location(parent.uri, new vscode.Position(0, 0)));
-        }
-      }),
-    ];
+    const attending = attend(this.evaluations, { uri: target.uri }, token, (news) => {
+      this.addItems(parent, news.rows);
+      for (const row of news.rows) {
+        const item = parent.children.get(row.item);
+        const own = [...(rows.get(row.item) ?? []), row];
+        rows.set(row.item, own);
+        if (item !== undefined) settle(run, item, verdictOfItem(own), parent.uri && new vscode.Location(parent.uri, new vscode.Position(0, 0)));
+      }
+    });
     try {
-      const ended = await this.evaluations.evaluate(target, question);
+      const ended = await this.evaluations.begin(target, question);
       run.appendOutput(`Evaluation ${ended.evaluation} of ${parent.label}: ${ended.score === null ? 'no score' : ended.score.toFixed(3)}\r\n`);
       if (ended.error !== null) run.errored(parent, new vscode.TestMessage(ended.error));
     } finally {
-      for (const one of listening) one.dispose();
+      attending.dispose();
     }
   }
 

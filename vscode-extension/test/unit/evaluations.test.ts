@@ -3,6 +3,7 @@ import { test } from 'node:test';
 import { byGold, fieldsOf, hasReader, unfed } from '../../src/evaluations/fields';
 import type { Evaluation, Outcome, Report, Row } from '../../src/evaluations/protocol';
 import { reportHtml } from '../../src/evaluations/reportHtml';
+import { idsOf } from '../../src/jobs/item';
 import { evaluationItem, scoreText } from '../../src/evaluations/words';
 import { evaluationTree } from '../../src/run/views/treeModel';
 import { verdictOfCase, verdictOfItem, type CaseResult } from '../../src/testing/verdicts';
@@ -57,13 +58,22 @@ test('no text of data, models or files is markup in the report', () => {
 test('evaluations are in a group of their own, and say what can be done with them', () => {
   assert.deepEqual(evaluationTree([], 0), []);
   const [group] = evaluationTree([evaluation], 160);
-  assert.equal(group?.evaluations.length, 1);
+  assert.equal(group?.items.length, 1);
   const item = evaluationItem(evaluation, 160);
   assert.deepEqual([item.label, item.description, item.context], ['flow.mmd: 0.500', 'own.jsonl · 1 min ago · $0.0100', 'evaluation']);
   assert.equal(evaluationItem({ ...evaluation, status: 'running' }, 160).context, 'evaluation.live');
   const stopped = evaluationItem({ ...evaluation, status: 'interrupted', score: null, interval: null }, 160);
   assert.deepEqual([stopped.label, stopped.context], ['flow.mmd: no score', 'evaluation.resumable']);
   assert.equal(scoreText({ score: 1, interval: [0.2, 1], counted: 1 }), '1.000 [0.200, 1.000] on 1 item');
+});
+
+test('a command about jobs takes items of the tree and objects with an id, and none of another kind', () => {
+  const item = evaluationItem(evaluation, 160);
+  assert.match(item.tooltip, /^Evaluation e1: finished\n0\.500 .*\n\/w\/own\.jsonl \(part all\)\nmetric numeric$/);
+  assert.deepEqual(idsOf('evaluation', item), ['e1']);
+  assert.deepEqual(idsOf('evaluation', item, [item, { ...item, id: 'e2' }]), ['e1', 'e2']);
+  assert.deepEqual(idsOf('evaluation', { id: 'e3' }, []), ['e3']);
+  assert.deepEqual([idsOf('search', item), idsOf('search', undefined), idsOf('search', { kind: 'run', id: 'r' })], [[], [], []]);
 });
 
 test('the fields of data are those of its first record', () => {

@@ -25,7 +25,7 @@ test('what a search found is what the held-out items say, else its estimate', ()
 test('searches have a group of their own, and say what can be done with them', () => {
   assert.deepEqual(searchTree([], 0), []);
   const [group] = searchTree([search], 160);
-  assert.equal(group?.searches.length, 1);
+  assert.equal(group?.items.length, 1);
   const item = searchItem(search, 160);
   assert.deepEqual([item.label, item.description, item.context], ['flow.mmd: +0.060 (held-out, p = 0.010)', 'own.jsonl · 1 min ago · $0.0100', 'search']);
   assert.equal(searchItem({ ...search, status: 'running' }, 160).context, 'search.live');

@@ -15,7 +15,7 @@ import type { NodeReport, RunReport } from '../protocol';
 import { selector } from '../../selector';
 import type { RunServer } from '../server';
 import { sentence } from '../texts/rejection';
-import { nameOf } from '../starting';
+import { nameOf } from '../targets';
 import type { Text } from './valueHtml';
 
 export const NODE_VIEW = 'merrow.runNode';

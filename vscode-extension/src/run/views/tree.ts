@@ -1,10 +1,8 @@
 import * as vscode from 'vscode';
 import { Command } from '../../contributed';
 import type { EvaluationServer } from '../../evaluations/server';
-import { scoreText, statusText } from '../../evaluations/words';
 import { revisionItem } from '../../revisions/words';
 import type { SearchServer } from '../../searches/server';
-import { foundText } from '../../searches/words';
 import type { LiveRuns } from '../live';
 import type { RunSummary } from '../protocol';
 import type { RunServer } from '../server';
@@ -73,9 +71,8 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
   async getChildren(item?: Item): Promise<Item[]> {
     if (item === undefined) return this.roots();
     if (item.kind === 'workflow') return [...item.runs];
-    if (item.kind === 'evaluations') return [...item.evaluations];
-    if (item.kind === 'searches') return [...item.searches];
-    if (item.kind === 'node' || item.kind === 'revision' || item.kind === 'evaluation' || item.kind === 'search') return [];
+    if (item.kind === 'jobs') return [...item.items];
+    if (item.kind !== 'run') return [];
     const { run } = item.summary;
     const { nodes, revisions = [] } = await this.server.show(run);
     return [...revisions.map((one) => revisionItem(run, one)), ...nodes.map((node) => nodeItem(run, node))];
@@ -103,42 +100,23 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
         shown.command = { command: 'merrow.openRun', title: 'Open Result', arguments: [item] };
         return shown;
       }
-      case 'evaluations': {
-        const shown = new vscode.TreeItem('Evaluations', vscode.TreeItemCollapsibleState.Collapsed);
-        shown.id = 'evaluations';
-        shown.iconPath = new vscode.ThemeIcon('graph');
-        shown.contextValue = 'evaluations';
-        return shown;
-      }
-      case 'evaluation': {
-        const { evaluation } = item;
-        const shown = new vscode.TreeItem(item.label, vscode.TreeItemCollapsibleState.None);
-        shown.id = `evaluation ${evaluation.evaluation}`;
-        shown.description = item.description;
-        shown.tooltip = [`Evaluation ${evaluation.evaluation}: ${statusText(evaluation.status)}`, scoreText(evaluation), `${evaluation.dataset} (part ${evaluation.part})`, `metric ${evaluation.metric}`, evaluation.error ?? ''].join('\n').trimEnd();
+      case 'jobs': {
+        const shown = new vscode.TreeItem(item.label, vscode.TreeItemCollapsibleState.Collapsed);
+        shown.id = item.id;
         shown.iconPath = icon(item.icon);
-        shown.accessibilityInformation = { label: item.spoken };
-        shown.contextValue = item.context;
-        shown.command = { command: Command.openEvaluation, title: 'Open Report', arguments: [item] };
+        shown.contextValue = item.id;
         return shown;
       }
-      case 'searches': {
-        const shown = new vscode.TreeItem('Searches', vscode.TreeItemCollapsibleState.Collapsed);
-        shown.id = 'searches';
-        shown.iconPath = new vscode.ThemeIcon('rocket');
-        shown.contextValue = 'searches';
-        return shown;
-      }
+      case 'evaluation':
       case 'search': {
-        const { search } = item;
         const shown = new vscode.TreeItem(item.label, vscode.TreeItemCollapsibleState.None);
-        shown.id = `search ${search.search}`;
+        shown.id = `${item.kind} ${item.id}`;
         shown.description = item.description;
-        shown.tooltip = [`Search ${search.search}: ${statusText(search.status)}`, foundText(search), `${search.candidates} candidates, ${search.answers} answers, strategy ${search.strategy}`, search.dataset, search.error ?? ''].join('\n').trimEnd();
+        shown.tooltip = item.tooltip;
         shown.iconPath = icon(item.icon);
         shown.accessibilityInformation = { label: item.spoken };
         shown.contextValue = item.context;
-        shown.command = { command: Command.openSearch, title: 'Open Report', arguments: [item] };
+        shown.command = { command: item.kind === 'search' ? Command.openSearch : Command.openEvaluation, title: 'Open Report', arguments: [item] };
         return shown;
       }
       case 'revision': {

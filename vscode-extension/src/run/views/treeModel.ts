@@ -1,9 +1,10 @@
 /** The tree of runs as data. Pure. */
-import { evaluationItem, type EvaluationItem } from '../../evaluations/words';
+import { evaluationItem } from '../../evaluations/words';
 import type { Evaluation } from '../../evaluations/protocol';
+import { jobGroup, type Icon, type JobItem, type JobsItem } from '../../jobs/item';
 import type { Search } from '../../searches/protocol';
 import type { RevisionItem } from '../../revisions/words';
-import { searchItem, type SearchItem } from '../../searches/words';
+import { searchItem } from '../../searches/words';
 import { ageText, costText, figures, secondsText } from '../texts/figures';
 import { shortName } from '../texts/pages';
 import type { NodeReport, RunStatus, RunSummary } from '../protocol';
@@ -37,24 +38,7 @@ export interface NodeItem {
   readonly icon: Icon;
 }
 
-export interface Icon {
-  readonly name: string;
-  readonly color?: string;
-}
-
-/** The evaluations of all workflows, the newest first. */
-export interface EvaluationsItem {
-  readonly kind: 'evaluations';
-  readonly evaluations: readonly EvaluationItem[];
-}
-
-/** The searches of all workflows, the newest first. */
-export interface SearchesItem {
-  readonly kind: 'searches';
-  readonly searches: readonly SearchItem[];
-}
-
-export type Item = WorkflowItem | RunItem | RevisionItem | NodeItem | EvaluationsItem | EvaluationItem | SearchesItem | SearchItem;
+export type Item = WorkflowItem | RunItem | RevisionItem | NodeItem | JobsItem | JobItem;
 
 const RUNS: Readonly<Record<RunStatus, Icon>> = {
   running: { name: 'sync~spin' },
@@ -91,13 +75,13 @@ export function runTree(runs: readonly RunSummary[], folders: readonly string[],
 }
 
 /** The group of evaluations; none where there is none. */
-export function evaluationTree(evaluations: readonly Evaluation[], now: number): EvaluationsItem[] {
-  return evaluations.length === 0 ? [] : [{ kind: 'evaluations', evaluations: evaluations.map((one) => evaluationItem(one, now)) }];
+export function evaluationTree(evaluations: readonly Evaluation[], now: number): JobsItem[] {
+  return jobGroup('evaluations', 'Evaluations', 'graph', evaluations.map((one) => evaluationItem(one, now)));
 }
 
 /** The group of searches; none where there is none. */
-export function searchTree(searches: readonly Search[], now: number): SearchesItem[] {
-  return searches.length === 0 ? [] : [{ kind: 'searches', searches: searches.map((one) => searchItem(one, now)) }];
+export function searchTree(searches: readonly Search[], now: number): JobsItem[] {
+  return jobGroup('searches', 'Searches', 'rocket', searches.map((one) => searchItem(one, now)));
 }
 
 export function runItem(run: RunSummary, now: number): RunItem {
