@@ -60,6 +60,8 @@ def written(change: Mutation, files: Files = NOWHERE) -> Move | MoveRefusal:
         return MoveRefusal(_WRITING, str(problem), change.title)
     except ValueError:
         return MoveRefusal(_WRITING, "The places to edit lie inside each other.", change.title)
+    if not edits:
+        return MoveRefusal(_WRITING, "The text says so already.", change.title)
     if bool(change.wrapped) or original.needs_reading:
         trial = files.open_after(original.analysis, edits, mutant)
         after = trial.analysis()

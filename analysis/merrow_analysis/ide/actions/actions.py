@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterable
+from collections.abc import Callable, Iterable, Iterator
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
@@ -52,3 +52,9 @@ Provider = Callable[[Request], Iterable[Action]]
 def now(*edits: TextEdit) -> Callable[[], Edits]:
     """Edits that are known already."""
     return lambda: edits
+
+
+def possible(title: str, kind: str, edits: Edits | None) -> Iterator[Action]:
+    """The action that makes these edits: none where there are none, so that no title promises what the text has no place for."""
+    if edits:
+        yield Action(title, kind, now(*edits))

@@ -10,7 +10,7 @@ from merrow_analysis.definitions.schema import MERMAID_NODE_KEYS
 from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.edits.yaml_write import word
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.ide.actions.actions import MOVE_PARAMETERS, Action, Edits, Request
+from merrow_analysis.ide.actions.actions import MOVE_PARAMETERS, Action, Edits, Request, possible
 from merrow_analysis.ide.cursor.selection import selected_node
 from merrow_analysis.ide.texts.describe import KEYS
 
@@ -21,7 +21,7 @@ def to_metadata(request: Request) -> Iterator[Action]:
     parts = node.resolution.label_parts if node is not None else None
     if node is None or node.kind != "operator" or parts is None or not parts.parameters:
         return
-    yield Action(f"Move the parameters of {node.id} to its metadata", MOVE_PARAMETERS, lambda: _to_metadata(node))
+    yield from possible(f"Move the parameters of {node.id} to its metadata", MOVE_PARAMETERS, _to_metadata(node))
 
 
 def _to_metadata(node: TypedNode) -> Edits | None:
@@ -54,7 +54,7 @@ def to_label(request: Request) -> Iterator[Action]:
     node = selected_node(request.analysis, request.range)
     if node is None or node.kind != "operator" or node.flow.label is None or not _movable(node):
         return
-    yield Action(f"Move the parameters of {node.id} to its label", MOVE_PARAMETERS, lambda: _to_label(node))
+    yield from possible(f"Move the parameters of {node.id} to its label", MOVE_PARAMETERS, _to_label(node))
 
 
 def _movable(node: TypedNode) -> dict[str, str]:

@@ -13,7 +13,7 @@ from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.edits.yaml_write import quoted, word
 from merrow_analysis.graph.instructions import prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.ide.actions.actions import EXTRACT_PROMPT, INLINE_PROMPT, Action, Edits, Request
+from merrow_analysis.ide.actions.actions import EXTRACT_PROMPT, INLINE_PROMPT, Action, Edits, Request, possible
 from merrow_analysis.ide.cursor.selection import selected_node
 from merrow_analysis.ide.texts.node_text import uses_of_prompt
 
@@ -30,7 +30,7 @@ def extract_prompt(request: Request) -> Iterator[Action]:
         return
     name = _new_name(analysis, node)
     title = f"Move the prompt of {node.id} to the front matter, as {name}"
-    yield Action(title, EXTRACT_PROMPT, lambda: _extract(analysis, node, name))
+    yield from possible(title, EXTRACT_PROMPT, _extract(analysis, node, name))
 
 
 def _has_own_prompt(node: TypedNode) -> bool:
@@ -92,11 +92,8 @@ def inline_prompt(request: Request) -> Iterator[Action]:
     role, prompt = role_of(node), prompt_of(node, analysis.prompts)
     if role is None or not isinstance(prompt, Prompt) or not prompt.text.strip():
         return
-    yield Action(
-        f"Inline prompt {prompt.name} into {node.id}",
-        INLINE_PROMPT,
-        lambda: _inline(analysis, node, role[0], prompt),
-    )
+    title = f"Inline prompt {prompt.name} into {node.id}"
+    yield from possible(title, INLINE_PROMPT, _inline(analysis, node, role[0], prompt))
 
 
 def _inline(analysis: Analysis, node: TypedNode, key: str, prompt: Prompt) -> Edits | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from merrow_analysis.edits.front_entries import declare_workflow
-from merrow_analysis.ide.actions.actions import AS_WORKFLOW, Action, Edits, Request
+from merrow_analysis.ide.actions.actions import AS_WORKFLOW, Action, Edits, Request, possible
 
 
 def read_as_workflow(request: Request) -> Iterator[Action]:
@@ -14,7 +14,7 @@ def read_as_workflow(request: Request) -> Iterator[Action]:
     if analysis.is_workflow or not analysis.diagram.is_flowchart or analysis.settings.opted_out:
         return
     if analysis.flow.chart.nodes:
-        yield Action("Read this flowchart as a workflow", AS_WORKFLOW, lambda: _edits(request))
+        yield from possible("Read this flowchart as a workflow", AS_WORKFLOW, _edits(request))
 
 
 def _edits(request: Request) -> Edits | None:
