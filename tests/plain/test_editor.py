@@ -183,6 +183,20 @@ def test_a_box_is_made_no_diamond_where_one_of_its_ways_would_be_no_case() -> No
     assert [fix.title for fix in found.fixes] == ["Make it a diamond"]
 
 
+def test_arrows_that_all_say_the_same_are_no_choice() -> None:
+    text = f"{FRONT}flowchart TD\n    A[Bus] -->|sends| B[Tidy]\n    A -->|Sends| C[Report]\n"
+    assert "MW123" not in [one.code for one in analyse(text).diagnostics]
+    assert "MW123" in [one.code for one in analyse(text.replace("Sends", "keeps")).diagnostics]
+
+
+def test_the_middle_of_a_drawing_of_a_system_is_no_bottleneck() -> None:
+    arrows = "".join(f"    A{n}[App {n}] --> BUS[Bus] --> S{n}[Store {n}]\n    S{n} --> LOG[Log]\n" for n in range(3))
+    text = f"{FRONT}flowchart TD\n{arrows}"
+    assert "MW402" not in [one.code for one in analyse(text).diagnostics]
+    written = text.replace("BUS[Bus]", 'BUS["Custom<br/>(prompt: Read it.)"]')
+    assert "MW402" in [one.code for one in analyse(written).diagnostics]
+
+
 @pytest.mark.parametrize(
     ("label", "code"),
     [

@@ -125,6 +125,8 @@ def _bottlenecks(graph: TypedGraph) -> Iterator[Diagnostic]:
             continue
         earlier = shape.places[index] - bisect_left(boundary_places, shape.places[index])
         node = graph.node(index)
+        if node.resolution.plain is not None:
+            continue  # A drawing of what exists: its middle is meant to be one.
         message = (
             f"All work passes through {named(node)}: {sources} nodes lead into it and {targets} out of it, so none of "
             f"the {inner - earlier - 1} later nodes starts before all {earlier} earlier ones have ended. "

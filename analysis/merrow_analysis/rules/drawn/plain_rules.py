@@ -8,7 +8,7 @@ from merrow_analysis.definitions.labels.parameters import decoded_entities
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.parameters import declaration_of
 from merrow_analysis.graph.drawings.drawing import is_diamond
-from merrow_analysis.graph.nodes import TypedNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.plain_steps import plain_nodes, reading
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.drawn.write_out import write_out
@@ -68,7 +68,7 @@ def _without_choice(context: TextContext, node: TypedNode) -> Iterator[Diagnosti
     """A box with several ways out of which some have labels that name no port, or a diamond none of whose ways has a label."""
     targets = list(dict.fromkeys(edge.target.id for edge in node.outgoing))
     labelled = [edge for edge in node.outgoing if edge.placed.label.words is not None]
-    if len(targets) < 2:
+    if len(targets) < 2 or _say_the_same(node, labelled):
         return
     if labelled:
         said = listed([f"`{decoded_entities(edge.placed.label.words or '').strip()}`" for edge in labelled], most=3)
@@ -86,6 +86,12 @@ def _without_choice(context: TextContext, node: TypedNode) -> Iterator[Diagnosti
         )
         fixes = () if context.workflow is None else label_ways(context.workflow, NO_CHOICE, node)
         yield report(NO_CHOICE, node.flow.range, message, fixes=fixes)
+
+
+def _say_the_same(node: TypedNode, labelled: list[TypedEdge]) -> bool:
+    """Whether all ways out have one label, such as `sends`: that tells what the arrows are, not which one to take."""
+    words = {decoded_entities(edge.placed.label.words or "").strip().casefold() for edge in labelled}
+    return len(words) == 1 and len(labelled) == len(node.outgoing)
 
 
 def _all(ids: list[str]) -> str:
