@@ -8,6 +8,7 @@ from typing import Literal
 
 from merrow_analysis.syntax.characters import WHITE_CHARACTERS
 from merrow_analysis.syntax.lexer import Delimiter, Lexeme, Lexer, first_word
+from merrow_analysis.syntax.slips import slip
 from merrow_analysis.syntax.tree import Flaw
 
 _CLOSERS = {
@@ -29,7 +30,7 @@ _CLOSERS = {
     '"`': '`"',
     "@{": "}",
 }
-
+_SLANTED = ("[/", "[\\")
 
 _FORMS = {
     "classDef": "classDef name fill:#eee",
@@ -77,6 +78,11 @@ def explain(lexer: Lexer, first: int, begin: int, found: Lexeme | None, lexical_
         if cause.text.startswith('"'):
             message = f"This quote is never closed: add {closer} at the end of the text."
             return StatementFailure("unclosed-quote", message, start, stop, at, stop, kind)
+        if cause.text in _SLANTED and "]" in text[stop : _line_end(text, stop)]:
+            message = (
+                f"{cause.text} opens a slanted box: write a label that begins with {cause.text[1]} in double quotes."
+            )
+            return StatementFailure("bracket-in-label", message, start, stop, at, stop, kind)
         message = f"This {cause.text} is never closed: add {closer} at the end of the text."
         return StatementFailure("unclosed-bracket", message, start, stop, at, stop, kind)
     line_start = text.rfind("\n", 0, begin) + 1
@@ -85,7 +91,8 @@ def explain(lexer: Lexer, first: int, begin: int, found: Lexeme | None, lexical_
         line_end = _line_end(text, comment)
         message = "A comment needs a line of its own: Mermaid reads what follows %% here as part of the statement."
         return StatementFailure("comment-after-statement", message, comment, line_end, at, line_end, kind)
-    flaw, message = _describe(lexer, begin, found, at)
+    told = slip(text, at, any(opened.mode.endswith("edge_text") for opened in lexer.open))
+    flaw, message = _describe(lexer, begin, found, at) if told is None else (told.flaw, told.message)
     resume = max(at, begin)
     closed = True
     if lexer.modes and lexer.modes[-1] in ("shape_data", "shape_data_string"):
@@ -96,7 +103,7 @@ def explain(lexer: Lexer, first: int, begin: int, found: Lexeme | None, lexical_
     elif lexer.modes and lexer.modes[-1].startswith("callback"):
         # A callback's name and arguments run on to the next parenthesis, however far away.
         resume = begin
-    start, stop = _visible(text, at, end, begin)
+    start, stop = _visible(text, at, end, begin) if told is None else (told.start, told.end)
     return StatementFailure(flaw, message, start, stop, at, resume, kind, closed)
 
 
@@ -227,7 +234,7 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
     if found.type == "END":
         return (
             "reserved-word",
-            "The word end closes a subgraph, so it can't be a node's id: choose another id, such as End_ or finish.",
+            "The word end closes a subgraph, so it can't be a node's id: choose another id, such as End.",
         )
     opened = [d for d in lexer.open if d.text in _CLOSERS and d.start < at]
     closes = found.type.endswith(("END", "STOP")) or found.type in ("PE", "SQE")

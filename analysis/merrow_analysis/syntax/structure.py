@@ -43,6 +43,7 @@ from merrow_analysis.syntax.tree import (
 from merrow_analysis.text import split_lines
 
 _MOST_LENGTH = 10
+_BEGINS = re.compile(r"(?:style|linkStyle|classDef|class|subgraph)\b", re.ASCII)
 _NAMELESS = re.compile(r"subgraph;?(?:[\r\n]|\Z)")
 _MOST_VALUES, _MOST_DEPTH = 10_000, 100
 
@@ -99,6 +100,8 @@ def _follows(broken: Broken, block: Block, end: SubgraphEnd, block_of_end: Block
     """
     start, place = end.span[1] if block is block_of_end else 0, broken.problem.span[0]
     begins_well = _NAMELESS.match(block.text, broken.span[0]) is not None or block.text.startswith("%", place)
+    # The place of a word that was used as an id is where a statement of that name would begin.
+    begins_well |= broken.problem.flaw == "reserved-word" and _BEGINS.match(block.text, place) is not None
     return not begins_well and not block.text[start:place].strip().strip('"')
 
 

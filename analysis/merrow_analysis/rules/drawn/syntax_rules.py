@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 from bisect import bisect_left
 from collections.abc import Iterator
+from itertools import zip_longest
 
 from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.labels.metadata import parse_metadata
@@ -13,6 +14,7 @@ from merrow_analysis.graph.drawings.fold import MOST_EDGES_READ
 from merrow_analysis.graph.flow import Flowchart, Undrawn
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.fixes.end_fixes import closed, link_style_fixes
+from merrow_analysis.rules.fixes.id_fixes import ReservedIds
 from merrow_analysis.rules.fixes.syntax_fixes import fixes_for
 from merrow_analysis.rules.fixes.yaml_fixes import readable_front, readable_metadata
 from merrow_analysis.rules.registry import FixAvailability, Flags, Rule, RuleFamily, Scope
@@ -124,25 +126,28 @@ def check_syntax(context: TextContext) -> list[Diagnostic]:
         return found
     if diagram.front_matter is not None:
         found += _front_matter(diagram)
+    reserved = ReservedIds(diagram, flow)
     open_subgraphs: list[tuple[SubgraphStart, Block]] = []
     half_open = 0
     for block in context.notable:
-        for statement in block.statements:
+        for statement, following in zip_longest(block.statements, block.statements[1:]):
             if isinstance(statement, Chain):
                 if _is_odd(statement, block):
                     found += _chain(statement, block)
             elif isinstance(statement, Broken):
-                found.append(_broken(statement, block, context))
+                found.append(_broken(statement, block, context, reserved))
                 half_open += _SUBGRAPH.match(block.text, statement.span[0]) is not None
             elif isinstance(statement, SubgraphStart):
                 open_subgraphs.append((statement, block))
             elif isinstance(statement, SubgraphEnd):
+                if isinstance(following, Broken) and following.problem.span[0] == statement.span[0]:
+                    continue  # it is the id of a node
                 if open_subgraphs:
                     open_subgraphs.pop()
                 elif half_open:
                     half_open -= 1  # it belongs to a subgraph whose first line can't be read
                 else:
-                    found.append(_stray_end(statement, block))
+                    found.append(_stray_end(statement, block, reserved))
             elif isinstance(statement, LinkStyle) and flow.scenery.undrawn is None:
                 found += _link_style(statement, block, _edges_before(flow, (block.line, statement.span[0])))
     if open_subgraphs:
@@ -163,7 +168,7 @@ def _edges_before(flow: Flowchart, place: tuple[int, int]) -> int:
     return bisect_left(flow.chart.edges, place, key=lambda edge: (here(edge.block).line, edge.arrow.span[0]))
 
 
-def _broken(statement: Broken, block: Block, context: TextContext) -> Diagnostic:
+def _broken(statement: Broken, block: Block, context: TextContext, reserved: ReservedIds) -> Diagnostic:
     problem = statement.problem
     related = [Related(block.range(span), text) for span, text in problem.related]
     return report(
@@ -171,7 +176,7 @@ def _broken(statement: Broken, block: Block, context: TextContext) -> Diagnostic
         block.range(problem.span),
         problem.message,
         related=related,
-        fixes=fixes_for(problem, block, context.diagram, context.flow),
+        fixes=fixes_for(problem, block, context.diagram, context.flow, reserved),
     )
 
 
@@ -308,13 +313,17 @@ def _empty_comment(vertex: Vertex, block: Block) -> Diagnostic:
 # Subgraphs and edges
 
 
-def _stray_end(statement: SubgraphEnd, block: Block) -> Diagnostic:
+def _stray_end(statement: SubgraphEnd, block: Block, reserved: ReservedIds) -> Diagnostic:
+    place = block.range(statement.span)
+    if block.text.startswith("-", statement.span[1]):
+        message = "The word end closes a subgraph, so no id can begin with it and a dash: choose another id."
+        return report(RESERVED_WORD, place, message, fixes=reserved.fixes(place.start.line))
     message = "This end closes no subgraph: remove it, or open a subgraph above it."
     fixes = []
     if len(block.statements) == 1:
         whole = Range(Position(block.line, 0), Position(block.line + block.line_count, 0))
         fixes.append(Fix("Remove this end", (TextEdit(whole, ""),), Applicability.UNSAFE))
-    return report(STRAY_END, block.range(statement.span), message, fixes=fixes)
+    return report(STRAY_END, place, message, fixes=fixes)
 
 
 def _unclosed(open_subgraphs: list[tuple[SubgraphStart, Block]], diagram: Diagram) -> Iterator[Diagnostic]:

@@ -12,9 +12,7 @@ _LONGEST = 2_000
 """Characters of a line in which quotes are looked for."""
 _MOST_TRIED = 6
 _TYPOGRAPHIC = re.compile("[“”„‟«»]")
-_BEFORE_VALUE = re.compile(r":[ \t]+|[\[({|]")
-_NUMBER = re.compile(r'"(-?\d+(?:\.\d+)?|true|false)"')
-_BRACKETS = (("[", "]"), ("(", ")"), ("{", "}"), ("|", "|"))
+_BEFORE_VALUE = re.compile(r":[ \t]+")
 
 
 def straight_quotes(line_number: int, line: str, reads: Callable[[str], bool]) -> Iterator[Fix]:
@@ -26,24 +24,13 @@ def straight_quotes(line_number: int, line: str, reads: Callable[[str], bool]) -
 
 
 def quotes_meant(line_number: int, line: str, column: int, reads: Callable[[str], bool]) -> Iterator[Fix]:
-    """Open a quote that is only closed, or write single quotes inside double ones."""
+    """Open a quote before a value in metadata that is only closed."""
     if '"' not in line or len(line) > _LONGEST:
         return
     for found in reversed(list(_BEFORE_VALUE.finditer(line, 0, column))[-_MOST_TRIED:]):
         at = found.end()
         if reads(f'{line[:at]}"{line[at:]}'):
             yield Fix('Add "', (_edit(line_number, at, at, '"'),), Applicability.UNSAFE)
-            return
-    for opener, closer in _BRACKETS:
-        start, end = line.find(f'{opener}"') + 2, line.rfind(f'"{closer}')
-        inside = line[start:end]
-        if start < 2 or '"' not in inside or "'" in inside:
-            continue
-        single = _NUMBER.sub(r"\1", inside).replace('"', "'")
-        if reads(line[:start] + single + line[end:]):
-            edit = _edit(line_number, start, end, single)
-            title = "Write ' for the quotes inside" if "'" in single else "Remove the quotes inside"
-            yield Fix(title, (edit,), Applicability.UNSAFE)
             return
 
 

@@ -11,6 +11,8 @@ from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.diagnostics import Applicability, Fix
 from merrow_analysis.graph.flow import Flowchart
 from merrow_analysis.rules.fixes.arrow_fixes import arrows_meant
+from merrow_analysis.rules.fixes.id_fixes import ReservedIds
+from merrow_analysis.rules.fixes.meant_fixes import label_fixes
 from merrow_analysis.rules.fixes.quote_fixes import quotes_meant, straight_quotes
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
@@ -18,27 +20,13 @@ from merrow_analysis.syntax.tree import Block, Broken, Chain, Statement, SyntaxP
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
 
 _ARROW = re.compile(r"\s*(?:[xo<]?--|[xo<]?==|[xo<]?-\.|~~~|:::|;|$)")
-_CLOSERS = {
-    "[": "]",
-    "(": ")",
-    "{": "}",
-    "[[": "]]",
-    "((": "))",
-    "([": "])",
-    "[(": ")]",
-    "{{": "}}",
-    '"': '"',
-    "|": "|",
-    "@{": " }",
-}
-_AFTER_NODE = re.compile(r"\s*(?:[xo<]?--|[xo<]?==|[xo<]?-\.|~~~|:::|@\{|&|;|$)")
-_LONGEST_QUOTED = 2_000
-"""Characters of a line in which labels are put in quotes."""
-_MOST_READ = 40
-"""Lines that are read for that."""
-_MOST_ENDS = 6
+_CLOSERS = {'"': ('"', '" }'), "|": ("|",), "@{": (" }",)}
+_LONGEST_BRACKETED = 2_000
+"""Characters of a line in which words are put in brackets."""
 _NO_ARROW = ("syntax-error", "unclosed-bracket", "bracket-in-label")
 """What is said of a statement whose arrow isn't one: ``A->B`` opens a bracket."""
+_MEANT = ("syntax-error", "unclosed-bracket", "unclosed-quote", "bracket-in-label", "reserved-word")
+"""What may be wrong with a line that makes sense as it looks."""
 _KEYWORDS = ("flowchart", "graph")
 _DIRECTIONS = frozenset(("TD", "TB", "LR", "RL", "BT"))
 _ARROW_ALONE = re.compile(r"(?:[xo<]?(?:--|==|-?\.+-?|-)[-=.xo>]*|~~~+)(?:\|[^|]*\|)?\s*")
@@ -46,26 +34,48 @@ _WHOLE_ARROW = re.compile(r"\s(?:--\s[^-|>]+\s-->|[xo<]?(?:--+[->xo]|==+[=>xo]|-
 _WORDS = re.compile(r"(?!\d)[\w'.,?!]+(?:-\w+)*(?: +[\w'.,?!]+(?:-\w+)*)+")
 _WORD = re.compile(r"[^\W_]+")
 _UNQUOTED = re.compile(r"[\w ]+")
-_END = re.compile(r"end\b")
 _APART = (" ", "\t", "]", ")", "}")
 """What may be before an arrow that is missing; elsewhere a word is only half typed."""
 _PLAIN_ID = re.compile(r"[\w-]+")
+_CLICK = re.compile(r"\s*click\b")
+_STATEMENTS = ("subgraph", "direction", "classDef", "linkStyle", "style", "class", "click")
+_FIRST_WORD = re.compile(r"(\s*)([A-Za-z]+)(?=\s+\S)")
+_DIRECTION = re.compile(r"(\s*direction\s+)(tb|td|bt|rl|lr)\s*", re.IGNORECASE)
 _HEADER = re.compile(r"\s*(?:flowchart|graph)\b")
 _LINE = re.compile(r"[^\r\n]*")
+_GAP = re.compile(r"(?<=\S)(?:[ \t]{2,}(?=\S)|[ \t]+(?=end\b))")
+_MOST_GAPS = 8
 
 
-def fixes_for(problem: SyntaxProblem, block: Block, diagram: Diagram, flow: Flowchart) -> Iterator[Fix]:
+def fixes_for(
+    problem: SyntaxProblem, block: Block, diagram: Diagram, flow: Flowchart, reserved: ReservedIds
+) -> Iterator[Fix]:
     """The repairs of a broken statement that make it readable; none where no simple edit does."""
     line_number, line, column = _line_of(block, problem.span[0])
     if problem.flaw == "misplaced-front-matter":
         yield from front_matter_moves(block.line + line_number, diagram)
         return
     yield from straight_quotes(block.line + line_number, line, reads)
+    if problem.kind == "not-a-diagram":
+        yield from _no_header(block.line + line_number, line, diagram)
+        return
+    if problem.flaw in _MEANT and reserved.is_below_header(block.line + line_number):
+        meant = [*reserved.fixes(block.line + line_number), *label_fixes(block.line + line_number, line)]
+        yield from meant
+        if meant:
+            return
     maker = _MAKERS.get(problem.flaw)
     made = [] if maker is None else maker(problem, block.line + line_number, line, column)
     yield from made or quotes_meant(block.line + line_number, line, column, reads)
     if problem.flaw in _NO_ARROW:
         yield from arrows_meant(block.line + line_number, line, flow.chart.nodes, reads)
+    if problem.flaw == "syntax-error":
+        statement = _statement_meant(block.line + line_number, line, flow)
+        if statement is not None:
+            yield statement
+            return
+    if problem.flaw in ("syntax-error", "reserved-word", "bracket-in-label"):
+        yield from _parted(block.line + line_number, line)
     if problem.flaw == "syntax-error":
         yield from _led_on(block.line + line_number, line, column, flow)
         yield from _bracketed(block.line + line_number, line)
@@ -106,33 +116,20 @@ def _comment(_problem: SyntaxProblem, line_number: int, line: str, column: int) 
 
 
 def _unclosed(_problem: SyntaxProblem, line_number: int, line: str, column: int) -> list[Fix]:
-    openers = ("@{", "[[", "((", "([", "[(", "{{")
-    opener = next((text for text in openers if line.startswith(text, column)), line[column : column + 1])
-    closer = _CLOSERS.get(opener)
-    if closer is None:
+    """End a metadata block, a value in it or the text on an arrow; brackets are for `meant_fixes`."""
+    opener = "@{" if line.startswith("@{", column) else line[column : column + 1]
+    closers = _CLOSERS.get(opener, ())
+    if opener == '"' and "@{" not in line[:column] and not _CLICK.match(line):
         return []
-    rest = line[column + len(opener) :]
-    quoted = rest.lstrip().startswith('"') and opener != '"'
-    after = column + len(opener)
-    if quoted:
-        close = line.find('"', line.index('"', after) + 1)
-        after = close + 1 if close != -1 else after
-    found = _ARROW.search(line, after)
-    places = [found.start() if found else len(line.rstrip()), len(line.rstrip())]
+    if opener == "@{" and line.count('"', column) % 2:
+        closers = ('" }',)
+    end = len(line.rstrip())
+    found = _ARROW.search(line, column + len(opener))
+    places = [found.start() if found else end, end]
     if opener == '"':
-        # The bracket that should follow the quote stands there already.
-        brackets = [line.rfind(mark) for mark in ("])", ")]", "]]", "))", "}}", "]", ")", "}")]
-        places = [place for place in brackets if place > column] + places
+        places = [place for place in (line.rfind("}"),) if place > column] + places
     elif opener == "|":
-        places += [place for place in range(len(line.rstrip()) - 1, column, -1) if line[place].isspace()]
-    closers = [closer]
-    if opener == '"':
-        # Neither the quote nor the bracket around it is closed.
-        before = next((text for text in reversed(_CLOSERS) if line.endswith(text, 0, column) and text != opener), "")
-        closers += [closer + _CLOSERS[before]] if before else []
-        closers += ['" }'] if "@{" in line[:column] else []
-    elif line.count('"', column) % 2:
-        closers.append(f'"{closer}')
+        places += [place for place in range(end - 1, column, -1) if line[place].isspace()]
     for mark in closers:
         for place in places:
             if place > column and reads(line[:place] + mark + line[place:]):
@@ -143,13 +140,32 @@ def _unclosed(_problem: SyntaxProblem, line_number: int, line: str, column: int)
 
 def _unfinished_arrow(_problem: SyntaxProblem, line_number: int, line: str, column: int) -> list[Fix]:
     """Take away an arrow that nothing follows on its line."""
-    if not _ARROW_ALONE.fullmatch(line, column):
+    arrow = _ARROW_ALONE.fullmatch(line, column)
+    if arrow is None or arrow[0].count('"') > 2 or re.search(r'"\s*[^|"\s]', arrow[0].partition('"')[2]):
         return []
     kept = line[:column].rstrip()
     if not kept or not reads(kept):
         return []
     place = Range(Position(line_number, len(kept)), Position(line_number, len(line.rstrip())))
     return [Fix("Remove the unfinished arrow", (TextEdit(place, ""),), Applicability.UNSAFE)]
+
+
+def _statement_meant(line_number: int, line: str, flow: Flowchart) -> Fix | None:
+    """The word that a statement begins with, or the direction, in Mermaid's own spelling."""
+    direction, first = _DIRECTION.fullmatch(line), _FIRST_WORD.match(line)
+    if direction is not None:
+        place, word = direction.span(2), direction[2].upper()
+    elif first is not None and first[2] not in flow.chart.nodes:
+        near = closest(first[2], _STATEMENTS)
+        if near is None or near == first[2]:
+            return None
+        place, word = first.span(2), near
+    else:
+        return None
+    if not reads(line[: place[0]] + word + line[place[1] :]):
+        return None
+    edit = TextEdit(Range(Position(line_number, place[0]), Position(line_number, place[1])), word)
+    return Fix(f"Write {word}", (edit,), Applicability.UNSAFE)
 
 
 def _led_on(line_number: int, line: str, column: int, flow: Flowchart) -> Iterator[Fix]:
@@ -178,7 +194,7 @@ def _led_on(line_number: int, line: str, column: int, flow: Flowchart) -> Iterat
 def _bracketed(line_number: int, line: str) -> Iterator[Fix]:
     """Put words between arrows into brackets, behind an id that is made of them: ``A --> Read the mail``."""
     # The diagram's own first words are no text of a node.
-    if len(line) > _LONGEST_QUOTED or _HEADER.match(line):
+    if len(line) > _LONGEST_BRACKETED or _HEADER.match(line):
         return
     arrows = list(_WHOLE_ARROW.finditer(line))
     starts, ends = [0, *(arrow.end() for arrow in arrows)], [*(arrow.start() for arrow in arrows), len(line)]
@@ -233,89 +249,43 @@ def front_matter_moves(line: int, diagram: Diagram) -> Iterator[Fix]:
         yield Fix(title, edits, Applicability.UNSAFE)
 
 
-def _reserved(_problem: SyntaxProblem, line_number: int, line: str, column: int) -> list[Fix]:
-    if not _END.match(line, column):
-        return []
-    repaired = f"{line[:column]}End{line[column + 3 :]}"
-    if not reads(repaired):
-        return []
-    place = Range(Position(line_number, column), Position(line_number, column + 3))
-    return [Fix("Write End", (TextEdit(place, "End"),), Applicability.UNSAFE)]
-
-
-def _quote_label(_problem: SyntaxProblem, line_number: int, line: str, column: int) -> list[Fix]:
-    """Quotes around the label, and around others behind it that need them, each to the bracket after which its node can end."""
-    spans = _labels_to_quote(line, column, [_MOST_READ]) if len(line) <= _LONGEST_QUOTED else []
-    if not spans:
-        return []
-    edits = tuple(
-        TextEdit(Range(Position(line_number, start), Position(line_number, end)), f'"{line[start:end]}"')
-        for start, end in spans
-    )
-    # An arrow in quotes may have been one.
-    clear = not any(_ARROW_ALONE.search(line, start, end) for start, end in spans)
-    title = "Put the label in quotes" if len(spans) == 1 else "Put the labels in quotes"
-    return [Fix(title, edits, Applicability.SAFE if clear else Applicability.UNSAFE)]
-
-
-def _labels_to_quote(line: str, column: int, left: list[int]) -> list[tuple[int, int]]:
-    """The labels from a column on that make a line readable once they are in quotes; ``left`` is how many lines may be read."""
-    for start in range(column, -1, -1):
-        opener = next(
-            (text for text in _CLOSERS if len(text) == 2 and line.startswith(text, start)), line[start : start + 1]
-        )
-        closer = _CLOSERS.get(opener)
-        if closer is None or opener == '"' or (start and line[start - 1] in "[({|"):
-            continue
-        inside = start + len(opener)
-        for end in _ends_of_label(line, inside, closer):
-            if left[0] == 0 or '"' in line[inside:end]:
-                break
-            left[0] -= 1
-            written = f'{line[:inside]}"{line[inside:end]}"{line[end:]}'
-            next_flaw = _flaw(written)
-            if next_flaw is None:
-                return [(inside, end)]
-            if next_flaw > end + 2:
-                others = _labels_to_quote(written, next_flaw, left)
-                if others and others[0][0] > end + 2:
-                    return [(inside, end), *((begin - 2, last - 2) for begin, last in others)]
-    return []
-
-
-def _ends_of_label(line: str, inside: int, closer: str) -> list[int]:
-    """Where a label may end: first where its node may, then at the last bracket."""
-    places = [match.start() for match in re.finditer(re.escape(closer), line[inside + 1 :])]
-    found = [inside + 1 + place for place in places]
-    ends = [end for end in found if closer == "|" or _AFTER_NODE.match(line, end + len(closer))]
-    return list(dict.fromkeys([*ends[:_MOST_ENDS], *found[-1:]]))
-
-
-def _flaw(line: str) -> int | None:
-    """The column of a bracket in a label, or -1 for anything else that can't be read; None for a line that is Mermaid."""
-    if reads(line):
-        return None
-    for block in parse_diagram(f"flowchart TD\n{line}\n").blocks:
-        for statement in block.statements:
-            if isinstance(statement, Broken):
-                problem = statement.problem
-                return block.position(problem.span[0]).column if problem.flaw == "bracket-in-label" else -1
-    return -1
-
-
-def _no_header(problem: SyntaxProblem, line_number: int, line: str, _column: int) -> list[Fix]:
-    if problem.kind != "not-a-diagram":
-        return []
+def _no_header(line_number: int, line: str, diagram: Diagram) -> Iterator[Fix]:
+    """Write the first line of a diagram, or move it to where it belongs."""
     at = Position(line_number, 0)
-    word, _, direction = line.strip().partition(" ")
+    word, _, direction = line.strip(" \t;").partition(" ")
     keyword = closest(word, _KEYWORDS) or next((known for known in _KEYWORDS if word and known.startswith(word)), None)
     if keyword is not None:
         header = f"{keyword} {direction.strip().upper() if direction.strip().upper() in _DIRECTIONS else 'TD'}"
         whole = Range(at, Position(line_number, len(line)))
-        return [Fix(f"Write {header}", (TextEdit(whole, header),), Applicability.UNSAFE)]
-    if not reads(line):
-        return []
-    return [Fix("Begin with flowchart TD", (TextEdit(Range(at, at), "flowchart TD\n"),), Applicability.UNSAFE)]
+        yield Fix(f"Write {header}", (TextEdit(whole, header),), Applicability.UNSAFE)
+        return
+    lines = [one for block in diagram.blocks for one in split_lines(block.text)]
+    below = next((n for n in range(line_number + 1, len(lines)) if _HEADER.match(lines[n])), None)
+    if not line.strip() or not (reads(line) or below is not None):
+        return
+    if below is None:
+        yield Fix("Begin with flowchart TD", (TextEdit(Range(at, at), "flowchart TD\n"),), Applicability.UNSAFE)
+        return
+    header = lines[below].strip()
+    moved = TextEdit(Range(at, at), f"{header}\n"), TextEdit(Range(Position(below, 0), Position(below + 1, 0)), "")
+    if parse_diagram(apply_edits("".join(lines), moved)).is_flowchart:
+        yield Fix(f"Begin with {header}", moved, Applicability.UNSAFE)
+
+
+def _parted(line_number: int, line: str) -> Iterator[Fix]:
+    """Begin a new line where another statement begins: ``A --> B    B --> C``."""
+    if len(line) > _LONGEST_BRACKETED or _HEADER.match(line):
+        return
+    indent = line[: len(line) - len(line.lstrip())]
+    for gap in islice(_GAP.finditer(line), _MOST_GAPS):
+        before, after = line[: gap.start()], line[gap.end() :]
+        if reads(before) and reads(after) and before.strip() and not _PLAIN_ID.fullmatch(after.rstrip()):
+            place = Range(Position(line_number, gap.start()), Position(line_number, gap.end()))
+            edit = TextEdit(place, f"\n{indent}")
+            first = _PLAIN_ID.match(after)
+            title = "Begin a new line here" if first is None else f"Begin a new line with {first[0]}"
+            yield Fix(title, (edit,), Applicability.UNSAFE)
+            return
 
 
 _MAKERS = {
@@ -323,7 +293,4 @@ _MAKERS = {
     "unclosed-bracket": _unclosed,
     "unclosed-quote": _unclosed,
     "comment-after-statement": _comment,
-    "reserved-word": _reserved,
-    "bracket-in-label": _quote_label,
-    "not-a-diagram": _no_header,
 }

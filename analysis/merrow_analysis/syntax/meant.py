@@ -1,0 +1,354 @@
+"""What a line that Mermaid refuses was meant to be: ids, labels and arrows as they look to a person, each with its place.
+
+A label ends at the first bracket after which the rest of the line makes sense, so that nothing of a neighbour becomes part of it.
+"""
+
+from __future__ import annotations
+
+import re
+from collections.abc import Iterator
+from dataclasses import dataclass, field
+from typing import Literal, NamedTuple
+
+from merrow_analysis.syntax.tree import Span
+
+LONGEST = 2_000
+"""Characters of a line that is read so."""
+_MOST_STEPS = 300
+"""Places where a label may end that are tried for one line."""
+_MOST_GROUPS = 100
+
+PieceKind = Literal["id", "space", "label", "unclosed", "closer", "edge label", "title", "stray", "bar", "arrow"]
+
+
+class Piece(NamedTuple):
+    """A part of a line. ``span`` is what may have to be written differently: of a label what is between its brackets.
+
+    ``opener`` and ``closer`` are the brackets, bars or halves of the arrow around it. An ``unclosed`` label has no closer there,
+    and a ``closer`` is in the place of the right one, as an ``arrow`` is. A ``stray`` mark belongs to nothing, and a ``bar`` is
+    missing.
+    """
+
+    kind: PieceKind
+    span: Span
+    opener: str = ""
+    closer: str = ""
+
+
+@dataclass(frozen=True, slots=True)
+class Meant:
+    """The pieces of a line in their order, and how many nodes are named, how many arrows lead on and whether a box begins."""
+
+    pieces: tuple[Piece, ...]
+    nodes: int = 0
+    arrows: int = 0
+    boxes: int = 0
+
+
+_SHAPES: tuple[tuple[str, tuple[str, ...]], ...] = (
+    ("(((", (")))",)),
+    ("((", ("))",)),
+    ("([", ("])",)),
+    ("(-", ("-)",)),
+    ("[[", ("]]",)),
+    ("[(", (")]",)),
+    ("{{", ("}}",)),
+    ("[/", ("/]", "\\]")),
+    ("[\\", ("\\]", "/]")),
+    ("[", ("]",)),
+    ("(", (")",)),
+    ("{", ("}",)),
+    (">", ("]",)),
+)
+_ARROW = r"(?:[xo<]?(?:--|==|-\.)|~~~)"
+"""How an arrow begins."""
+_LINK = re.compile(r"[xo<]?(?:--+[-xo>]|==+[=xo>]|-?\.+-[xo>]?)|~~~+")
+_TEXT_LINKS = (
+    (re.compile(r"[xo<]?--"), re.compile(r"--+[-xo>]")),
+    (re.compile(r"[xo<]?=="), re.compile(r"==+[=xo>]")),
+    (re.compile(r"[xo<]?-\."), re.compile(r"-?\.+-[xo>]?")),
+)
+_EDGE_ID = re.compile(rf'[^\s"\[\](){{}}|@]+@(?={_ARROW})')
+_ID = re.compile(r'(?:(?!--|==|-\.|~~~|:::|%%)[^\s\[\](){}|&;"<>@])+')
+_STRAY = re.compile(r"[\])}]+")
+_HALF_LINK = re.compile(r"--(?=[ \t|])|==(?=[ \t|])|-\.(?=[ \t|])")
+_HALF_BARS = re.compile(r'("[^"|]*"[ \t]*)\|')
+_CLASS = re.compile(r":::[\w-]+")
+_METADATA = re.compile(r'@\{(?:[^"{}]|"[^"]*")*\}')
+_SPACE = re.compile(r"[ \t]*")
+_SWALLOWED = re.compile(
+    r'(?:--[->]|==[=>]|\.-[->]?)(?![-=>])(?:\|[^|]{0,200}\|)?[ \t]{0,9}[^\s\[\](){}|"]{1,60}[ \t]{0,9}[\[({]'
+)
+"""An arrow and the beginning of a node: no label, but one that lacks its end."""
+_WRONGLY_CLOSED = re.compile(
+    r'(?P<text>"[^"]*"|[^\[\](){}|"/\\]*)(?P<closer>[/\\]?[\])}][\])}/\\]*)'
+    rf"(?=[ \t]*(?:$|;|&|:::|@\{{|{_ARROW}))"
+)
+_SMILEY = re.compile(r"[:;=]-?[])}]$")
+_END_OF_UNCLOSED = re.compile(rf"(?<![ \t])[ \t]*(?:{_ARROW}|:::|;|$)")
+_SUBGRAPH = re.compile(rf"subgraph[ \t]+(?!{_ARROW}|&)(?=\S)")
+_TITLED = re.compile(r'([^\s\[\](){}|"]+)?[ \t]*\[(.*)\]')
+_TITLE_OPEN = re.compile(r'([^\s\[\](){}|"]+)[ \t]*\[([^\[\];]*)(?=;?$)')
+_DIRECTIVE = re.compile(rf"(?:style|class|click)[ \t]+(?!{_ARROW}|&|:::)(\S+)(?=[ \t]+\S)")
+_OTHER = re.compile(
+    rf"(?:classDef|linkStyle|direction|accTitle|accDescr)\b(?![ \t]*(?:{_ARROW}|&|[\[({{]|:::|-|$))|%%|---"
+)
+
+
+def read_meant(line: str) -> Meant | None:
+    """The pieces of one line, which may hold several statements; None where it makes no sense even so."""
+    text = line.rstrip()
+    if len(text) > LONGEST:
+        return None
+    return _Reader(text).read()
+
+
+def ids(line: str) -> Iterator[Span]:
+    """The places in a line where a node, or a box with an id, is named."""
+    meant = read_meant(line)
+    for piece in () if meant is None else meant.pieces:
+        if piece.kind == "id":
+            yield piece.span
+
+
+class _Rest(NamedTuple):
+    """What a line has from a place on."""
+
+    pieces: tuple[Piece, ...]
+    nodes: int
+    arrows: int
+    end: int
+
+
+@dataclass(slots=True)
+class _Reader:
+    line: str
+    steps: int = 0
+    known: dict[int, _Rest | None] = field(default_factory=dict)
+
+    def read(self) -> Meant | None:
+        at = self._over_space(0)
+        if _OTHER.match(self.line, at):
+            return None
+        subgraph = _SUBGRAPH.match(self.line, at)
+        if subgraph is not None:
+            return Meant(tuple(self._title(subgraph.end())), boxes=1)
+        directive = _DIRECTIVE.match(self.line, at)
+        if directive is not None:
+            return Meant(tuple(self._named(*directive.span(1))))
+        pieces: tuple[Piece, ...] = ()
+        nodes = arrows = 0
+        stray = _STRAY.match(self.line, at)
+        if stray is not None:
+            pieces, at = (Piece("stray", stray.span()),), self._over_space(stray.end())
+        while at < len(self.line):
+            rest = self._chain(at, 0)
+            if rest is None:
+                return None
+            pieces, nodes, arrows = pieces + rest.pieces, nodes + rest.nodes, arrows + rest.arrows
+            at = self._over_space(rest.end)
+            if self.line.startswith(";", at):
+                at = self._over_space(at + 1)
+        return Meant(pieces, nodes, arrows)
+
+    def _over_space(self, at: int) -> int:
+        found = _SPACE.match(self.line, at)
+        return at if found is None else found.end()
+
+    def _title(self, at: int) -> Iterator[Piece]:
+        """The id and the title of a box, or its title alone."""
+        titled, half = _TITLED.fullmatch(self.line, at), _TITLE_OPEN.match(self.line, at)
+        if titled is not None and titled[1] is not None and not _is_more_than_a_label(titled[2], "["):
+            yield Piece("id", titled.span(1))
+            yield Piece("title", titled.span(2), "[", "]")
+        elif half is not None and half[2].strip(' "'):
+            yield Piece("id", half.span(1))
+            yield Piece("unclosed", half.span(2), "[", "]")
+        else:
+            yield Piece("title", (at, len(self.line)))
+
+    def _named(self, start: int, end: int) -> Iterator[Piece]:
+        for found in re.finditer("[^,]+", self.line[start:end]):
+            yield Piece("id", (start + found.start(), start + found.end()))
+
+    def _chain(self, at: int, depth: int) -> _Rest | None:
+        """A node and what follows it up to the end of the statement."""
+        if at not in self.known:
+            self.known[at] = None
+            self.known[at] = self._first(at, depth) if depth < _MOST_GROUPS else None
+        return self.known[at]
+
+    def _first(self, at: int, depth: int) -> _Rest | None:
+        name = _ID.match(self.line, at)
+        if name is None:
+            return None
+        for shape, end in self._shapes(name.end()):
+            after = self._after_node(end)
+            rest = self._follow(after, depth)
+            if rest is not None:
+                return rest._replace(pieces=(Piece("id", name.span()), *shape, *rest.pieces), nodes=rest.nodes + 1)
+        return None
+
+    def _after_node(self, at: int) -> int:
+        for pattern in (_CLASS, _METADATA):
+            found = pattern.match(self.line, at)
+            at = at if found is None else found.end()
+        return at
+
+    def _follow(self, at: int, depth: int) -> _Rest | None:
+        """What comes after a node: the end of the statement, another node of the same group, or an arrow."""
+        at = self._over_space(at)
+        if at == len(self.line) or self.line[at] == ";":
+            return _Rest((), 0, 0, at)
+        if self.line[at] == "&":
+            return self._chain(self._over_space(at + 1), depth + 1)
+        named = _EDGE_ID.match(self.line, at)
+        for label, end in self._arrows(at if named is None else named.end()):
+            rest = self._chain(self._over_space(end), depth + 1)
+            if rest is not None:
+                return rest._replace(pieces=(*label, *rest.pieces), arrows=rest.arrows + 1)
+        return None
+
+    def _shapes(self, at: int) -> Iterator[tuple[tuple[Piece, ...], int]]:
+        """The brackets that may follow an id, with where they end; nothing at all is the last possibility but one."""
+        start = self._over_space(at)
+        space = (Piece("space", (at, start)),) if start > at else ()
+        openers = [(opener, closers) for opener, closers in _SHAPES if self.line.startswith(opener, start)]
+        if openers == [_SHAPES[-1]] and (space or self.line[at - 1] in "-=."):
+            openers = []  # The > is part of an arrow.
+        for opener, closers in openers:
+            inside = start + len(opener)
+            for end, closer in self._ends(inside, opener, closers):
+                yield (*space, Piece("label", (inside, end), opener, closer)), end + len(closer)
+        yield (), at
+        for opener, closers in openers:
+            inside = start + len(opener)
+            wrong = _WRONGLY_CLOSED.match(self.line, inside)
+            if wrong is not None:
+                closer = next((one for one in closers if wrong["closer"].startswith(one)), closers[0])
+                label = Piece("label", wrong.span("text"), opener, closer)
+                yield (*space, label, Piece("closer", wrong.span("closer"), opener, closer)), wrong.end()
+        for opener, closers in openers[: -1 if openers and openers[-1] == _SHAPES[-1] else None]:
+            inside = start + len(opener)
+            stop = self._end_of_unclosed(inside)
+            if stop is not None and not _closes(self.line[inside:stop], opener[0]):
+                yield (*space, Piece("unclosed", (inside, stop), opener, closers[0])), stop
+
+    def _end_of_unclosed(self, inside: int) -> int | None:
+        found = _END_OF_UNCLOSED.search(self.line, inside)
+        return None if found is None else max(found.start(), inside)
+
+    def _ends(self, inside: int, opener: str, closers: tuple[str, ...]) -> Iterator[tuple[int, str]]:
+        """Where a label may end: in quotes at a quote, where one is before a bracket; otherwise at any of the brackets."""
+        places = [(end, closer) for closer in closers for end in _places(self.line, closer, inside)]
+        quoted = self.line.startswith('"', inside)
+        ends = [place for place in places if _is_quoted(self.line[inside : place[0]])] if quoted else []
+        for end, closer in sorted(ends) + sorted(set(places) - set(ends)):
+            self.steps += 1
+            if self.steps > _MOST_STEPS:
+                return
+            text = self.line[inside:end]
+            if (_is_quoted(text) and text.count('"') == 2) or not _is_more_than_a_label(text, opener):
+                yield end, closer
+
+    def _arrows(self, at: int) -> Iterator[tuple[tuple[Piece, ...], int]]:
+        """The arrows that may begin at a place, with the text on them and where they end."""
+        link = _LINK.match(self.line, at)
+        if link is not None:
+            yield from self._after_link(link[0], self._over_space(link.end()))
+            yield (), link.end()
+            return
+        for begins, ends in _TEXT_LINKS:
+            begin = begins.match(self.line, at)
+            if begin is None:
+                continue
+            for found in ends.finditer(self.line, begin.end()):
+                self.steps += 1
+                if self.steps > _MOST_STEPS:
+                    return
+                yield (Piece("edge label", (begin.end(), found.start()), begin[0], found[0]),), found.end()
+        half = _HALF_LINK.match(self.line, at)
+        if half is not None:
+            arrow = Piece("arrow", half.span(), closer={"--": "-->", "==": "==>", "-.": "-.->"}[half[0]])
+            for label, end in self._after_link(arrow.closer, self._over_space(half.end())):
+                yield (arrow, *label), end
+            yield (arrow,), half.end()
+
+    def _after_link(self, link: str, bar: int) -> Iterator[tuple[tuple[Piece, ...], int]]:
+        """The texts between bars that may follow an arrow, one of which may be missing or there twice."""
+        if self.line.startswith("|", bar):
+            opener = f"{link}|"
+            ends = list(_places(self.line, "|", bar + 1))
+            for end in ends:
+                self.steps += 1
+                text = self.line[bar + 1 : end]
+                if self.steps > _MOST_STEPS or ("|" in text and _LINK.search(text)):
+                    return
+                label = Piece("edge label", (bar + 1, end), opener, "|")
+                yield (label,), end + 1
+                if self.line.startswith("||", end) and text.strip():
+                    yield (label, Piece("closer", (end, end + 2), opener, "|")), end + 2
+            if not ends:
+                yield (Piece("stray", (bar, bar + 1)),), bar + 1
+            return
+        half = _HALF_BARS.match(self.line, bar)
+        if half is not None:
+            yield (Piece("bar", (bar, bar)),), half.end()
+
+
+def _places(line: str, mark: str, start: int) -> Iterator[int]:
+    at = line.find(mark, start)
+    while at != -1:
+        yield at
+        at = line.find(mark, at + 1)
+
+
+def _is_quoted(text: str) -> bool:
+    text = text.strip()
+    return len(text) > 1 and text[0] == text[-1] == '"'
+
+
+def _is_more_than_a_label(text: str, opener: str) -> bool:
+    """Whether a text is not the label that an opening bracket begins: it goes on over the end of the label, or the bracket itself
+    belongs to the text.
+    """
+    if _SWALLOWED.search(text) is not None or _is_closed_twice(text.rstrip()):
+        return True
+    kind = opener[-1] if opener[-1] in _CLOSER else opener[0]
+    ends, opens = _closes(text, kind), _closes(text[::-1], _CLOSER.get(kind, ""))
+    if ends and opens:
+        return True  # The end of one node and the beginning of another.
+    if len(opener) > 1 and opener[-1] in _CLOSER:
+        return bool(ends)
+    if any(not text[end + 1 :].lstrip() or text[end + 1] in "[](){}" for end in ends):
+        return True
+    # One bracket of a double one: another label, which is not closed as it should be.
+    return text[:1] in _CLOSER and opener + text[0] in _DOUBLE and not _closes(text[1:], text[0])
+
+
+def _is_closed_twice(text: str) -> bool:
+    """Whether a label ends with a bracket that does not open in it."""
+    last = text[-1:]
+    return last in ("]", ")", "}") and not _SMILEY.search(text) and len(text) - 1 in _closes(text, _PAIRS[last])
+
+
+_CLOSER = {"[": "]", "(": ")", "{": "}"}
+_PAIRS = _CLOSER | {closer: opener for opener, closer in _CLOSER.items()}
+_DOUBLE = frozenset(opener for opener, _ in _SHAPES if len(opener) > 1)
+
+
+def _closes(text: str, opener: str) -> list[int]:
+    """The places where a bracket closes in a text that does not open there; ``opener`` says which kind, for a text that is read
+    backwards that of a closing one.
+    """
+    depth = 0
+    found = []
+    closer = _PAIRS.get(opener)
+    for place, char in enumerate(text):
+        if char == opener:
+            depth += 1
+        elif char == closer:
+            if depth == 0:
+                found.append(place)
+            depth = max(0, depth - 1)
+    return found
