@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import heapq
-from collections.abc import Callable, Iterator
+from collections.abc import Callable, Iterator, Sequence
 from dataclasses import dataclass
 from functools import partial
 from itertools import count
@@ -43,11 +43,14 @@ progress is followed first.
 
 
 class TakenStep(NamedTuple):
-    """A step of a repair: what it does, what it weighs, and the codes of the findings that it took away."""
+    """A step of a repair: what it does, what it weighs, and the codes of the findings that it took away. ``gives_up`` says that
+    a line became a comment for want of anything better.
+    """
 
     title: str
     weight: int
     codes: tuple[str, ...]
+    gives_up: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -70,6 +73,15 @@ class Repair:
     def is_valid(self) -> bool:
         """Whether no error is left, and no warning is new."""
         return not self.left
+
+
+def given_up(steps: Sequence[TakenStep]) -> str | None:
+    """A sentence about the lines that a repair makes comments; None where it keeps all."""
+    count = sum(one.gives_up for one in steps)
+    if not count:
+        return None
+    lines, become = ("One line", "becomes a comment") if count == 1 else (f"{count} lines", "become comments")
+    return f"{lines} could not be read and {become}: what you drew there is missing in the diagram until you write it again."
 
 
 @dataclass(eq=False, slots=True)
@@ -240,7 +252,7 @@ class RepairSearch:
         self._texts[text] = min(weight, self._texts.get(text, weight))
         gone = before.said - reading.said
         if (gone or reading.errors < before.errors) and weight < self._bound:
-            taken = TakenStep(step.title, weight - state.weight, tuple(sorted({code for code, _ in gone})))
+            taken = TakenStep(step.title, weight - state.weight, tuple(sorted({code for code, _ in gone})), step.gives_up)
             self._reached(_State(reading, weight, state, taken))
 
     def _reached(self, state: _State) -> None:

@@ -11,11 +11,12 @@ from merrow_analysis.edits.change import GraphChange
 from merrow_analysis.edits.replacements import edits_both_ways
 from merrow_analysis.edits.together import fixes_together
 from merrow_analysis.edits.write import write
+from merrow_analysis.syntax.meant import read_meant
 from merrow_analysis.syntax.tree import Block, Broken
 from merrow_analysis.text import Position, Range, TextEdit
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.repair.text_variants import AnalysedText
-from merrow_optimizer.repair.weights import LATER_FIX, MADE_UP, UNREAD, WORDS, weight_of_change
+from merrow_optimizer.repair.weights import LATER_FIX, MADE_UP, NODE_GOES, UNREAD, WORDS, weight_of_change
 
 Edits = tuple[TextEdit, ...]
 
@@ -25,7 +26,8 @@ class RepairStep:
     """A change that may be tried. ``edits`` writes it, giving None where the text can't say it.
 
     ``least`` is what it weighs at least, besides its size; ``is_exact`` says that it weighs no more. ``doubt`` is what it weighs
-    besides, since its author probably meant another one. ``key`` tells steps of one text apart.
+    besides, since its author probably meant another one. ``key`` tells steps of one text apart. ``gives_up`` says that it takes
+    out of the drawing what somebody wrote, without knowing what it is.
     """
 
     title: str
@@ -34,6 +36,7 @@ class RepairStep:
     edits: Callable[[], Edits | None]
     is_exact: bool = True
     doubt: int = 0
+    gives_up: bool = False
 
 
 def of_change(original: Original, change: GraphChange, title: str, doubt: int = MADE_UP) -> RepairStep:
@@ -73,13 +76,23 @@ def _edits(fix: Fix) -> Edits:
 
 
 def unread_steps(reading: AnalysedText, finding: Diagnostic) -> Iterator[RepairStep]:
-    """A comment in place of the statement that can't be read, where a finding is about one."""
+    """A comment in place of the statement that can't be read, where a finding is about one. Where a fix makes something of it,
+    all that it seems to draw is lost.
+    """
     line = finding.range.start.line
     block = next((one for one in reading.analysis.diagram.blocks if one.line <= line < one.line + one.line_count), None)
     if block is not None and any(type(statement) is Broken for statement in block.statements):
         edits = _commented(block)
         if edits:
-            yield RepairStep(f"Turn line {block.line + 1} into a comment", edits, UNREAD, lambda: edits, doubt=MADE_UP)
+            least = UNREAD if finding.fixes.best is None else UNREAD + NODE_GOES * _drawn(block)
+            title = f"Turn line {block.line + 1} into a comment"
+            yield RepairStep(title, edits, least, lambda: edits, doubt=MADE_UP, gives_up=True)
+
+
+def _drawn(block: Block) -> int:
+    """How many nodes, arrows and boxes the lines of a block seem to draw: at least one."""
+    meant = [read_meant(line) for line in block.text.splitlines()]
+    return max(1, sum(one.nodes + one.arrows + one.boxes for one in meant if one is not None))
 
 
 def _commented(block: Block) -> Edits:

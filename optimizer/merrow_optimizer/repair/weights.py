@@ -2,7 +2,7 @@
 
 Labels and ports come before edges, and edges before nodes: a wrong word is the most common slip and says nothing about what its
 author wanted to build, an edge changes what one node reads, and a node is work that somebody meant to be done. What goes weighs
-more than what comes, for it is the author's; what comes is easily seen and taken back.
+more than what comes, for it is the author's, an edge or a box as much as a node; what comes is easily seen and taken back.
 """
 
 from __future__ import annotations
@@ -30,7 +30,8 @@ the same Decision leads to the same node already.
 """
 FIRST_AT_ITS_NODE = 12
 """What an edge weighs besides for each of its ends that no edge led to or from: it draws a node in that took no part."""
-EDGE_GOES = 40
+EDGE_GOES = 100
+"""An edge goes: what it carried is lost, as with a node."""
 BACK_EDGE_GOES = 25
 """An edge of a cycle goes that runs against the order of the text. Nothing could follow it."""
 BOX_CHANGES = 38
@@ -38,7 +39,7 @@ BOX_CHANGES = 38
 OPERATOR = 50
 """A node gets another operator and keeps its place, or a Loop or Map becomes a mere group."""
 UNREAD = 60
-"""A statement that can't be read becomes a comment. It may have been an edge or a node; nothing of it is lost."""
+"""A statement that can't be read and has no fix becomes a comment. Nobody knows what it was, and nothing of it is lost."""
 NODE_COMES = 80
 """A node or a subgraph comes; its edges count as well."""
 NODE_GOES = 100

@@ -10,7 +10,7 @@ import click
 
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.text import split_lines
-from merrow_optimizer.repair.search import TIME_LIMIT
+from merrow_optimizer.repair.search import TIME_LIMIT, given_up
 from merrow_server.changes.repairing import RepairedFile, repair_file
 from merrow_server.checking import Checker
 from merrow_server.cli import MISUSED, NOT_WELL, Command
@@ -143,6 +143,9 @@ class _RepairRun:
     def _tell(self, target: Target, done: RepairedFile) -> None:
         """What was repaired and what is left, in words, beside the difference."""
         name = style(target.name, bold=True)
+        warning = given_up(done.steps)
+        if warning is not None:
+            echo(f"{name}: {warning}", err=True)
         if done.steps:
             verb = "Made" if self._applying else "Would make"
             smallest = ", the smallest there is" if done.is_smallest and done.is_valid else ""

@@ -14,7 +14,7 @@ from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations.base import WorkflowDifference, workflow_difference
 from merrow_optimizer.repair.remedies import TIME_LIMIT, Remedy, remedies
-from merrow_optimizer.repair.search import Repair
+from merrow_optimizer.repair.search import Repair, given_up
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.offers.mutations import delta_object
 
@@ -62,6 +62,7 @@ def repair_object(diagram: OpenDiagram, done: Repair, before: Analysis, after: A
 
 def _effect(done: Repair) -> str:
     """What a repair does, in a sentence or two."""
-    said = "; ".join(one.title for one in done.steps) + "."
+    warning = given_up(done.steps)
+    said = ("" if warning is None else f"{warning} ") + "; ".join(one.title for one in done.steps) + "."
     count = len(done.left)
     return said if not count else f"{said} {count} {'finding is' if count == 1 else 'findings are'} left."
