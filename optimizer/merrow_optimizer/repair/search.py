@@ -252,7 +252,9 @@ class RepairSearch:
         self._texts[text] = min(weight, self._texts.get(text, weight))
         gone = before.said - reading.said
         if (gone or reading.errors < before.errors) and weight < self._bound:
-            taken = TakenStep(step.title, weight - state.weight, tuple(sorted({code for code, _ in gone})), step.gives_up)
+            taken = TakenStep(
+                step.title, weight - state.weight, tuple(sorted({code for code, _ in gone})), step.gives_up
+            )
             self._reached(_State(reading, weight, state, taken))
 
     def _reached(self, state: _State) -> None:
