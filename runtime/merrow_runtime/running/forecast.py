@@ -29,6 +29,7 @@ from merrow_runtime.program.inputs import read_inputs, type_of_input
 from merrow_runtime.program.loading import load
 from merrow_runtime.running.forecast_costs import costs_of, left_out
 from merrow_runtime.running.forecast_figures import FREE, OPEN, Bounds, Cost, Forecast, PlannedNode
+from merrow_runtime.running.forecast_loops import planned_loops
 from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.running.set_outputs import SetOutputs
@@ -98,7 +99,7 @@ def dry_run(
     said = SetOutputs(workflow, options.set_outputs)
     nodes = _Forecaster(workflow, steps, dict(inputs or {}), unfolding, said=said).nodes()
     costs = costs_of(workflow.graph, steps, nodes, endpoint, said)
-    return Forecast(workflow.name, endpoint.origin, tuple(_unfolded(nodes)), *costs.bounds)
+    return Forecast(workflow.name, endpoint.origin, tuple(_unfolded(nodes)), *costs.bounds, planned_loops(workflow))
 
 
 def _unfolded(nodes: Iterable[PlannedNode], around: str = "") -> Iterator[PlannedNode]:

@@ -7,6 +7,7 @@ from math import inf
 from typing import Any
 
 from merrow_runtime.operators.questions import PlannedQuestion
+from merrow_runtime.running.forecast_loops import PlannedLoop
 
 
 @dataclass(frozen=True, slots=True)
@@ -99,7 +100,7 @@ class Forecast:
     """What a run would do, with one turn of each Loop and one item of each Map. ``calls``, ``tokens`` and ``cost_usd`` are
     bounds over all choices of Decisions, all turns and items and all repair loops; a question whose answer can't be used may be
     asked up to twice more, which they don't count. Tokens and cost are estimates, for what is not known yet has no length; the
-    cost's most is None where a price is unknown.
+    cost's most is None where a price is unknown. ``loops`` says what happens when turns run out.
     """
 
     workflow: str
@@ -108,6 +109,7 @@ class Forecast:
     calls: Bounds
     tokens: Bounds
     cost_usd: Bounds
+    loops: tuple[PlannedLoop, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         return {
@@ -115,6 +117,7 @@ class Forecast:
             "endpoint": self.endpoint,
             "order": [node.node for node in self.nodes],
             "nodes": [node.to_json() for node in self.nodes],
+            "loops": [loop.to_json() for loop in self.loops],
             "calls": self.calls.to_json(),
             "tokens": self.tokens.to_json(),
             "cost_usd": self.cost_usd.to_json(),

@@ -8,12 +8,13 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.runtime.composites.loops import box, custom, flow
+from tests.runtime.composites.loops import box, custom, flow, ran, says
+from tests.runtime.composites.test_loops import FIXED, RATE, RATED, refining
 from tests.runtime.engine.fakes import FakeEndpoint
 from tests.runtime.frontier.nested_workflows import nested_workflow
 
 import merrow_runtime
-from merrow_runtime import RunOptions, UsageFailure, check_workflow, dry_run
+from merrow_runtime import RunOptions, UsageFailure, Workflow, check_workflow, dry_run
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.memory import MemoryStore
 
@@ -205,3 +206,34 @@ def test_a_loop_that_nothing_can_end_takes_all_its_turns(
     found = next(node.times for node in dry_run(workflow, endpoint=FakeEndpoint()).nodes if node.node == "A")
     assert found is not None
     assert (found.least, found.most) == times
+
+
+@pytest.mark.parametrize(
+    ("workflow", "told"),
+    [
+        (refining("Loop (max: 4)"), (4, True, ["RETURN"], "last")),
+        (
+            flow(box("L", "Loop (max: 3, until: RATE.response >= 8)", custom("WRITE"), RATE), *RATED),
+            (3, True, [], "last"),
+        ),
+        (
+            flow(
+                box("L", "Loop (max: 2, until: RATE.response >= 8, best: RATE.response)", custom("WRITE"), RATE), *RATED
+            ),
+            (2, True, [], "best"),
+        ),
+        (flow(box("L", "Loop (max: 3)", custom("WRITE")), *FIXED), (3, False, [], "last")),
+    ],
+    ids=["over", "without over", "best", "nothing else ends it"],
+)
+async def test_it_says_what_happens_when_turns_run_out(
+    workflow: Workflow, told: tuple[int, bool, list[str], str]
+) -> None:
+    (loop,) = dry_run(workflow, endpoint=FakeEndpoint()).to_json()["loops"]
+    assert (loop["turns"], loop["decides"], loop["over"], loop["result"]) == told
+    assert ("at RETURN" in loop["text"], "best" in loop["text"]) == (bool(told[2]), told[3] == "best")
+    # A run in which nothing ends the Loop does just that.
+    done = await ran(workflow, says(JUDGE="bad", RATE=[7, 5], WRITE=["one", "two", "three", "four"]))
+    assert (done.result.loops[0].turns, bool(done.result.exhausted)) == told[:2]
+    drafts = ["one", "two", "three", "four"][: told[0]]
+    assert done.result.outputs == {"RETURN": drafts[0] if told[3] == "best" else drafts[-1]}

@@ -257,6 +257,8 @@ export interface Plan {
   readonly endpoint: string;
   readonly order: readonly string[];
   readonly nodes: readonly PlannedNode[];
+  /** What happens when the turns of a Loop run out, in a sentence. */
+  readonly loops?: readonly { readonly loop: string; readonly text: string }[];
   readonly calls: Bounds;
   readonly tokens: Bounds;
   readonly cost_usd: Bounds;

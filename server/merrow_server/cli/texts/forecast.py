@@ -22,6 +22,7 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
     yield f"calls: {bounds_text(forecast.calls)}; tokens: {bounds_text(forecast.tokens, about=True)}; cost: {cost}"
     if any(node.times is not None for node in forecast.nodes):
         yield "Of each Loop the first turn is shown, of each Map one item; later turns also have what `again` edges bring."
+    yield from (visible(loop.text) for loop in forecast.loops)
     yield "No call was made. A question whose answer can't be used is asked up to twice more."
 
 

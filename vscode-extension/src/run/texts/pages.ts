@@ -163,6 +163,7 @@ export function planPage(plan: Plan): string {
     '',
     'A question whose answer can’t be used is asked up to twice more, which the bounds leave out.',
     '',
+    ...(plan.loops ?? []).flatMap(({ text }) => [text, '']),
   ];
   for (const [index, node] of plan.nodes.entries()) lines.push(...plannedLines(index + 1, node, plan.endpoint));
   return lines.join('\n');
