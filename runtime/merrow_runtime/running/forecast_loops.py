@@ -5,9 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator
 from typing import Any
 
-from merrow_analysis.graph.boxes.words import OVER
-
 from merrow_analysis.graph.boxes.composites import Composite, loop_settings
+from merrow_analysis.graph.boxes.edge_words import OVER
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_runtime.records import record
 from merrow_runtime.workflow import Workflow
