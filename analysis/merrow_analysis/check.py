@@ -254,7 +254,7 @@ class Analyser:
         if flow.chart is last.core.drawn:
             core = last.core
         else:
-            core = infer(last.core, delta, flow.chart, typed.composites_of(flow))
+            core = infer(last.core, delta, flow.chart, typed.composites_of(flow), typed.groups_of(flow))
         self._typed = last.after(flow, core)
         same_scenery = flow.scenery is last.flow.scenery
         if flow.moved is not last.flow.moved or not same_scenery:

@@ -229,7 +229,6 @@ def test_what_a_misplaced_word_explains_is_not_told_as_well() -> None:
         ("Map", "B -->|again:input| A", True),
         ("Loop", "OUT -->|again:input| A", False),
         ("Loop", "A -->|each:input| B", False),
-        ("Steps", "B -->|again:input| A", False),
         ("Loop", "A -->|over:input| OUT", True),
         ("Map", "A -->|over:input| OUT", False),
         ("Map", "OUT -->|each:input| B", True),

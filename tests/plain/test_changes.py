@@ -98,7 +98,6 @@ def test_the_fixes_of_a_start_that_repeats_itself_are_found() -> None:
     """Where a fix leads was read as if the Loop around such a step were written: an input in a Loop that is nowhere."""
     codes = {one.code: [fix.title for fix in one.fixes] for one in analyse(SELF_REPEATING_START).diagnostics}
     assert codes.pop("MW313") == ["Write the operators out"]
-    assert codes.pop("MW204") == []
     assert "MW120" not in codes
 
 
@@ -118,7 +117,7 @@ def test_a_loop_without_a_name_is_called_by_its_steps() -> None:
     )
     (found,) = (one for one in analyse(text).diagnostics if one.code == "MW118")
     assert found.message == (
-        "`again` brings a value to the next turn of a Loop, but N1 lies outside of the Loop that arrows back make of N2; "
+        "`again` brings a value to the next turn of a Loop, but N1 lies outside of the Loop that arrows back make of N0 and N2; "
         "remove `again`."
     )
     assert [fix.title for fix in found.fixes] == ["Remove again", "Remove the edge N2 → N1"]

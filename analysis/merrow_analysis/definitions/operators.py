@@ -56,6 +56,7 @@ COMMON_PARAMETERS = frozenset(
         "attempts",
         "on_invalid",
         "locked",
+        "turns",
     }
 )
 """Keys that every node may have, in its label or its metadata."""

@@ -121,6 +121,11 @@ NODE_KEYS: Mapping[str, Fragment] = {
         "default": False,
         "description": "Whether a model that changes the workflow while it runs (`refine`) must leave the node as it is.",
     },
+    "turns": {
+        "type": "integer",
+        "minimum": 1,
+        "description": "At the step where a Loop without a box begins: how many turns it makes at most (3).",
+    },
 }
 """Keys of every node."""
 
@@ -466,6 +471,12 @@ WORKFLOW_KEYS: Mapping[str, Fragment] = {
     },
     "agents": AGENTS,
     "aims": AIMS,
+    "drawn": {
+        "type": "boolean",
+        "default": False,
+        "description": "Whether steps start as in a drawing: a step runs when one of the arrows to it was taken, and a Decision "
+        "that asks a model passes on the newest value that arrived.",
+    },
     "validators": VALIDATORS,
     "redo": REDO,
     "refine": REFINE,

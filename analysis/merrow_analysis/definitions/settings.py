@@ -124,6 +124,8 @@ class WorkflowSettings:
     budget: BudgetSettings = BudgetSettings()
     inputs: list[str] | None = None
     outputs: list[str] | None = None
+    drawn: bool = False
+    """Whether steps start as in a drawing."""
     types: dict[str, Any] = field(default_factory=dict)
     operators: dict[str, Any] = field(default_factory=dict)
     prompts: dict[str, str] = field(default_factory=dict)
@@ -214,6 +216,7 @@ def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path
     }
     settings.budget = BudgetSettings(amounts.get("usd"), _whole(amounts.get("tokens")), amounts.get("seconds"))
     settings.aims = good.get("aims")
+    settings.drawn = good.get("drawn") is True
     settings.agents = _agents(good.get("agents", {}), wrong)
     settings.validators_said = good.get("validators", {})
     settings.validators = read_validators(settings.validators_said, wrong)

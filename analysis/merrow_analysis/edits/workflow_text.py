@@ -291,7 +291,8 @@ class WorkflowText:
         return self._most(lambda node: node.label is None or self._says_op(node), otherwise=False)
 
     def _says_op(self, node: FlowNode) -> bool:
-        return any(claim.place == "op" for claim in self.graph.by_id[node.id].resolution.claims)
+        known = self.graph.by_id.get(node.id)
+        return known is not None and any(claim.place == "op" for claim in known.resolution.claims)
 
     @cached_property
     def uses_classes(self) -> bool:
@@ -306,8 +307,9 @@ class WorkflowText:
 
     def operator_class(self, node: FlowNode) -> str | None:
         """The class of a node that names its operator."""
-        resolution = self.graph.by_id[node.id].resolution
-        claim = next((claim for claim in resolution.claims if claim.place == "class"), None)
+        known = self.graph.by_id.get(node.id)
+        claims = () if known is None else known.resolution.claims
+        claim = next((claim for claim in claims if claim.place == "class"), None)
         return None if claim is None else claim.word
 
     @cached_property

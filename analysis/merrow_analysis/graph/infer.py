@@ -1,6 +1,6 @@
 """The only way from one graph to another: infers again what a delta changes, and nothing else.
 
-Reading from scratch is a delta on the empty graph.
+FlowchartReading from scratch is a delta on the empty graph.
 """
 
 from __future__ import annotations
@@ -14,18 +14,11 @@ from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.graph.bare.ranks import rank
 from merrow_analysis.graph.bare.shape import EMPTY_SHAPE, NO_RANK, GraphShape
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
-from merrow_analysis.graph.boxes.edge_words import AGAIN, WordedLabel
+from merrow_analysis.graph.boxes.edge_words import AGAIN
 from merrow_analysis.graph.boxes.worded_edges import words_of
-from merrow_analysis.graph.drawings.arrows_back import arrows_back
-from merrow_analysis.graph.drawings.drawing import (
-    ENTRY_POINT_ID,
-    PROBLEM_ID,
-    ends_of,
-    is_diamond,
-    reading_of,
-    with_edges,
-    with_ends,
-)
+from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID, is_diamond, reading_of
+from merrow_analysis.graph.drawings.meaning import Meaning, loops_written, may_say_again, meaning_of, written_meaning
+from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.language import Given, GraphSettings, Language, NumberedFacts, facts_of
 from merrow_analysis.graph.levels import carried, levels
 from merrow_analysis.graph.marks import marked
@@ -42,23 +35,39 @@ _MOST_HOLES = 64
 """How many more handles of removed nodes than nodes a graph may have."""
 
 
-def infer(graph: Graph, delta: Delta, chart: Chart | None = None, composites: Composites | None = None) -> Graph:
+def infer(
+    graph: Graph,
+    delta: Delta,
+    chart: Chart | None = None,
+    composites: Composites | None = None,
+    groups: Mapping[str, Subgraph] | None = None,
+) -> Graph:
     """The graph after a delta, inferred again only where the delta has an effect.
 
     ``chart`` is the one that the delta leads to, where the caller has it already; ``composites`` are its Loops and Maps, None
-    where they are what they were, but for nodes that are gone.
+    where they are what they were, but for nodes that are gone; ``groups`` its boxes, None where they are what they were.
     """
     chart = graph.drawn.apply(delta) if chart is None else chart
+    groups = graph.groups if groups is None else groups
     holes = len(graph.records) - len(graph.chart.nodes)
     reading = _reading(chart, graph.settings, graph.language)
+    implied = any(box.implied for box in graph.composites)
     if composites is None:
-        written = not any(box.implied for box in graph.composites)
-        composites = _kept(graph.composites, chart) if written else NO_COMPOSITES
-    # Which nodes are the ends of a drawing depends on all of it.
-    cold = reading != graph.reading or reading.drawn or _differ(graph.composites, composites, graph.chart, chart)
+        composites = NO_COMPOSITES if implied else _kept(graph.composites, chart)
+    # Which nodes are the ends of a drawing, and what its arrows back mean, depends on all of it.
+    whole = reading != graph.reading or reading.drawn or implied or graph.results or graph.settings.drawn
+    whole = whole or _turns(delta)
+    cold = whole or _differ(graph.composites, composites, graph.chart, chart)
     if cold or holes > len(chart.nodes) + _MOST_HOLES:
-        return read_graph(chart, graph.settings, graph.language, composites, graph.language.callees)
-    return _Inference(graph, delta, chart, reading, composites).graph()
+        return read_graph(chart, graph.settings, graph.language, composites, graph.language.callees, groups)
+    after = _Inference(graph, delta, chart, Meaning(chart, reading, composites, loose=graph.loose)).graph()
+    after.groups = groups
+    return after
+
+
+def _turns(delta: Delta) -> bool:
+    """Whether an edge that came may begin another turn."""
+    return any(may_say_again(edge) for splice in delta.edges for edge in splice.added)
 
 
 def _kept(composites: Composites, chart: Chart) -> Composites:
@@ -83,27 +92,53 @@ def read_graph(
     language: Language | None = None,
     composites: Composites = NO_COMPOSITES,
     callees: Callees | None = None,
+    groups: Mapping[str, Subgraph] | None = None,
 ) -> Graph:
     """The graph of a chart, read from scratch. Never raises; problems stay in resolutions and placements, for rules to report.
 
     Takes time linear in the chart. ``language`` is used where it is that of the settings and of ``callees``, which finds the
-    files that nodes call.
+    files that nodes call. ``groups`` are the boxes of a drawing.
     """
     if language is None or not language.serves(settings, callees):
         language = Language(settings, callees)
     empty = Graph(Chart(), settings, language, {}, [], [], [], [], EMPTY_SHAPE, NodeMarks())
-    reading, drawn, roles = _reading(chart, settings, language), chart, {}
-    words: Mapping[EdgeRecord, WordedLabel] = {}
+    reading, groups = _reading(chart, settings, language), groups or {}
     if reading.drawn:
-        back = None if composites else arrows_back(drawn, language.operators, reading.names)
-        again = () if back is None else {edge for edge, said in back.words.items() if said.word == AGAIN}
-        ends = ends_of(drawn, language.operators, reading.names, composites, again)
-        chart, roles = with_ends(drawn, ends), ends.roles
-        if back is not None:
-            chart, composites, words = with_edges(chart, back.implied), back.composites, back.words
-    graph = _Inference(empty, Delta(chart.nodes), chart, reading, composites, roles, words).graph()
-    graph.touched, graph.drawn = None, drawn
+        read = meaning_of(chart, groups, language.operators, reading, composites)
+        graph = _Inference(empty, Delta(read.chart.nodes), read.chart, read).graph()
+    else:
+        drawn = settings.drawn
+        read = written_meaning(chart, groups, language.operators, reading, composites, settings.outputs, settings.drawn)
+        graph = _Inference(empty, Delta(read.chart.nodes), read.chart, read).graph()
+        if not composites and (drawn or any(map(may_say_again, chart.edges))):
+            asks, barred = _ids(graph, graph.marks.decisions), _ids(graph, graph.shape.boundary)
+            if not drawn:
+                barred |= _ids(graph, [node for node, one in enumerate(graph.resolutions) if not _is_of_a_drawing(one)])
+                barred |= _in_unfinished_boxes(groups)
+            turning = loops_written(read, asks, barred, drawn)
+            if turning is not None:
+                graph = _Inference(empty, Delta(read.chart.nodes), read.chart, turning).graph()
+    graph.touched, graph.drawn, graph.groups = None, chart, groups
     return graph
+
+
+_OF_DRAWINGS = frozenset({"Custom", "Pass", "Assemble"})
+
+
+def _is_of_a_drawing(resolution: Resolution) -> bool:
+    """Whether a node is what a box or a diamond of a drawing may be: of these alone arrows make Loops without a box."""
+    if resolution.kind == "decision":
+        return resolution.ask is not None and resolution.expression is None
+    return resolution.kind == "operator" and resolution.spec is not None and resolution.spec.name in _OF_DRAWINGS
+
+
+def _in_unfinished_boxes(groups: Mapping[str, Subgraph]) -> set[str]:
+    """The nodes of boxes that are titled Loop or Map, and are none without parentheses."""
+    return {name for group in groups.values() if group.title.strip() in ("Loop", "Map") for name in group.nodes}
+
+
+def _ids(graph: Graph, nodes: Iterable[int]) -> set[str]:
+    return {record.id for node in nodes if (record := graph.records[node]) is not None}
 
 
 def _reading(chart: Chart, settings: GraphSettings, language: Language) -> FlowchartReading:
@@ -113,20 +148,11 @@ def _reading(chart: Chart, settings: GraphSettings, language: Language) -> Flowc
 class _Inference:
     """Applies one delta to a graph."""
 
-    def __init__(
-        self,
-        old: Graph,
-        delta: Delta,
-        chart: Chart,
-        reading: FlowchartReading,
-        composites: Composites,
-        ends: Mapping[str, Role] | None = None,
-        implied: Mapping[EdgeRecord, WordedLabel] | None = None,
-    ) -> None:
-        # What arrows back of a drawing say without a word.
-        self.implied = implied or {}
-        self.old, self.delta, self.chart, self.composites = old, delta, chart, composites
-        self.reading, self.ends = reading, ends or {}
+    def __init__(self, old: Graph, delta: Delta, chart: Chart, read: Meaning) -> None:
+        # What arrows back say without a word, or without a box around them.
+        self.implied, self.read = read.words, read
+        self.old, self.delta, self.chart, self.composites = old, delta, chart, read.composites
+        self.reading, self.ends = read.reading, read.roles
         self.settings, self.language = old.settings, old.language
         self.cold = not old.chart.nodes
         self.special = {**special_nodes(old.settings), **self.ends}
@@ -163,6 +189,10 @@ class _Inference:
             drawn=chart,
             ends=self.ends,
             composites=self.composites,
+            kinds=self.read.kinds,
+            results=self.read.results,
+            loose=self.read.loose,
+            notes=self.read.notes,
         )
         ends = self._ends()
         read = self._read_nodes(after, ends)
@@ -278,6 +308,10 @@ class _Inference:
             resolution, facts = _SUSPENDED, language.facts(Facts("unknown"))
         if role == "input":
             facts = language.facts(facts_of(resolution, self._default_type(record.id)))
+        if after.loose and resolution.kind == "decision":
+            facts = language.facts(facts.facts._replace(newest=True))
+        if self.settings.drawn or record.id in after.kinds or record.id in self.ends:
+            facts = language.facts(facts.facts._replace(words=True))
         return role, resolution, facts
 
     def _default_type(self, name: str) -> Type | None:

@@ -34,7 +34,7 @@ def _prompt_of(node: TypedNode, prompts: PromptBook) -> Prompt | str | None:
         return node.spec.prompt
     role = role_of(node)
     if role is None and node.resolution.plain is not None:
-        return node.resolution.plain
+        return node.resolution.plain or None
     return prompts.find(role[1]) if role is not None else None
 
 

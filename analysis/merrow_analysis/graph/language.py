@@ -37,6 +37,7 @@ class GraphSettings(Protocol):
     operators: dict[str, Any]
     inputs: list[str] | None
     outputs: list[str] | None
+    drawn: bool
     validators: dict[str, Validator]
 
 

@@ -7,7 +7,8 @@ from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
 from merrow_analysis.graph.liveness.live_nodes import Feed, Liveness, LiveNode, RunTruth, spread
-from merrow_analysis.graph.liveness.waiting import waiting_alone
+from merrow_analysis.graph.liveness.turning import FIRST_TURN, Turn
+from merrow_analysis.graph.liveness.waiting import order_of, waiting_alone
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 
 
@@ -25,6 +26,10 @@ class LiveState:
     _alone: dict[int, LiveNode] = field(default_factory=dict)
     _members: dict[str, tuple[frozenset[int], frozenset[str]]] = field(default_factory=dict)
     """Of each composite that was entered, the handles of the nodes inside, and the ids of it and of the composites inside."""
+    _turn: Turn = FIRST_TURN
+    """Which turns of Loops without a box these are."""
+    _ran: dict[int, bool] = field(default_factory=dict)
+    """Of nodes in Loops without a box that have ended whether they ran in the last turn, whatever leads to them from outside."""
     _own: frozenset[int] | None = None
     """In a frame inside a composite the nodes whose liveness is its matter; None: all are."""
 
@@ -60,8 +65,29 @@ class LiveState:
         ordered = self.graph.combinations.by_unit
         return [] if ordered is None else self._settle(ordered.behind.get(loop, ()))
 
-    def inner(self, box: str) -> LiveState:
-        """The state of a frame inside a composite: the same choices around it, none in it. The two change apart from now on."""
+    @property
+    def turn(self) -> Turn:
+        """Which turns of Loops without a box this is the state of."""
+        return self._turn
+
+    def ways_back(self, loop: str) -> list[int]:
+        """The handles of the nodes that the ``again`` edges of a Loop lead to which were taken."""
+        return [
+            edge.target.index
+            for edge in self.graph.again
+            if edge.border.scope == loop and self._live.taken(order_of(edge)) is True
+        ]
+
+    def tell_ran(self, ran: Mapping[int, bool]) -> list[int]:
+        """Which nodes of a Loop without a box, by handle, ran in its last turn. The handles of nodes, as `choose` gives them."""
+        self._ran |= ran
+        return self._settle(ran)
+
+    def inner(self, box: str, turn: Turn | None = None) -> LiveState:
+        """The state of a frame inside a composite: the same choices around it, none in it. The two change apart from now on.
+
+        ``turn`` says which turn of a Loop without a box it is, None where that is as around it.
+        """
         known, composites = self._members.get(box), self.graph.composites
         if known is None:
             handles = frozenset(self.graph.by_id[node].index for node in composites.members(box))
@@ -74,8 +100,9 @@ class LiveState:
         algebra.mores = {loop: more for loop, more in self._algebra.mores.items() if loop not in within}
         live = self._live
         inner = Liveness(algebra, live.runs.copy(), live.values.copy(), live.passed.copy(), live.loops)
-        state = LiveState(self.graph, inner, algebra, chosen, skipped, self._alone, self._members, own)
-        if own & (self._chosen.keys() | self._skipped):
+        now, ran = turn or self._turn, {node: known for node, known in self._ran.items() if node not in own}
+        state = LiveState(self.graph, inner, algebra, chosen, skipped, self._alone, self._members, now, ran, own)
+        if turn is not None or own & (self._chosen.keys() | self._skipped | self._ran.keys()):
             state._settle(own)
         return state
 
@@ -94,6 +121,8 @@ class LiveState:
                 continue
             before = live.runs.get(node, True), live.values.get(node), live.passed.get(node)
             live.settle(self._waiting(node))
+            if node in self._ran:
+                live.runs[node] = self._ran[node]
             if (live.runs[node], live.values.get(node), live.passed.get(node)) != before:
                 changed.append(node)
                 for target in following[node]:
@@ -101,9 +130,11 @@ class LiveState:
         return changed
 
     def _waiting(self, node: int) -> LiveNode:
+        if self._turn is not FIRST_TURN and self.graph.turning is not None:
+            return self.graph.turning.waiting(self.graph.node(node), self._turn)
         known = self.graph.combinations.waiting.get(node) or self._alone.get(node)
         if known is None:
-            known = self._alone[node] = waiting_alone(self.graph.node(node))
+            known = self._alone[node] = waiting_alone(self.graph.node(node), self.graph.starts)
         return known
 
 
@@ -128,4 +159,6 @@ def live_state(graph: TypedGraph, chosen: Mapping[str, int] | None = None, skipp
 
 
 def _plan(graph: TypedGraph) -> Sequence[LiveNode]:
-    return graph.combinations.plan or [waiting_alone(graph.node(index)) for index in graph.live_order.order]
+    return graph.combinations.plan or [
+        waiting_alone(graph.node(index), graph.starts) for index in graph.live_order.order
+    ]

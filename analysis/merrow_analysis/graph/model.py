@@ -14,10 +14,12 @@ from typing import NamedTuple
 from merrow_analysis.graph.bare.shape import GraphShape
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
 from merrow_analysis.graph.boxes.edge_words import AGAIN, WordedLabel
+from merrow_analysis.graph.drawings.notes import ReadingNote
+from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.language import GraphSettings, Language, NumberedFacts
 from merrow_analysis.graph.placing.placement import Placement
 from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, WrittenNode
-from merrow_analysis.graph.resolve import WRITTEN, FlowchartReading, Resolution, Role
+from merrow_analysis.graph.resolve import WRITTEN, FlowchartReading, PlainKind, Resolution, Role
 
 _NO_EDGES: tuple[EdgeRecord, ...] = ()
 
@@ -52,7 +54,9 @@ class Graph:
     flat picture, which is what is typed here. ``words`` are the edges with a word of composites. ``touched`` are the
     nodes at which something differs from the graph that this one was inferred from, None where that may be all.
     ``drawn`` is the chart as it is written, and ``reading`` how it is read; ``chart`` has an implied PROBLEM and RETURN as well.
-    ``ends`` are the inputs and outputs of a drawing.
+    ``ends`` are the inputs and outputs of a drawing, and ``kinds`` say what its plain nodes are. ``results`` are the steps that
+    are outputs. ``loose`` says that an arrow that was taken starts a step, as in drawings.
+    ``groups`` are the boxes as they were written, ``notes`` what of a drawing says nothing.
     """
 
     chart: Chart
@@ -72,6 +76,16 @@ class Graph:
     ends: Mapping[str, Role] = field(default_factory=dict)
     composites: Composites = NO_COMPOSITES
     words: Mapping[EdgeRecord, WordedLabel] = field(default_factory=dict)
+    kinds: Mapping[str, PlainKind] = field(default_factory=dict)
+    results: frozenset[str] = frozenset()
+    loose: bool = False
+    groups: Mapping[str, Subgraph] = field(default_factory=dict)
+    notes: Sequence[ReadingNote] = ()
+
+    @property
+    def ending(self) -> list[int]:
+        """The handles of the steps that are outputs."""
+        return [self.handles[name] for name in self.results if name in self.handles]
 
     def into(self, name: str) -> Sequence[EdgeRecord]:
         """The edges of the flat picture into a node."""

@@ -13,7 +13,7 @@ from merrow_analysis.graph.resolve import NodeText, Role
 def written(record: WrittenNode, special: dict[str, Role], graph: Graph) -> tuple[Role | None, NodeText]:
     """The part a node plays at the boundary of the workflow, and all that is written at it."""
     classes = tuple([use.name.text for use in record.classes])
-    role = special.get(record.id)
+    role = None if record.id in graph.results else special.get(record.id)
     if role is None and (record.metadata or classes) and is_interface(record):
         has_incoming = bool(graph.into(record.id))
         if has_incoming and graph.out_of(record.id):
@@ -21,9 +21,10 @@ def written(record: WrittenNode, special: dict[str, Role], graph: Graph) -> tupl
         else:
             role = "output" if has_incoming else "input"
     label, diamond = record.label, is_diamond(record)
+    drawn = graph.kinds.get(record.id)
     text = None if label is None else label.text
     if label is None and not graph.reading.names:
-        text = words_of_id(record.id)
+        text = words_of_id(record.id) or (record.id if drawn == "step" else None)
     return role, NodeText(
         role,
         text,
@@ -32,8 +33,9 @@ def written(record: WrittenNode, special: dict[str, Role], graph: Graph) -> tupl
         tuple([metadata.body for metadata, _ in record.metadata]) if record.metadata else (),
         graph.reading,
         tuple([edge.label_text for edge in graph.chart.outgoing.get(record.id, ()) if not edge.carries_nothing])
-        if diamond
+        if diamond or drawn == "asks"
         else (),
+        drawn,
     )
 
 

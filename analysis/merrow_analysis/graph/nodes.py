@@ -22,20 +22,21 @@ from merrow_analysis.definitions.types import ANY, DefinitionProblem, Type, Type
 from merrow_analysis.graph.bare.shape import GraphShape
 from merrow_analysis.graph.boxes.composites import Border, Composites
 from merrow_analysis.graph.boxes.edge_words import AGAIN, EACH, OVER, Word, entered_map
-from merrow_analysis.graph.decisions import Cases, read_cases
+from merrow_analysis.graph.decisions import ELSE, Cases, read_cases
 from merrow_analysis.graph.flow import Flowchart, FlowEdge, FlowNode, Mention
 from merrow_analysis.graph.language import GraphSettings
 from merrow_analysis.graph.levels import Apart, carried, levels, taken_apart
 from merrow_analysis.graph.liveness.frames import LiveOrder, live_order, unit_order
 from merrow_analysis.graph.liveness.plan import Combinations, combinations, combinations_after
-from merrow_analysis.graph.liveness.waiting import waiting_alone
+from merrow_analysis.graph.liveness.turning import Turning
+from merrow_analysis.graph.liveness.waiting import Starts, waiting_alone
 from merrow_analysis.graph.model import Graph, NodeMarks, conflicting
 from merrow_analysis.graph.placing.placement import PlacedEdge, Placement, PortFeed, passed_as_one
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import NodeKind, Resolution
 
 _UNSET = object()
-_OF_OBJECTS = ("nodes", "edges", "lists", "again", "over", "by_id", "decisions")
+_OF_OBJECTS = ("nodes", "edges", "lists", "again", "over", "by_id", "decisions", "turning")
 """What a `TypedGraph` caches that consists of its objects."""
 
 
@@ -73,13 +74,14 @@ class TypedNode:
 
     @property
     def flow(self) -> FlowNode:
-        flow = self._graph.flow
-        return FlowNode(flow, self._graph.core.chart.nodes[self.id]) if self.implied else flow.nodes[self.id]
+        flow, record = self._graph.flow, self._graph.core.chart.nodes[self.id]
+        return flow.nodes[self.id] if flow.chart.nodes.get(self.id) is record else FlowNode(flow, record)
 
     @property
     def implied(self) -> bool:
         """Whether it is not in the text: PROBLEM or RETURN of a drawing (`merrow_analysis.graph.drawings.drawing`)."""
-        return self.id not in self._graph.flow.chart.nodes
+        flow = self._graph.flow
+        return self.id not in flow.chart.nodes and self.id not in flow.scenery.subgraphs
 
     @property
     def conflicting(self) -> tuple[Mention, ...]:
@@ -153,6 +155,9 @@ class TypedNode:
                 elif placement.decided_by == "kinds" and placement.when:
                     words = self._graph.types.kinds_of(placement.when)
                 labels = tuple(edge.placed.label.case for edge in self.ways)
+                if self.asks and self._graph.core.loose:
+                    # All ways without a label are one answer.
+                    labels = tuple(ELSE if label is None else label for label in labels)
                 self._cases = read_cases(labels, placement.decided_by, tuple(words or ()))
         return self._cases  # type: ignore[return-value]  # set above
 
@@ -233,7 +238,8 @@ class TypedNode:
     def passes(self) -> list[list[tuple[TypedEdge, PortFeed]]]:
         """The values at a Decision that asks a model; values passed on as one are grouped, by number in `Signature.passes`."""
         arriving = [(edge, feed) for edge in self.incoming for feed in edge.feeds]
-        return [[arriving[number] for number in ones] for ones in passed_as_one([feed.type for _, feed in arriving])]
+        groups = passed_as_one([feed.type for _, feed in arriving], newest=self._graph.core.loose)
+        return [[arriving[number] for number in ones] for ones in groups]
 
     def sources(self, port: str) -> list[TypedEdge]:
         """The edges that feed a port, in prompt order."""
@@ -533,7 +539,10 @@ class TypedGraph:
 
     @property
     def outputs(self) -> list[TypedNode]:
-        return [self.node(index) for index in self.shape.outputs]
+        """The outputs, steps among them that are named as such, in the order of their first mention."""
+        if not self.core.results:
+            return [self.node(index) for index in self.shape.outputs]
+        return self.at({*self.shape.outputs, *self.core.ending})
 
     @property
     def promises(self) -> list[TypedNode]:
@@ -552,6 +561,23 @@ class TypedGraph:
         return self._combinations
 
     @cached_property
+    def turning(self) -> Turning | None:
+        """What starts nodes, and what turns do, in a graph that is read as people read drawings; None in others."""
+        return Turning(self) if self.core.loose else None
+
+    @property
+    def starts(self) -> Starts | None:
+        """What starts nodes, where that is read as in drawings."""
+        return None if self.turning is None else self.turning.starts
+
+    @cached_property
+    def instead(self) -> Mapping[int, Mapping[int, int]]:
+        """By Decision the cases that are closed in the last turns around it, with those that count then."""
+        if self.turning is None or not self.composites:
+            return {}
+        return self.turning.always_instead(self.decisions)
+
+    @cached_property
     def live_order(self) -> LiveOrder | GraphShape:
         """The order in which a run decides liveness, and the nodes whose liveness depends on each node's."""
         by_unit = self.combinations.by_unit
@@ -559,7 +585,7 @@ class TypedGraph:
             return by_unit or self.shape
         # Without Decisions the checker needs no conditions; in a run a list may be missing because a node failed.
         order = unit_order(self.core) or self.shape.order
-        plan = [waiting_alone(self.node(index)) for index in order]
+        plan = [waiting_alone(self.node(index), self.starts) for index in order]
         return live_order(order, plan, self.combinations.loops, len(self.core.records))
 
     def let_go(self) -> None:

@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Sequence
 
-from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.boxes.composites import Composite, loop_settings
+from merrow_analysis.graph.drawings.acting import acts
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 
 
 def plain_nodes(graph: TypedGraph) -> list[TypedNode]:
@@ -12,10 +14,15 @@ def plain_nodes(graph: TypedGraph) -> list[TypedNode]:
     return graph.at(graph.marks.plain)
 
 
+def is_step(node: TypedNode) -> bool:
+    """Whether a node at which no operator is written asks a model the text of its box."""
+    return node.kind == "operator" and node.spec is not None and node.spec.bulk == "input"
+
+
 def reading(graph: TypedGraph, says_memory: bool) -> str:
     """What is read into a flowchart: boxes, diamonds, beginnings and ends. ``says_memory`` is that of the settings."""
     plain = plain_nodes(graph)
-    steps = [node for node in plain if node.kind == "operator"]
+    steps = [node for node in plain if is_step(node)]
     asking = [node for node in plain if node.asks]
     decided = [node for node in plain if node.kind == "decision" and not node.asks]
     memory = "" if says_memory else " and sees the results of all steps before it"
@@ -26,16 +33,10 @@ def reading(graph: TypedGraph, says_memory: bool) -> str:
         parts.append(f"At {_ids(asking)} a model is asked which way to take.")
     if decided:
         parts.append(f"{_ids(decided)} {_verb(decided, 'decides', 'decide')} by what arrives there.")
-    back: dict[str | None, set[str]] = {}
-    for edge in graph.again:
-        back.setdefault(edge.border.scope, set()).add(edge.target.id)
-    for box in graph.composites:
-        if box.implied:
-            members = [graph.by_id[name] for name in graph.composites.members(box.id)]
-            run = _verb(members, "runs", "run")
-            parts.append(
-                f"{_ids(members)} {run} in turns, at most 3, since an arrow leads back to {min(back[box.id])}."
-            )
+    parts += [_turns(graph, box) for box in graph.composites if box.implied]
+    acting = [node for node in steps if acts(node.resolution.plain or "")]
+    if acting:
+        parts.append(f"{_ids(acting)} {_verb(acting, 'is', 'are')} only played by a model: nothing is done outside.")
     if graph.core.reading.drawn:
         inputs, outputs = graph.inputs, graph.outputs
         if inputs:
@@ -43,6 +44,51 @@ def reading(graph: TypedGraph, says_memory: bool) -> str:
         if outputs:
             parts.append(f"{_ids(outputs)} {_verb(outputs, 'is the output', 'are the outputs')}{_implied(outputs)}.")
     return " ".join(parts)
+
+
+def _turns(graph: TypedGraph, box: Composite) -> str:
+    """How the nodes of a Loop run that arrows back make, and what comes after its last turn."""
+    members = [graph.by_id[name] for name in graph.composites.members(box.id)]
+    most = loop_settings(box).most
+    back = [edge for edge in graph.again if edge.border.scope == box.id]
+    run = _verb(members, "runs", "run")
+    firm = {feed.source for feed in graph.combinations.loops[box.id].firm}
+    while_, then = _answers(graph, box, members, back)
+    if not firm or not while_:
+        edge = back[0]
+        turns = "once" if most == 1 else f"{most} turns"
+        return f"{_ids(members)} {run} always {turns}: nothing decides {edge.source.id} -> {edge.target.id}."
+    return f"{_ids(members)} {run} in turns, at most {most}, while {while_}{then}."
+
+
+def _answers(graph: TypedGraph, box: Composite, members: list[TypedNode], back: list[TypedEdge]) -> tuple[str, str]:
+    """Which answers lead back, and what they count as when the turns have run out."""
+    said: list[str] = []
+    then: dict[str, list[str]] = {}
+    for node in members:
+        cases = node.cases
+        if cases is None:
+            continue
+        closed = {} if graph.turning is None else graph.turning.changed(node, frozenset({box.id}))
+        leading = [edge.case for edge in back if edge.source is node and edge.case is not None]
+        leading += [case for case in closed if case not in leading]
+        if leading:
+            said.append(f"{node.id} answers {_listed([cases.labels[case] for case in sorted(set(leading))], 'or')}")
+        for counts in closed.values():
+            then.setdefault(cases.labels[counts], []).append(node.id)
+    last = next(iter(then), None)
+    if last is None:
+        return _listed(said, "or"), ""
+    if len(then) == 1:
+        return _listed(said, "or"), f"; then {last}"
+    ways = [f"{_listed(list(dict.fromkeys(ids)), 'and')} as {label}" for label, ids in then.items()]
+    return _listed(said, "or"), f"; then {_listed(ways, 'and')}"
+
+
+def _listed(words: Sequence[str], last: str) -> str:
+    if not words:
+        return ""
+    return words[0] if len(words) == 1 else f"{', '.join(words[:-1])} {last} {words[-1]}"
 
 
 _MOST = 4

@@ -21,6 +21,11 @@ from merrow_analysis.shared_values import RecentValues
 Role = Literal["input", "output", "through"]
 """What an Interface node is to the workflow; ``through`` for one with edges on both sides, which is neither."""
 
+PlainKind = Literal["asks", "passes", "gathers", "step"]
+"""What a node of a drawing is at which no operator is written: it asks which way to take, passes on what arrives, joins what
+arrives, or asks a model the text of its box.
+"""
+
 NodeKind = Literal["input", "output", "operator", "decision", "unknown"]
 Place = Literal["op", "class", "label"]
 
@@ -39,7 +44,9 @@ WRITTEN = FlowchartReading()
 
 
 class NodeText(NamedTuple):
-    """The text on a node that determines its operator; ``ways`` are the labels on a diamond's outgoing edges."""
+    """The text on a node that determines its operator; ``ways`` are the labels on a diamond's outgoing edges, or a question's in
+    another shape. ``drawn`` is what the node of a drawing is.
+    """
 
     role: Role | None
     label: str | None
@@ -48,6 +55,7 @@ class NodeText(NamedTuple):
     metadata: tuple[str, ...]
     reading: FlowchartReading = WRITTEN
     ways: tuple[str | None, ...] = ()
+    drawn: PlainKind | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +137,7 @@ class Resolution:
     @property
     def title(self) -> str | None:
         """The name of a plain step in messages."""
-        return None if self.plain is None else step_title(self.plain)
+        return step_title(self.plain) if self.plain else None
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +156,7 @@ class Words(NamedTuple):
     """The words at a node that may name an operator: few nodes have words of their own.
 
     ``text`` is what its label says to people, ``parameters`` that it has some; ``branches`` that it is a diamond with labelled
-    ways out, ``names`` that a bare name counts (`FlowchartReading`).
+    ways out, ``names`` that a bare name counts (`Reading`); ``drawn`` as in `NodeText`.
     """
 
     label: str
@@ -158,6 +166,7 @@ class Words(NamedTuple):
     classes: tuple[str, ...]
     op: tuple[str, int] | None
     names: bool
+    drawn: PlainKind | None = None
 
 
 def resolve(
@@ -185,7 +194,7 @@ def resolve(
     speaks = op is None and not any(name.endswith("Op") or is_operator_class(name, table) for name in text.classes)
     word = "" if parts is None else parts.lone_word if speaks else parts.operator_word
     speaks = speaks and not (text.reading.names and table.named(word) is not None)
-    branches = text.is_diamond and any(way is not None for way in text.ways)
+    branches = text.drawn == "asks" if text.drawn else text.is_diamond and any(way is not None for way in text.ways)
     spoken = step_text(text.label) if speaks and text.label is not None else ""
     words = Words(
         word,
@@ -196,6 +205,7 @@ def resolve(
         text.classes,
         op,
         text.reading.names,
+        text.drawn if speaks else None,
     )
     choice = choices.get(words) if choices is not None else None
     if choice is None:
@@ -203,6 +213,8 @@ def resolve(
         if choices is not None:
             choices.keep(words, choice)
     if choice.plain:
+        if words.drawn == "gathers":
+            metadata = {"how": NodeParameter("concat", None), **metadata}
         return _with_parameters(choice, metadata, None, types, words.text, text.ways)
     if parts is None or not parts.parameters or (choice.spec is not None and choice.spec.is_decision):
         parameters = metadata
@@ -296,6 +308,8 @@ _WHICH = "Which way?"
 
 def _plain(words: Words, table: OperatorTable) -> OperatorChoice:
     """A node whose words name no operator: a plain step, unless its label is empty, or an operator's name misspelled."""
+    if words.drawn in ("passes", "gathers"):
+        return OperatorChoice(table.named("Pass" if words.drawn == "passes" else "Assemble"), (), (), plain=True)
     if words.branches and words.text:
         return OperatorChoice(table.named("Decision"), (), (), plain=True)
     claim = Claim("label", words.label, 0, None)

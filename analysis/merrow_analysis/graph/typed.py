@@ -2,10 +2,12 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
+
 from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites, kind_of, read_composites
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID, is_interface, names_operator
-from merrow_analysis.graph.flow import Flowchart
+from merrow_analysis.graph.flow import Flowchart, Subgraph
 from merrow_analysis.graph.infer import read_graph
 from merrow_analysis.graph.language import GraphSettings, Language
 from merrow_analysis.graph.nodes import TypedGraph
@@ -35,7 +37,13 @@ def build(
     flow: Flowchart, settings: GraphSettings, language: Language | None = None, callees: Callees | None = None
 ) -> TypedGraph:
     """Type a flowchart, read cold. Never raises. ``language`` is used where it is that of the settings and of ``callees``."""
-    return TypedGraph(flow, read_graph(flow.chart, settings, language, composites_of(flow), callees))
+    core = read_graph(flow.chart, settings, language, composites_of(flow), callees, groups_of(flow))
+    return TypedGraph(flow, core)
+
+
+def groups_of(flow: Flowchart) -> Mapping[str, Subgraph]:
+    """The boxes of a flowchart, with what is in them."""
+    return flow.subgraphs if flow.scenery.subgraphs else {}
 
 
 def composites_of(flow: Flowchart) -> Composites:

@@ -99,7 +99,8 @@ def _node(analysis: Analysis, node: FlowNode, home: Stretch | None) -> OutlineEn
 def _meaning(analysis: Analysis, node: FlowNode) -> tuple[EntryKind, str]:
     """What kind of entry a node is, and its operator; its label where it has none."""
     label = " ".join(node.label.text.split()) if node.label is not None else ""
-    resolution = analysis.typed.by_id[node.id].resolution if analysis.typed is not None else None
+    known = analysis.typed.by_id.get(node.id) if analysis.typed is not None else None
+    resolution = None if known is None else known.resolution
     if resolution is None or resolution.kind == "unknown":
         return "node", label
     if resolution.kind in ("input", "output"):

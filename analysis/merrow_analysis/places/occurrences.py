@@ -241,7 +241,8 @@ class _BlockNames:
             yield from fields_along(node.types, given, path[1:], self.block)
 
     def _label(self, node: str, label: Label) -> Iterator[Occurrence]:
-        if self.typed is not None and self.typed.by_id[node].resolution.label_is_text:
+        known = None if self.typed is None else self.typed.by_id.get(node)
+        if known is not None and known.resolution.label_is_text:
             return
         start, end = label.span
         at = self.block.text.find(label.text, start, end)

@@ -35,7 +35,7 @@ def find_boundary(graph: TypedGraph) -> Boundary:
     settings, nodes = graph.settings, graph.core.chart.nodes
     if graph.core.reading.drawn:
         # Its ends were found or implied; without any, all of it is a cycle, which has a finding of its own.
-        return Boundary((), {}, list(graph.shape.inputs), list(graph.shape.outputs))
+        return Boundary((), {}, list(graph.shape.inputs), [*graph.shape.outputs, *graph.core.ending])
     wanted_inputs = [PROBLEM_ID] if settings.inputs is None else settings.inputs
     wanted_outputs = [RETURN_ID] if settings.outputs is None else settings.outputs
     lost_inputs = [name for name in wanted_inputs if name not in nodes]
@@ -53,7 +53,7 @@ def find_boundary(graph: TypedGraph) -> Boundary:
         found = _stand_in(lost_outputs[0], last, "output", _END_WORDS)
         if found is not None:
             stand_ins[lost_outputs[0]] = found
-    starts, ends = list(graph.shape.inputs), list(graph.shape.outputs)
+    starts, ends = list(graph.shape.inputs), [*graph.shape.outputs, *graph.core.ending]
     for name, node in stand_ins.items():
         (starts if name in lost_inputs else ends).append(node.index)
     if any(name not in stand_ins for name in lost_inputs):

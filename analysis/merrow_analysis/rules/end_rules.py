@@ -43,7 +43,14 @@ def _inside(graph: TypedGraph) -> list[TypedNode]:
     if not graph.composites:
         return []
     ends = (graph.node(index) for index in (*graph.shape.inputs, *graph.shape.outputs))
-    return [node for node in ends if node.id in graph.composites.inside and not node.implied]
+    composites = graph.composites
+    return [
+        node
+        for node in ends
+        if node.id in composites.inside
+        and not node.implied
+        and not composites.boxes[composites.inside[node.id]].implied
+    ]
 
 
 def _owner(graph: TypedGraph, node: TypedNode) -> Subgraph:
@@ -106,7 +113,7 @@ def _moved_out(graph: TypedGraph, block: Block, inner: Subgraph, box: Subgraph) 
     end = inner.end.line if inner.end is not None else block.line
     for name in inner.nodes:
         node = graph.flow.nodes.get(name)
-        if node is None or graph.by_id[name].kind in ("input", "output"):
+        if node is None or name not in graph.by_id or graph.by_id[name].kind in ("input", "output"):
             continue
         lines = {mention.block.line for mention in node.mentions if inner.block.line < mention.block.line < end}
         if lines == {block.line}:

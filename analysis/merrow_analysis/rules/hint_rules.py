@@ -39,6 +39,8 @@ _WIDE = 3
 def check_hints(context: GraphContext) -> Iterator[Diagnostic]:
     """Hints. An edge that carries data is never called redundant."""
     graph = context.graph
+    if graph.core.reading.drawn and not graph.core.reading.names:
+        return  # What is drawn is a person's picture, not a plan to be made quicker.
     yield from _implied_orders(context)
     if not graph.cycles:
         yield from _bottlenecks(graph)

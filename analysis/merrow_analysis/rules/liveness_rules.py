@@ -79,6 +79,8 @@ def check_liveness(context: GraphContext) -> Iterator[Diagnostic]:
     node.
     """
     graph = context.graph
+    if graph.core.reading.drawn and not graph.core.reading.names:
+        return  # What is live in a drawing follows from how it is read.
     if any(case is None for node in graph.decisions if node.cases is not None for case in node.cases.of_edge):
         return
     if not all(map(graph.marks.plain.isdisjoint, graph.cycles)):
@@ -226,8 +228,10 @@ def _skipped(context: GraphContext, combinations: Combinations) -> Iterator[Diag
     if cases is None:
         return
     outputs = [node for node in graph.outputs if node.incoming]
-    if graph.core.reading.drawn and len(outputs) > 1:
-        # A drawing ends at one end or another: together they must have a value whatever is chosen.
+    if any(box.implied for box in graph.composites):
+        return  # Its last turns lead on, by what was closed.
+    if graph.core.loose or graph.core.results:
+        # It ends at one end or another, as drawings do: together they must have a value whatever is chosen.
         some = NEVER
         for node in outputs:
             some = cases.either(some, combinations.runs(node))

@@ -149,7 +149,8 @@ def _bare_steps(context: GraphContext) -> Iterator[Diagnostic]:
     names, guesses = list(labelled(graph)), Guesses()
     for node in bare:
         if node.id in graph.flow.groups:
-            yield _subgraph(context, node)
+            if not graph.core.reading.drawn:
+                yield _subgraph(context, node)
             continue
         near = near_node(node, names, guesses) if len(node.id) >= _SHORTEST_SLIP else None
         if near is not None:

@@ -203,6 +203,8 @@ def _wrong_edges(graph: TypedGraph) -> list[EdgeRecord]:
 
 
 def _repeated(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
+    if context.graph.core.loose:
+        return  # In a drawing a line drawn twice says what it says once.
     seen: dict[object, TypedEdge] = {}
     ports: dict[str, InputPort] | None = None
     for edge in node.incoming:

@@ -35,7 +35,7 @@ def loop_proposals(original: Original) -> Iterator[Proposal]:
 
 def proposals_for(original: Original, box: Composite) -> Iterator[Proposal]:
     """What can be done to one box; nothing to a Map, and to a Loop that has no id."""
-    if box.kind != "loop" or original.flow.subgraphs[box.id].name is None:
+    if box.kind != "loop" or box.implied or original.flow.subgraphs[box.id].name is None:
         return
     most = count_of(box, "max")
     for turns in (most + 1, most - 1):

@@ -27,7 +27,7 @@ class FunctionLines:
     ``name`` is the file that it was made of, ``nodes`` says of each node what it is, ``types`` what the file declares, ``agents``
     who does nodes, ``validators`` what results must pass. ``model`` answers nodes that name none. ``tokens``, ``seconds`` and
     ``usd`` are what a run may use. ``refine`` says how a model changes the workflow while it runs, and ``redo`` which visits are
-    made again.
+    made again. ``drawn`` says that arrows mean what they mean in a drawing: cycles are Loops without a ``with`` around them.
     """
 
     name: str
@@ -41,6 +41,9 @@ class FunctionLines:
     usd: float | None = None
     refine: bool | Mapping[str, Any] | None = None
     redo: Mapping[str, int] = field(default_factory=dict)
+    drawn: bool = False
+    results: list[str] = field(init=False, default_factory=list)
+    """The nodes whose results are outputs of the workflow, by id."""
     inputs: dict[str, Any] = field(init=False, default_factory=dict)
     """What the inputs were given, by id."""
     functions: dict[str, Callable[..., FunctionLines]] = field(init=False, default_factory=dict)
@@ -57,6 +60,10 @@ class FunctionLines:
     def output(self, name: str, *sources: Handle, **order: Any) -> None:
         """An output: what reaches it first is a result."""
         self._fed(self._node(name, "output"), {"result": either(*sources)} if sources else {}, **order)
+
+    def result(self, source: Handle) -> None:
+        """What a node gives is a result of its name; of several results some may be missing."""
+        self.results.append(source.node.id)
 
     def __call__(self, name: str, /, **ports: Any) -> Handle:
         """A node, and what its ports are given. A port that takes several values gets a list; a required one that gets nothing

@@ -20,7 +20,7 @@ UNTITLED = "The workflow of"
 _STEP = "  "
 _KEYS = (
     "model", "temperature", "max_tokens", "seed", "timeout", "retries", "on_error", "samples", "default", "if", "agent",
-    "validate", "attempts", "on_invalid", "locked",
+    "validate", "attempts", "on_invalid", "locked", "turns",
 )  # fmt: skip
 
 
@@ -86,7 +86,10 @@ class _Writer:
         if made.redo:
             yield f"{_STEP}redo: {flow(dict(made.redo))}"
         yield f"{_STEP}inputs: {flow([node.id for node in self._graph.of_kind('input')])}"
-        yield f"{_STEP}outputs: {flow([node.id for node in self._graph.of_kind('output')])}"
+        outputs = [*(node.id for node in self._graph.of_kind("output")), *made.results]
+        yield f"{_STEP}outputs: {flow(outputs)}"
+        if made.drawn:
+            yield f"{_STEP}drawn: true"
         if made.types:
             yield f"{_STEP}types:"
             for name, said in made.types.items():

@@ -74,6 +74,9 @@ class FileLines:
         for node in graph.inputs:
             self._variables[node.index] = self._locals.of(node.id)
         body = list(self._part(self._layout.whole, 1))
+        body += [
+            f"{_INDENT}flow.result({self._variables[node.index]})" for node in graph.outputs if node.kind != "output"
+        ]
         entries = [(node.id, self._entry(node)) for node in map(graph.node, self._order(self._layout.whole))]
         if types:
             written.constants.append(f"{self._types} = {value(types)}")
@@ -111,6 +114,7 @@ class FileLines:
         said |= {"agents": PythonCode(self._agents_name)} if self._agents else {}
         said |= {"validators": PythonCode(self._validators_name)} if validators else {}
         said |= {} if settings.model is None else {"model": settings.model}
+        said |= {"drawn": True} if self._graph.core.loose else {}
         if self._is_main:
             budget = settings.budget
             limits = {"tokens": budget.tokens, "seconds": budget.seconds, "usd": budget.usd}
@@ -130,7 +134,8 @@ class FileLines:
 
     def _units(self, part: Part) -> list[int | str]:
         """What is directly in a part, in order; the outputs last, and in the order in which they are printed."""
-        outputs = dict.fromkeys(node.index for node in self._graph.outputs) if part.box is None else {}
+        ends = self._graph.shape.outputs if part.box is None else ()
+        outputs = dict.fromkeys(self._graph.shape.by_rank(ends))
         return [*(unit for unit in part.order if unit not in outputs), *outputs]
 
     def _order(self, part: Part) -> Iterator[int]:
@@ -148,6 +153,9 @@ class FileLines:
         for unit in self._units(part):
             if isinstance(unit, str):
                 box = self._layout.boxes[unit]
+                if box.composite.implied:
+                    yield from self._part(box.part, depth)
+                    continue
                 yield f"{indent}with flow.{box.composite.kind}({self._box(box.composite)}):"
                 yield from self._part(box.part, depth + 1)
             else:
@@ -273,7 +281,7 @@ class FileLines:
         own = objective_of(self._workflow, node)
         parameters = {name: one for name, one in definition.parameters.items() if name not in ("file", "text")}
         spec = None if definition.spec is None else dict(definition.spec)
-        default, locked = (node.resolution.parameters.get(key) for key in ("default", "locked"))
+        default, locked, turns = (node.resolution.parameters.get(key) for key in ("default", "locked", "turns"))
         said: dict[str, Any] = {
             "operator": definition.operator,
             "agent": None if step.agent is None else self._agent(step.agent),
@@ -299,6 +307,7 @@ class FileLines:
             "default": None if default is None or node.asks else default.value,
             "aims": step.aims,
             "locked": None if locked is None else locked.value,
+            "turns": None if turns is None else turns.value,
         }
         return {key: one for key, one in said.items() if one is not None}
 

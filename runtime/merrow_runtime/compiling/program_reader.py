@@ -19,7 +19,7 @@ _WORDS: Mapping[str, Any] = {
     "first": first,
     "over": over,
 }
-_METHODS = ("input", "output", "call", "again", "loop", "map")
+_METHODS = ("input", "output", "result", "call", "again", "loop", "map")
 _MOST = 5_000_000
 _IMPORTED = ("__future__", "merrow_optimizer.revising.model", "merrow_runtime.compiled")
 

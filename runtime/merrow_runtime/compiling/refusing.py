@@ -13,8 +13,8 @@ from merrow_runtime.workflow import Workflow
 
 _HELD = frozenset(
     {
-        *CALL_KEYS, "agents", "aims", "budget", "inputs", "libraries", "operators", "outputs", "prompts", "redo", "refine",
-        "types", "validators", "version",
+        *CALL_KEYS, "agents", "aims", "budget", "drawn", "inputs", "libraries", "operators", "outputs", "prompts", "redo",
+        "refine", "types", "validators", "version",
     }
 )  # fmt: skip
 """The keys of a file's header of which a program holds all that they say."""
@@ -22,7 +22,7 @@ _HELD_AT_NODES = frozenset(
     {
         *CALL_KEYS, *INTERFACE_KEYS, *MERMAID_NODE_KEYS, *VALIDATION_KEYS, "agent",
         "aims", "ask", "default", "depth", "format", "if", "locked", "memory",
-        "op", "prompt", "returns", "role", "samples", "template", "type", "workflow",
+        "op", "prompt", "returns", "role", "samples", "template", "turns", "type", "workflow",
     }
 )  # fmt: skip
 _RUN_CODE = frozenset({"Programmer", "Test"})

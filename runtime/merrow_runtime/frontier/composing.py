@@ -7,12 +7,13 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 
 from merrow_analysis.graph.boxes.composites import LoopSettings, MapSettings
 from merrow_analysis.graph.live_state import live_state
+from merrow_analysis.graph.liveness.turning import Turn
 from merrow_runtime.errors import NodeFailure, RunFailure
 from merrow_runtime.frontier.frame import NOTHING_BACK, Frame
 from merrow_runtime.frontier.inflow import Back
 from merrow_runtime.frontier.items import Items
 from merrow_runtime.frontier.layout import Box
-from merrow_runtime.frontier.outcomes import Closes, Consequence, Judged, JudgeTurn, LoopEnds, Opens, Why
+from merrow_runtime.frontier.outcomes import Closes, Consequence, Judged, JudgeTurn, LoopEnds, Opens, Replaced, Why
 from merrow_runtime.frontier.shared import Running
 from merrow_runtime.frontier.turns import Turns
 from merrow_runtime.values import Outputs, Value, canonical, list_apart, part_of
@@ -31,6 +32,7 @@ class _Composed(ABC):
         self.around, self.box = around, box
         self.frames: list[Frame] = []
         self.ended_as: LoopEnds | None = None
+        self.replaced: list[Replaced] = []
 
     @property
     @abstractmethod
@@ -64,10 +66,24 @@ class _Composed(ABC):
         own = segment(self.box.id, index=number)
         path = f"{around.path}/{own}" if around.path else own
         frame = Frame(
-            around.shared, self.box.part, around.live, path, around, self, number, again, f"{around.ordinal}{ordinal}."
+            around.shared,
+            self.box.part,
+            around.live,
+            path,
+            around,
+            self,
+            number,
+            again,
+            f"{around.ordinal}{ordinal}.",
+            self._turn(number),
         )
         self.frames.append(frame)
         return frame
+
+    def _turn(self, number: int) -> Turn | None:
+        """Which turn of a Loop without a box a frame is; None where that is as around it."""
+        del number
+        return None
 
     @abstractmethod
     def ended(self, frame: Frame, consequences: list[Consequence]) -> None: ...
@@ -97,7 +113,9 @@ class LoopRun(_Composed):
         super().__init__(around, box)
         assert isinstance(box.settings, LoopSettings)  # noqa: S101 (it is a Loop)
         self._settings = box.settings
-        self._turns = Turns(1 if around.shared.once or not box.again else box.settings.most)
+        self._arrows = box.composite.implied
+        turns = bool(box.again) or self._arrows
+        self._turns = Turns(1 if around.shared.once or not turns else box.settings.most)
         self._final: Frame | None = None
 
     @property
@@ -128,8 +146,22 @@ class LoopRun(_Composed):
         frame.judged = told
         self._go_on(self._after(frame, told, consequences), consequences)
 
+    def _turn(self, number: int) -> Turn | None:
+        """In the first turn things are as around the Loop, unless it is the last one at once."""
+        shared, around = self.around.shared, self.around.live.turn
+        if not self._arrows or shared.once:
+            return None
+        closed = {self.box.id} if number == self.most else set()
+        if number == 1:
+            return around._replace(closed=around.closed | closed) if closed else None
+        begins = frozenset(self.frames[-1].live.ways_back(self.box.id))
+        return Turn(self.box.id, around.closed | closed, begins)
+
     def _next(self, again: Mapping[tuple[int, str], Sequence[Back[Frame]]], consequences: list[Consequence]) -> Frame:
         number = self._turns.begin()
+        if self._arrows and self.around.shared.is_long:
+            # A drawing always ends: from here on each turn is the last one.
+            self._turns.most = number
         return self._begin_frame(number, again, number, consequences)
 
     def _go_on(self, frame: Frame | None, consequences: list[Consequence]) -> None:
@@ -186,11 +218,13 @@ class LoopRun(_Composed):
 
     def _tell_ended(self, told: Judged, final: int, consequences: list[Consequence], *, more: bool) -> None:
         """Say how the Loop ended, with the values of its turn ``final``. ``more`` says that another would have followed."""
+        more = more or bool(self.replaced)
         why: Why = ("budget" if told.spent else "turns") if more else ("until" if told.holds else "case")
-        exhausted = more and not self._is_fixed()
+        exhausted = bool(self.replaced) or (more and not self._is_fixed())
         best = final if more and self._settings.best is not None else None
         box, turns = self.box.composite, self._turns
-        self.ended_as = LoopEnds(box, self.around.path, turns.number, turns.most, why, exhausted, best)
+        replaced = tuple(self.replaced)
+        self.ended_as = LoopEnds(box, self.around.path, turns.number, turns.most, why, exhausted, best, replaced)
         consequences.append(self.ended_as)
 
     def _is_fixed(self) -> bool:
@@ -204,7 +238,7 @@ class LoopRun(_Composed):
 
     def _more(self, frame: Frame, told: Judged) -> bool | None:
         """Whether another turn is wanted; None if no Decision says so."""
-        if not self.box.again:
+        if not self.box.again and not self._arrows:
             return False
         if self._settings.until is not None and not self.around.shared.once:
             frame.own_live().tell_until(self.box.id, told.holds)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections import deque
-from collections.abc import Callable, Hashable, Mapping
+from collections.abc import Callable, Collection, Hashable, Mapping
 
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
@@ -61,12 +61,14 @@ class Frontier:
         path: str = "",
         ordinal: str = "",
         redo: Callable[[str, str], int] = never_again,
+        absent: Collection[str] = (),
     ) -> None:
         """``parallel`` is how many items of a Map are under way at once where it doesn't say; ``defaults`` gives by handle what a
         node gives in an item that failed and counts all the same. With ``once`` each composite makes one turn, or one item.
         ``path`` is that of the graph's frame, and ``ordinal`` its own, where another graph calls this one. ``redo`` says how
-        often a node in the frame with a path is asked for.
+        often a node in the frame with a path is asked for. ``absent`` are inputs that bring nothing, by id.
         """
+        self._absent = absent
         self._path, self._ordinal = path, ordinal
         self._shared: Shared[Frame] = Shared(graph, layout_of(graph), compose, parallel, defaults, once, redo=redo)
         self._take(graph)
@@ -79,7 +81,10 @@ class Frontier:
         for known in (shared.judging, shared.elsewhere, shared.early_judged, shared.holders, shared.fixed):
             known.clear()
         shared.__dict__.pop("decides", None)
-        self._whole = Frame(shared, shared.layout.whole, live_state(graph), self._path, ordinal=self._ordinal)
+        absent = [name for name in self._absent if name in graph.core.handles]
+        live = live_state(graph, skipped=absent)
+        self._whole = Frame(shared, shared.layout.whole, live, self._path, ordinal=self._ordinal)
+        self._whole.left_out = frozenset(graph.core.handles[name] for name in absent)
 
     @property
     def graph(self) -> TypedGraph:

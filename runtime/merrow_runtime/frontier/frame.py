@@ -9,6 +9,7 @@ from typing import Any, Literal, Self
 from merrow_analysis.definitions.operators import ASKED_ABOUT
 from merrow_analysis.graph.boxes.composites import LoopSettings
 from merrow_analysis.graph.live_state import LiveState
+from merrow_analysis.graph.liveness.turning import Turn
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import NodeFailure, RunFailure
 from merrow_runtime.frontier.inflow import Back, Inflow, Told
@@ -20,6 +21,7 @@ from merrow_runtime.frontier.outcomes import (
     Gave,
     Inputs,
     Judged,
+    Replaced,
     Skip,
     Start,
     Takes,
@@ -60,12 +62,14 @@ class Frame(Inflow):
     execution of that and ``number`` which turn or item it is. ``again`` has what earlier turns bring to ports, by node and port.
     ``ordinal`` tells the frame from others in which the same is done, wherever they stand. ``announced`` and ``concluded`` say
     that its beginning and its end were told, ``asked`` how often its turn was to be judged, and ``judged`` what was said.
-    ``inputs`` are what its nodes began with: what is live around it may look otherwise once it is over.
+    ``inputs`` are what its nodes began with: what is live around it may look otherwise once it is over. ``turn`` says which
+    turn of a Loop without a box it is, where that is not as around it.
     """
 
     __slots__ = (
         "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "announced", "asked", "chosen", "closed", "concluded",
-        "failure", "gone", "inputs", "judged", "mores", "ordinal", "path", "run", "shared", "standing", "visits", "why",
+        "failure", "gone", "inputs", "judged", "left_out", "mores", "ordinal", "path", "run", "shared", "standing",
+        "visits", "why",
     )  # fmt: skip
 
     def __init__(
@@ -79,6 +83,7 @@ class Frame(Inflow):
         number: int = 0,
         again: Mapping[tuple[int, str], Sequence[Back[Self]]] = NOTHING_BACK,
         ordinal: str = "",
+        turn: Turn | None = None,
     ) -> None:
         self.graph, self.layout = shared.graph, shared.layout
         self.shared, self.part, self.path, self.around, self.run, self.number = shared, part, path, around, run, number
@@ -87,8 +92,10 @@ class Frame(Inflow):
         self.closed = self.announced = self.concluded = False
         self.asked = 0
         self.judged: Judged | None = None
-        self.live = live
-        self._owns_live = around is None
+        self.live = live if turn is None else live.inner(part.box or "", turn)
+        self._owns_live = around is None or turn is not None
+        self.left_out: frozenset[int] = frozenset()
+        """Inputs that bring nothing."""
         self._waiting: dict[Unit, int] = part.waiting.copy()
         self.standing: dict[Unit, Standing] = {}
         self.inputs: dict[int, Inputs] = {}
@@ -194,7 +201,7 @@ class Frame(Inflow):
                 self._begin_box(unit, consequences)
                 continue
             node = graph.node(unit)
-            if (decides or self._is_torn) and self.live.runs(node) is False:
+            if (decides or self.left_out or self._is_torn) and self.live.runs(node) is False:
                 self._skip(unit, consequences)
                 continue
             self.standing[unit] = "open"
@@ -235,6 +242,8 @@ class Frame(Inflow):
     def start(self, node: TypedNode, inputs: Inputs, work: Work | None) -> Start:
         """A visit of one of its nodes starts."""
         visit = self.visits[node.index] = self._new_visit(node)
+        if self.around is not None and node.spec is not None and (node.asks or not node.spec.computes):
+            self.shared.called += 1
         past = self.shared.past
         if past is not None and work is not None:
             past.add(visit, work, FrameAddress(self.ordinal, self.path))
@@ -291,6 +300,8 @@ class Frame(Inflow):
         if isinstance(outcome, Chose) and self.shared.past is not None:
             # It may have been begun under an earlier graph, with what arrived by other names and from other frames.
             outcome = Chose(outcome.visit, outcome.case, self.inputs[handle].get("value", ()))
+        if isinstance(outcome, Chose) and outcome.case is not None:
+            outcome = Chose(outcome.visit, self._counting(handle, outcome.case), outcome.value)
         self.told[handle] = outcome
         self._left -= 1
         if isinstance(outcome, Gave):
@@ -317,6 +328,33 @@ class Frame(Inflow):
             changed = self.own_live().skip(handle)
             self._leave_empty()
         self._skip_dead(changed, consequences)
+
+    def _counting(self, handle: int, case: int) -> int:
+        """The case that counts where a Decision has chosen one: in the last turn of a Loop without a box ways may be closed."""
+        turning, closed = self.shared.graph.turning, self.live.turn.closed
+        if turning is None or not closed:
+            return case
+        node = self.shared.graph.node(handle)
+        counts = turning.instead(node, case, closed)
+        if counts != case and node.cases is not None:
+            labels = node.cases.labels
+            self._closing(node, case, closed).append(Replaced(node.id, labels[case], labels[counts]))
+        return counts
+
+    def _closing(self, node: TypedNode, case: int, closed: frozenset[str]) -> list[Replaced]:
+        """Where a Loop notes the answers for which others were taken: the one whose last turn closes a case, the innermost of
+        several.
+        """
+        turning, frame = self.shared.graph.turning, self
+        found: list[list[Replaced]] = []
+        while frame.around is not None:
+            box = frame.part.box or ""
+            if box in closed and frame.run is not None:
+                found.append(frame.run.replaced)
+                if turning is not None and turning.instead(node, case, closed - {box}) == case:
+                    return found[-1]
+            frame = frame.around
+        return found[0] if found else []
 
     def own_live(self) -> LiveState:
         """The liveness of this frame, which is not shared from now on."""
@@ -386,6 +424,8 @@ class Frame(Inflow):
     def _reason(self, node: TypedNode) -> str:
         """Why a node is skipped, in words: which Decision chose another case or which node failed before it."""
         whys: list[str] = []
+        if node.index in self.left_out:
+            return "it was not given"
         for edge in node.incoming:
             source = edge.source
             frame = self.frame_with(source.index)
@@ -442,6 +482,10 @@ class Frame(Inflow):
     def settle_loop(self, box: Box, final: Frame, more: bool | None, consequences: list[Consequence]) -> None:
         """A Loop has ended with the values of its turn ``final``; ``more`` says that its turns ran out."""
         live, changed = self.own_live(), list[int]()
+        if box.composite.implied:
+            # In a later turn what leads to a node from outside does not start it.
+            graph = self.shared.graph
+            changed += live.tell_ran({one: final.live.runs(graph.node(one)) is not False for one in box.members})
         for handle in box.members:
             standing = self.standing[handle] = final.standing.get(handle, "skipped")
             told = final.told.get(handle)

@@ -6,7 +6,6 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from merrow_analysis.definitions.operators import ASKED_ABOUT
-from merrow_analysis.definitions.types import PROBLEM, TEXT
 from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.live_state import LiveState
 from merrow_analysis.graph.liveness.conditions import NEVER
@@ -135,22 +134,16 @@ class Inflow:
         return frame
 
     def passed_on(self, handle: int, sources: Sequence[Sequence[EdgeSource]]) -> list[Sequence[Given]]:
-        """What a Decision that asks passes on: all that arrived, but for what came back. Where an arrow back of a drawing leads
-        into the diamond, what came back last stands for what first led into it: people draw there what was made better.
+        """What a Decision that asks passes on: all that arrived, but for what came back. In a graph that is read as a drawing the
+        newest alone, and what came back is newer than what came from before: people draw there what was made better.
         """
-        brought = [self._brought_as_one(handle, number, ones) for number, ones in enumerate(sources)]
-        composites, types = self.graph.composites, self.graph.types
+        if not self.graph.core.loose:
+            return [self._brought_as_one(handle, number, ones) for number, ones in enumerate(sources)]
         back = [given for one in self.back(handle, ASKED_ABOUT.name) for given in one.given]
-        if not back or not any(box.implied for box in composites):
-            return brought
-        place = next((number for number, given in enumerate(brought) if given), None)
-        if place is None:
-            return brought
-        # A better text of the problem is one of the problem still.
-        wanted = TEXT if sources[place][0].type == PROBLEM else sources[place][0].type
-        if not types.fits(back[-1].type, wanted):
-            return brought
-        return [back[-1:] if number == place else () for number in range(len(sources))]
+        places = self.graph.shape.places
+        arrived = sorted((source for ones in sources for source in ones), key=lambda source: places[source.handle])
+        brought = [given for source in arrived for given in self.brought(source)]
+        return [(back or brought)[-1:] for _ in sources]
 
     def _brought_as_one(self, handle: int, number: int, sources: Sequence[EdgeSource]) -> Sequence[Given]:
         """What these bring together. While choices are left open, as in a dry run, one of what never arrives together stands for

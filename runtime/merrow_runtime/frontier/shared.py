@@ -12,7 +12,16 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.frontier.inflow import Told
 from merrow_runtime.frontier.layout import Box, Layout
-from merrow_runtime.frontier.outcomes import Consequence, Ended, Inputs, Judged, LoopEnds, Withdrawn, never_again
+from merrow_runtime.frontier.outcomes import (
+    Consequence,
+    Ended,
+    Inputs,
+    Judged,
+    LoopEnds,
+    Replaced,
+    Withdrawn,
+    never_again,
+)
 from merrow_runtime.frontier.past import Past, Work
 from merrow_runtime.values import Outputs
 from merrow_runtime.visit import Visit
@@ -47,6 +56,11 @@ class Running(Protocol[F]):
         ...
 
     @property
+    def replaced(self) -> list[Replaced]:
+        """Of a Loop without a box the answers of its last turn for which others were taken."""
+        ...
+
+    @property
     def ended_as(self) -> LoopEnds | None:
         """Of a Loop, how it ended; None where it has not ended, or nobody was told."""
         ...
@@ -72,6 +86,10 @@ class Judging(Protocol[F]):
 
 def _no_key(*_: object) -> None:
     return None
+
+
+MOST_STARTED = 1_000
+"""Calls of a run after which Loops without a box begin no turn but their last one: they may lie in each other."""
 
 
 @dataclass(eq=False)
@@ -111,6 +129,13 @@ class Shared(Generic[F]):
     holders: dict[Visit, F] = field(default_factory=dict)
     postponed: deque[tuple[F, int, Work]] | None = None
     redo: Callable[[str, str], int] = never_again
+    called: int = 0
+    """Nodes that began in Loops without a box and ask a model."""
+
+    @property
+    def is_long(self) -> bool:
+        """Whether so much was called that arrows back are closed."""
+        return self.called >= MOST_STARTED
 
     @cached_property
     def decides(self) -> bool:

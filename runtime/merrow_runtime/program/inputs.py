@@ -32,13 +32,14 @@ class MissingInputs(UsageFailure):
 
     def __init__(self, missing: Sequence[MissingInput]) -> None:
         self.missing = tuple(missing)
-        first = missing[0].id
-        super().__init__(f"The input {first} has no value; give it one with: --input {first.lower()}=...")
+        first, others = missing[0].id, [one.id for one in missing[1:]]
+        also = f" (and {', '.join(others)})" if others else ""
+        super().__init__(f"The input {first}{also} has no value; give it one with: --input {first.lower()}=...")
 
 
 def read_inputs(graph: TypedGraph, given: Mapping[str, Value]) -> dict[str, Value]:
     """The value of each input node, by id. ``given`` names nodes in any case; a node that it doesn't name has its
-    ``default``.
+    ``default``. Of the inputs of a drawing some may be left out where another one is given: these bring nothing.
 
     Raises `MissingInputs` where inputs have no value, `UsageFailure` for a name that no input has, and a value that its type
     doesn't take.
@@ -70,9 +71,9 @@ def read_inputs(graph: TypedGraph, given: Mapping[str, Value]) -> dict[str, Valu
             graph.types,
             f"The default of input {node.id}",
         )
-    if missing:
+    if missing and not (given and graph.core.reading.drawn):
         raise MissingInputs(missing)
-    return {node.id: values[node.id] for node in graph.inputs}
+    return {node.id: values[node.id] for node in graph.inputs if node.id in values}
 
 
 def type_of_input(node: TypedNode) -> Type:

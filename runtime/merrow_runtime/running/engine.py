@@ -67,8 +67,17 @@ class Engine(NodesAtWork):
     def frontier(self, path: str = "", ordinal: str = "") -> Frontier:
         """The frontier of what it runs, in the frame with a path."""
         redo = Redo(self.workflow.analysis.settings.redo)
+        graph = self.workflow.graph
+        given = {node.id for node in graph.inputs if node.id in self.inputs}
+        absent = [node.id for node in graph.inputs if node.id not in given] if given else []
         return Frontier(
-            self.workflow.graph, parallel=self.parallel, defaults=self.default, path=path, ordinal=ordinal, redo=redo.of
+            graph,
+            parallel=self.parallel,
+            defaults=self.default,
+            path=path,
+            ordinal=ordinal,
+            redo=redo.of,
+            absent=absent,
         )
 
     def revised(self, workflow: Workflow, steps: Steps, by_place: Mapping[str, Steps], number: int) -> Engine:

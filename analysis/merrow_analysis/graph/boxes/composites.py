@@ -29,7 +29,8 @@ class Composite:
     """A Loop or a Map. ``parent`` is the composite directly around it; subgraphs that only group are passed over.
 
     ``nodes`` are the ids of the nodes of which it is the innermost composite, in the order of first mention. ``parameters`` are
-    those of its title and its metadata. ``implied`` says that nothing is written of it: arrows back of a drawing make it.
+    those of its title and its metadata. ``implied`` says that no box is written of it: arrows back make it, and each of its turns
+    begins at ``head``.
     """
 
     id: str
@@ -38,6 +39,7 @@ class Composite:
     nodes: tuple[str, ...] = ()
     parameters: Mapping[str, NodeParameter] = field(default_factory=dict)
     implied: bool = False
+    head: str | None = None
 
     @property
     def operator(self) -> str:

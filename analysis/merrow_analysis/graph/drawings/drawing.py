@@ -8,18 +8,16 @@ implied PROBLEM and RETURN. These have records as if they were written where the
 from __future__ import annotations
 
 import re
-from collections.abc import Collection, Iterable, Sequence
+from collections.abc import Iterable, Sequence
 from dataclasses import replace
-from typing import NamedTuple
 
 from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.definitions.labels.parameters import parse_label
-from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorTable
 from merrow_analysis.graph.boxes.composites import Composites
 from merrow_analysis.graph.boxes.edge_words import AGAIN
 from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, WrittenNode
-from merrow_analysis.graph.resolve import FlowchartReading, Role, is_operator_class
+from merrow_analysis.graph.resolve import FlowchartReading, is_operator_class
 from merrow_analysis.syntax.tree import Arrow, Name, Vertex
 
 PROBLEM_ID = "PROBLEM"
@@ -30,27 +28,6 @@ END_IDS = frozenset({PROBLEM_ID, ENTRY_POINT_ID, RETURN_ID})
 
 _PUBLISHED = re.compile(r"\s*(\w+)\s*<br[ \t]*/?[ \t]*>", re.IGNORECASE)
 _INTERFACE = frozenset({"Interface", "interface", "INTERFACE"})
-_ROUND = frozenset(
-    {
-        *("stadium", "terminal", "pill", "ellipse", "start", "stop"),
-        *("circle", "circ", "sm-circ", "small-circle", "fr-circ", "framed-circle"),
-        *("doublecircle", "dbl-circ", "double-circle"),
-    }
-)
-_BEGINNINGS = frozenset({"start", "begin", "input"})
-_ENDS = frozenset({"end", "stop", "output", "result", "answer"})
-
-
-class Ends(NamedTuple):
-    """Where a drawing begins and ends. ``roles`` are the inputs and outputs by id, ``first`` the ids of the steps that an
-    implied PROBLEM feeds, ``last`` of those that feed an implied RETURN.
-    """
-
-    roles: dict[str, Role]
-    first: tuple[str, ...]
-    last: tuple[str, ...]
-
-
 _DIAMONDS = frozenset({"diamond", "diam", "decision", "question"})
 
 
@@ -109,45 +86,8 @@ def reading_of(chart: Chart, names_ends: bool, table: OperatorTable) -> Flowchar
     return FlowchartReading(not drawn or any(names_operator(record, table) for record in nodes.values()), drawn)
 
 
-def ends_of(
-    chart: Chart, table: OperatorTable, names: bool, composites: Composites, back: Collection[EdgeRecord] = ()
-) -> Ends:
-    """The ends of a drawing. An edge that says ``again`` in a Loop or Map is not what a step begins with, nor are arrows
-    ``back``; but a step that only leads back is no end.
-    """
-    edges = [edge for edge in chart.edges if not edge.carries_nothing and edge.source != edge.target]
-    out = {edge.source for edge in edges}
-    edges = [edge for edge in edges if edge not in back]
-    if composites:
-        edges = [edge for edge in edges if not _says_again(edge, composites)]
-    into = {edge.target for edge in edges}
-    inside = {end for edge in back for end in (edge.source, edge.target)}
-    roles: dict[str, Role] = {}
-    first: list[str] = []
-    last: list[str] = []
-    for name, record in chart.nodes.items():
-        begins, ends = name not in into, name not in out
-        if name in END_IDS or not (begins or ends):
-            continue
-        if begins != ends and name not in inside and not has_operator(record, table, names):
-            if begins and (shape_of(record) in _ROUND or _is_called(record, _BEGINNINGS)):
-                roles[name] = "input"
-                continue
-            if ends and (shape_of(record) in _ROUND or _is_called(record, _ENDS)):
-                roles[name] = "output"
-                continue
-        if begins:
-            first.append(name)
-        if ends:
-            last.append(name)
-    if not last and "output" not in roles.values() and RETURN_ID not in chart.nodes:
-        # All steps go round: those that lead back to the beginning and nowhere else have the result.
-        onward = {edge.source for edge in edges}
-        last += dict.fromkeys(edge.source for edge in chart.edges if edge in back and edge.source not in onward)
-    return Ends(roles, tuple(first), tuple(last))
-
-
-def _says_again(edge: EdgeRecord, composites: Composites) -> bool:
+def says_again(edge: EdgeRecord, composites: Composites) -> bool:
+    """Whether an edge inside of a Loop or Map has the word ``again``."""
     label = edge.arrow.label
     if label is None or composites.scope(edge.source, edge.target) is None:
         return False
@@ -165,30 +105,36 @@ def has_operator(record: WrittenNode, table: OperatorTable, names: bool) -> bool
     return record.label is not None and table.named(parse_label(record.label.text).lone_word) is not None
 
 
-def _is_called(record: WrittenNode, words: Iterable[str]) -> bool:
-    text = record.id if record.label is None else step_text(record.label.text)
-    return text.casefold() in words or record.id.casefold() in words
+def is_decision(record: WrittenNode, table: OperatorTable) -> bool:
+    """Whether a class, an ``op`` key or the published form says that a node is a Decision."""
+    found = [table.by_class(use.name.text) for use in record.classes if is_operator_class(use.name.text, table)]
+    for metadata, _ in record.metadata:
+        op = parse_metadata(metadata.body).values.get("op")
+        found += [table.by_op(op.strip())] if isinstance(op, str) else []
+    if any(one is not None and one.spec.is_decision for one in found):
+        return True
+    match = _PUBLISHED.match(record.label.text) if record.label is not None else None
+    said = None if match is None else table.named(match[1])
+    return said is not None and said.is_decision
 
 
-def with_ends(chart: Chart, ends: Ends) -> Chart:
-    """A chart with an implied PROBLEM and RETURN, behind all that is written; the chart itself where none is needed."""
-    nodes, edges = dict(chart.nodes), list(chart.edges)
-    for steps, name in ((ends.first, PROBLEM_ID), (ends.last, RETURN_ID)):
-        if not steps:
-            continue
-        if name not in nodes:
-            mention = chart.nodes[steps[0]].mentions[0]
-            vertex = _implied(name, mention.vertex)
-            nodes[name] = WrittenNode(name, (MentionRecord(vertex, mention.block),), shape="stadium")
-        for step in steps:
-            mention = chart.nodes[step].mentions[0]
+def with_ends(drawn: Chart, first: Iterable[str], last: Iterable[tuple[str, EdgeRecord | None]]) -> Chart:
+    """A chart with an implied PROBLEM, which leads to the ``first`` nodes, and RETURN, behind the ``last`` ones, with the label
+    of an arrow where there is one; these lie behind all that is written.
+    """
+    nodes, added = dict(drawn.nodes), list[EdgeRecord]()
+    for steps, name in (([(step, None) for step in first], PROBLEM_ID), (last, RETURN_ID)):
+        for step, like in steps:
+            mention = nodes[step].mentions[0]
             vertex, span = mention.vertex, mention.vertex.span
             other = _implied(name, vertex)
+            if name not in nodes:
+                nodes[name] = WrittenNode(name, (MentionRecord(other, mention.block),), shape="stadium")
             between = (name, step) if name == PROBLEM_ID else (step, name)
             vertices = (other, vertex) if name == PROBLEM_ID else (vertex, other)
-            edges.append(EdgeRecord(*between, _arrow(span), mention.block, *vertices))
-    added = edges[len(chart.edges) :]
-    return with_edges(Chart(nodes, chart.edges, chart.incoming, chart.outgoing), added) if added else chart
+            arrow = _arrow(span) if like is None else like.arrow
+            added.append(EdgeRecord(*between, arrow, mention.block if like is None else like.block, *vertices))
+    return with_edges(Chart(nodes, drawn.edges, drawn.incoming, drawn.outgoing), added)
 
 
 def with_edges(chart: Chart, edges: Sequence[EdgeRecord]) -> Chart:

@@ -43,13 +43,15 @@ class LiveLoop:
     """What says whether another turn of a Loop begins (`Liveness.more`).
 
     ``again`` are its own ``again`` edges, ``leads_out`` the case edges, and ``over`` edges of inner Loops, that lead out of it.
-    ``until`` says that it has such a parameter.
+    ``until`` says that it has such a parameter. Where one of the ``firm`` ones of ``again`` is taken, another turn begins
+    although a case leads out.
     """
 
     id: str
     again: tuple[Feed, ...] = ()
     leads_out: tuple[Feed, ...] = ()
     until: bool = False
+    firm: tuple[Feed, ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
@@ -134,12 +136,13 @@ class Liveness(Generic[Truth]):
         if feed.case is None or feed.source not in self.runs:
             return taken
         if feed.passed is not None:
-            return self.algebra.both(taken, self.passed[feed.source][feed.passed][0])
+            passed = self.passed.get(feed.source)
+            return taken if passed is None else self.algebra.both(taken, passed[feed.passed][0])
         return self.algebra.both(taken, self.values[feed.source]) if feed.carries else taken
 
     def several(self, feed: Feed) -> Truth:
         """Whether this feed brings several values at once. What has left a Map is one list."""
-        if feed.passed is None or feed.out_of is not None or feed.source not in self.runs:
+        if feed.passed is None or feed.out_of is not None or feed.source not in self.passed:
             return self.algebra.never
         return self.algebra.both(self._taken(feed), self.passed[feed.source][feed.passed][1])
 
@@ -173,6 +176,8 @@ class Liveness(Generic[Truth]):
         truth = self.any_taken(loop.again)
         if loop.leads_out:
             truth = algebra.both(truth, algebra.negated(self.any_taken(loop.leads_out)))
+            if loop.firm:
+                truth = algebra.either(truth, self.any_taken(loop.firm))
         return algebra.both(truth, algebra.negated(algebra.until(loop.id))) if loop.until else truth
 
     def any_taken(self, gates: Sequence[Feed]) -> Truth:
@@ -269,10 +274,13 @@ class AllCases:
         decisions: Mapping[int | str, int],
         largest: int = LARGEST,
         inside: Mapping[str, frozenset[int | str]] | None = None,
+        instead: Mapping[int, Mapping[int, int]] | None = None,
     ) -> None:
         """``decisions``: how many cases each Decision has, by index, in topological order; the ``until`` of a Loop, by the Loop's
-        id, is a free choice of two. ``inside`` has the Decisions and Loops in each Map.
+        id, is a free choice of two. ``inside`` has the Decisions and Loops in each Map. ``instead`` says by Decision for cases
+        that are closed in the last turn of a Loop which one counts then: either may be what was chosen.
         """
+        self._instead = instead or {}
         self.decisions = list(decisions)
         self._numbers = {index: number for number, index in enumerate(decisions)}
         self._inside = {
@@ -288,7 +296,11 @@ class AllCases:
         return self.store.either(first, second)
 
     def chosen(self, node: int, case: int) -> Condition:
-        return self.store.chosen(self._numbers[node], case)
+        found = self.store.chosen(self._numbers[node], case)
+        for other, counts in self._instead.get(node, {}).items():
+            if counts == case:
+                found = self.store.either(found, self.store.chosen(self._numbers[node], other))
+        return found
 
     def negated(self, truth: Condition) -> Condition:
         return self.store.negated(truth)

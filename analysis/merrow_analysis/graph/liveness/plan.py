@@ -135,13 +135,13 @@ def combinations(graph: PlanGraph, largest: int = LARGEST) -> Combinations:
     decisions: Mapping[int | str, int] = _decisions(graph, {})
     if core.composites:
         decisions = _with_untils(graph, decisions, loops, order)
-    algebra = AllCases(decisions, largest, _inside(graph) if core.composites else None)
+    algebra = AllCases(decisions, largest, _inside(graph) if core.composites else None, graph.instead)
     live: Liveness[Condition] = Liveness(algebra, {}, {}, loops=loops)
     lists = lists_taken_apart(graph) if core.composites else {}
     waiting: dict[int, LiveNode] = {}
     for index in order:
         try:
-            node = waiting_for(graph.node(index), live)
+            node = waiting_for(graph.node(index), live, graph.starts)
             live.settle(node)
         except TooManyCombinationsError:
             return Combinations(undecided=index, loops=loops)
@@ -204,7 +204,7 @@ def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collect
     core = graph.core
     if live is None or cases is None or earlier.cyclic or _is_cyclic(shape) or not core.marks.decisions:
         return None
-    if core.composites is not earlier.composites:
+    if core.composites is not earlier.composites or core.loose:
         return None
     order = unit_order(core) if core.composites else shape.order
     if order is None:

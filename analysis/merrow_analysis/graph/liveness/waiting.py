@@ -6,9 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
-from merrow_analysis.graph.boxes.composites import Border
+from merrow_analysis.graph.boxes.composites import Border, Composite
 from merrow_analysis.graph.boxes.edge_words import OVER, Word
 from merrow_analysis.graph.decisions import Cases
+from merrow_analysis.graph.drawings.loops import freely_reached
 from merrow_analysis.graph.liveness.conditions import NEVER, Condition
 from merrow_analysis.graph.liveness.live_nodes import Feed, LiveLoop, Liveness, LiveNode
 from merrow_analysis.graph.model import Graph
@@ -20,6 +21,10 @@ from merrow_analysis.graph.resolve import NodeKind
 class PlanNode(Protocol):
     """What a plan asks of a node (`TypedNode`)."""
 
+    id: str
+
+    @property
+    def ways(self) -> Sequence[PlanEdge]: ...
     @property
     def index(self) -> int: ...
     @property
@@ -43,6 +48,8 @@ class PlanEdge(Protocol):
     """What a plan asks of an edge (`TypedEdge`)."""
 
     @property
+    def record(self) -> EdgeRecord: ...
+    @property
     def source(self) -> PlanNode: ...
     @property
     def target(self) -> PlanNode: ...
@@ -65,6 +72,10 @@ class PlanGraph(Protocol):
     def core(self) -> Graph: ...
     @property
     def again_records(self) -> Sequence[EdgeRecord]: ...
+    @property
+    def starts(self) -> Starts | None: ...
+    @property
+    def instead(self) -> Mapping[int, Mapping[int, int]]: ...
     @property
     def over(self) -> Sequence[PlanEdge]: ...
     @property
@@ -112,17 +123,36 @@ def _feeds(node: PlanNode, port: str) -> tuple[Feed, ...]:
     return tuple(feed for edge in node.sources(port) for feed in feeds_of(edge, port))
 
 
-def waiting_for(node: PlanNode, live: Liveness[Condition]) -> LiveNode:
-    """What ``node`` waits for; ``live`` says what its sources do."""
-    alone = waiting_alone(node)
-    return _with_others(node, alone, live) if alone.gates else alone
+def waiting_for(node: PlanNode, live: Liveness[Condition], starts: Starts | None = None) -> LiveNode:
+    """What ``node`` waits for; ``live`` says what its sources do. ``starts`` says what starts a node in a graph that is read as
+    people read drawings.
+    """
+    alone = waiting_alone(node, starts)
+    return _with_others(node, alone, live) if alone.gates and starts is None else alone
 
 
-def waiting_alone(node: PlanNode) -> LiveNode:
-    """What ``node`` waits for, without the other branches of a merge."""
+class Starts(Protocol):
+    """Which edges start a node (`merrow_analysis.graph.drawings.starting`)."""
+
+    def starters(self, target: str, arriving: Sequence[EdgeRecord]) -> Sequence[EdgeRecord]: ...
+
+
+def starting(edges: Sequence[PlanEdge], starts: Starts) -> list[PlanEdge]:
+    """Those of the edges into one node that start it."""
+    if not edges:
+        return []
+    chosen = set(starts.starters(edges[0].record.target, [edge.record for edge in edges]))
+    return [edge for edge in edges if edge.record in chosen]
+
+
+def waiting_alone(node: PlanNode, starts: Starts | None = None) -> LiveNode:
+    """What ``node`` waits for, without the other branches of a merge where what starts it is not known."""
     if node.kind == "input":
         return LiveNode(node.index)
     gates = tuple([order_of(edge) for edge in node.incoming if is_gate(edge)])
+    others: tuple[Feed, ...] = ()
+    if starts is not None and gates:
+        others = tuple([order_of(edge) for edge in starting(node.incoming, starts) if not is_gate(edge)])
     if node.kind == "unknown":
         plain = tuple([order_of(edge) for edge in node.incoming if not is_gate(edge)])
         return LiveNode(node.index, (plain,) if plain and not gates else (), gates)
@@ -131,9 +161,11 @@ def waiting_alone(node: PlanNode) -> LiveNode:
     # Without a list to take apart a Map has no items.
     required += tuple(tuple(feed for edge in edges for feed in _brought(edge)) for edges in node.lists)
     if node.cases is None:
-        return LiveNode(node.index, required, gates)
-    passed = tuple([tuple([feed_of(*one) for one in ones]) for ones in node.passes]) if node.asks else ()
-    return LiveNode(node.index, required, gates, value=_feeds(node, "value"), cases=len(node.cases.keys), passes=passed)
+        return LiveNode(node.index, required, gates, others)
+    # In a drawing what asks has something whenever it runs.
+    passed = tuple([tuple([feed_of(*one) for one in ones]) for ones in node.passes]) if node.asks and not starts else ()
+    cases = len(node.cases.keys)
+    return LiveNode(node.index, required, gates, others, value=_feeds(node, "value"), cases=cases, passes=passed)
 
 
 def _brought(edge: PlanEdge) -> tuple[Feed, ...]:
@@ -159,9 +191,28 @@ def live_loops(graph: PlanGraph) -> dict[str, LiveLoop]:
                 # Seen from the Loop, even where the edge leaves Maps around it.
                 leads_out[box].append(replace(order_of(edge), out_of=None))
     return {
-        name: LiveLoop(name, tuple(feeds), tuple(leads_out[name]), "until" in boxes.boxes[name].parameters)
+        name: LiveLoop(
+            name,
+            tuple(feeds),
+            tuple(leads_out[name]),
+            "until" in boxes.boxes[name].parameters,
+            _firm(graph, boxes.boxes[name]) if boxes.boxes[name].implied else (),
+        )
         for name, feeds in again.items()
     }
+
+
+def _firm(graph: PlanGraph, box: Composite) -> tuple[Feed, ...]:
+    """The ``again`` edges of a Loop without a box that a choice decides on: another turn begins where one is taken, although
+    another choice leads out.
+    """
+    core = graph.core
+    members = set(core.composites.members(box.id))
+    own = [edge for name in members for edge in core.chart.outgoing.get(name, ()) if edge.target in members]
+    asks = {name for name in members if core.resolutions[core.handles[name]].kind == "decision"}
+    free = freely_reached(box.head or "", own, asks)
+    back = [edge for edge in graph.again_records if core.composites.scope(edge.source, edge.target) == box.id]
+    return tuple([order_of(graph.edge(edge)) for edge in back if edge.source in asks or edge.source not in free])
 
 
 def _order_of_again(graph: PlanGraph, record: EdgeRecord, border: Border) -> Feed:

@@ -54,7 +54,11 @@ class Arrived:
                 for edge, feeds in enumerate(self.feeds)
                 for feed in feeds
             ]
-            passes = tuple([_as_one(arriving, ones) for ones in passed_as_one([passed.type for passed in arriving])])
+            groups = passed_as_one([passed.type for passed in arriving], newest=self.facts.newest)
+            if self.facts.newest:
+                passes = tuple([PassedValue(self._common([passed.type for passed in arriving])) for _ in groups])
+            else:
+                passes = tuple([_as_one(arriving, ones) for ones in groups])
             known = [passed.type for passed in passes if passed.type is not None]
             value = self.types.common(known) if known and len(known) == len(passes) else None
             return NodeSignature((), True, bool(passes), value, passes=passes)
@@ -75,6 +79,10 @@ class Arrived:
                 type_ = self.facts.declared
             outputs.append((port.name, list_of(type_) if self.facts.samples and type_ is not None else type_))
         return with_fields(NodeSignature(tuple(outputs), plain=self.facts.plain), self.types)
+
+    def _common(self, given: Sequence[Type | None]) -> Type | None:
+        known = [type_ for type_ in given if type_ is not None]
+        return self.types.common(known) if len(known) == len(given) else None
 
     def is_several(self, edge: int, passed: int | None) -> bool:
         """Whether what an edge brings may be several values, by its number where an asking Decision passes it on."""

@@ -29,10 +29,12 @@ MOST_PASSED_ALONE = 16
 that their number doubles with every few of them."""
 
 
-def passed_as_one(types: Sequence[Type | None]) -> list[list[int]]:
+def passed_as_one(types: Sequence[Type | None], *, newest: bool = False) -> list[list[int]]:
     """The numbers of what arrives at an asking Decision, as it passes it on: each alone, or, where they are many, those of one
-    type together.
+    type together; all together where it passes on the ``newest`` alone.
     """
+    if newest:
+        return [list(range(len(types)))] if types else []
     if len(types) <= MOST_PASSED_ALONE:
         return [[number] for number in range(len(types))]
     by_type: dict[Type | None, list[int]] = {}
@@ -88,7 +90,8 @@ class Facts(NamedTuple):
     """What `place` needs to know of a node itself. ``wanted`` is the type of an output node's port.
 
     ``plain`` and ``asks`` are those of `Resolution`, ``ways`` the labels of the ways out of a plain diamond, ``by`` what a Select
-    orders by.
+    orders by. ``newest`` says that a Decision that asks passes on the newest value that arrived, not all;
+    ``words`` that a label which names no port only tells people something.
     """
 
     kind: NodeKind
@@ -103,6 +106,8 @@ class Facts(NamedTuple):
     asks: bool = False
     ways: tuple[str | None, ...] = ()
     by: str | None = None
+    newest: bool = False
+    words: bool = False
 
 
 class PortFeed(NamedTuple):

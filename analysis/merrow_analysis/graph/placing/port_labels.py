@@ -29,8 +29,8 @@ def label_of(
         return EdgeLabel(case=text.strip()) if whole and text is not None else label
     if label.port is None and label.output is not None:
         known = output_named(source, label.output, types) is not None
-        return label if known or not source.plain else EdgeLabel(words=text)
-    words = facts.plain or (facts.kind == "output" and source.plain)
+        return label if known or not (source.plain or facts.words) else EdgeLabel(words=text)
+    words = facts.plain or facts.words or (facts.kind == "output" and source.plain)
     return EdgeLabel(words=text) if words else label
 
 

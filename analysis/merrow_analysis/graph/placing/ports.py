@@ -266,7 +266,8 @@ class _Placer:
         if self.bulk is not None:
             open_ports = [self.ports[self.bulk]]
             problem = self.ports.get("problem")
-            if problem and self.bulk != "problem" and value and self.types.fits(value, PROBLEM):
+            aside = problem is not None and self.bulk != "problem" and not self.facts.words
+            if problem and aside and value and self.types.fits(value, PROBLEM):
                 open_ports = [problem]
         else:
             open_ports = [port for port in self.ports.values() if port.many or port.name not in self.by_plain]

@@ -93,7 +93,8 @@ def _item(analysis: Analysis, node: FlowNode) -> HierarchyItem:
     vertex = mention.vertex
     end = vertex.metadata.span[1] if vertex.metadata is not None else vertex.span[1]
     detail = ""
-    if analysis.typed is not None:
-        resolution = analysis.typed.by_id[node.id].resolution
+    known = None if analysis.typed is None else analysis.typed.by_id.get(node.id)
+    if known is not None:
+        resolution = known.resolution
         detail = resolution.spec.name if resolution.spec is not None else resolution.kind
     return HierarchyItem(node.id, detail, mention.block.range((vertex.name.span[0], end)), mention.range)

@@ -7,18 +7,18 @@ from collections.abc import Iterable, Iterator
 from merrow_analysis.definitions.labels.parameters import decoded_entities
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.parameters import declaration_of
-from merrow_analysis.graph.drawings.drawing import is_diamond
-from merrow_analysis.graph.nodes import TypedEdge, TypedNode
-from merrow_analysis.graph.plain_steps import plain_nodes, reading
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.plain_steps import is_step, plain_nodes, reading
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.drawn.write_out import write_out
 from merrow_analysis.rules.fixes.box_fixes import label_ways
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.key_fixes import remove_key, said_by
 from merrow_analysis.rules.key_rules import IDLE
+from merrow_analysis.rules.operator_rules import UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, label_range, listed, parameter_range, report
-from merrow_analysis.text import TextEdit
+from merrow_analysis.text import Range, TextEdit
 
 # What is read into a drawing depends on all of it, so it is found again at each analysis.
 _FAMILY = RuleFamily[TextContext](Scope.TEXT)
@@ -33,10 +33,19 @@ NO_CHOICE = _FAMILY.rule(
     "MW123",
     "ways-without-choice",
     "Edges out of a step look like a choice, but all of them are taken.",
-    Severity.WARNING,
+    Severity.HINT,
+    fix="sometimes",
+)
+NO_PART = _FAMILY.rule(
+    "MW323",
+    "drawn-without-effect",
+    "Something drawn does nothing in a run, or does not choose.",
+    Severity.HINT,
     fix="sometimes",
 )
 
+_LONGEST_ANSWER = 3
+"""Words of a label that may be an answer; longer ones describe what is handed on."""
 _MOST_WRITTEN = 300
 """Plain steps of a file for which the fix of MW313 is made."""
 
@@ -54,38 +63,84 @@ def check_plain_steps(context: TextContext) -> Iterator[Diagnostic]:
             removal = remove_key(said_by(node), "ask", block, safe=True)
             yield report(IDLE, parameter_range(node, "ask"), message, fixes=removal, tags=(Tag.UNNECESSARY,))
     plain = plain_nodes(graph)
-    if not plain:
+    if not plain and not graph.core.reading.drawn:
         return
     edits = write_out(graph, settings, context.front) if len(plain) <= _MOST_WRITTEN else None
     fixes = [] if edits is None else [fix("Write the operators out", edits, safe=False)]
-    yield report(PLAIN_STEPS, plain[0].flow.range, reading(graph, settings.says_memory), fixes=fixes)
-    for node in plain:
-        if node.kind == "operator" and len(node.outgoing) > 1:
-            yield from _without_choice(context, node)
-
-
-def _without_choice(context: TextContext, node: TypedNode) -> Iterator[Diagnostic]:
-    """A box with several ways out of which some have labels that name no port, or a diamond none of whose ways has a label."""
-    targets = list(dict.fromkeys(edge.target.id for edge in node.outgoing))
-    labelled = [edge for edge in node.outgoing if edge.placed.label.words is not None]
-    if len(targets) < 2 or _say_the_same(node, labelled):
+    place = (plain or graph.nodes)[0].flow.range
+    yield report(PLAIN_STEPS, place, reading(graph, settings.says_memory), fixes=fixes)
+    works = any(is_step(node) or node.asks for node in plain)
+    if graph.core.reading.drawn and not graph.core.reading.names and not works:
+        message = "No box says what to do: write it, as in `A[Summarise the text]`."
+        told = report(UNKNOWN_OPERATOR, place, message)
+        yield told._replace(severity=Severity.WARNING)
         return
-    if labelled:
-        said = listed([f"`{decoded_entities(edge.placed.label.words or '').strip()}`" for edge in labelled], most=3)
-        message = (
-            f"{said} {'reads' if len(labelled) == 1 else 'read'} like a choice, but {node.id} is a box, so "
-            f"{_all(targets)} run; make {node.id} a diamond if only one should."
-        )
-        first, *others = labelled
-        related = [Related(edge.flow.range, f"another way out of {node.id}") for edge in others[:5]]
-        yield report(NO_CHOICE, label_range(first), message, related=related, fixes=_diamond(context, node))
-    elif is_diamond(node.flow.record):
-        message = (
-            f"{node.id} is a diamond, but its ways out have no labels, so {_all(targets)} run; label the ways, such as "
-            f"`{node.id} -->|yes| {targets[0]}`, if only one should."
-        )
-        fixes = () if context.workflow is None else label_ways(context.workflow, NO_CHOICE, node)
-        yield report(NO_CHOICE, node.flow.range, message, fixes=fixes)
+    yield from _without_choice(context, [node for node in plain if node.kind == "operator" and len(node.outgoing) > 1])
+    if graph.core.reading.drawn:
+        yield from _without_effect(context, graph)
+
+
+def _without_effect(context: TextContext, graph: TypedGraph) -> Iterator[Diagnostic]:
+    """One finding for each kind of things drawn that do nothing, or do not choose."""
+    notes = graph.core.notes
+    alone = [name for note in notes if note.kind == "unconnected" for name in note.nodes]
+    if alone:
+        verb = "is not connected and is" if len(alone) == 1 else "are not connected and are"
+        message = f"{listed(alone, most=4)} {verb} not run."
+        yield report(NO_PART, _range_of(graph, alone[0]), message)
+    silent = [note for note in notes if note.kind in ("own box", "closes a cycle") and note.edge is not None]
+    if silent:
+        first = silent[0]
+        why = "joins a box and something in it" if first.kind == "own box" else "would close a cycle, and is a line"
+        message = f"The line between {first.nodes[0]} and {first.nodes[1]} {why}: it says nothing here."
+        assert first.edge is not None  # noqa: S101 (looked at above)
+        yield report(NO_PART, graph.flow.edge(first.edge).range, message)
+    wordless = [name for note in notes if note.kind == "no words" for name in note.nodes]
+    if wordless and any(map(is_step, plain_nodes(graph))):
+        verb = "has no words: it passes" if len(wordless) == 1 else "have no words: they pass"
+        yield report(NO_PART, _range_of(graph, wordless[0]), f"{listed(wordless, most=4)} {verb} on what arrives.")
+    ways = [note for note in notes if note.kind == "all ways"]
+    if ways:
+        first, more = ways[0], len(ways) - 1
+        others = f" The same holds of {listed([note.nodes[0] for note in ways[1:]], most=4)}." if more else ""
+        count = "both" if first.ways == 2 else f"all {first.ways}"
+        message = f"{count.capitalize()} ways of {first.nodes[0]} are taken: label them to choose.{others}"
+        fixes: Iterable[Fix] = ()
+        if context.workflow is not None and first.nodes[0] in graph.by_id:
+            fixes = label_ways(context.workflow, NO_PART, graph.by_id[first.nodes[0]])
+        yield report(NO_PART, _range_of(graph, first.nodes[0]), message, fixes=fixes)
+
+
+def _range_of(graph: TypedGraph, name: str) -> Range:
+    node = graph.flow.nodes.get(name)
+    return node.range if node is not None else graph.flow.subgraphs[name].range
+
+
+def _without_choice(context: TextContext, nodes: Iterable[TypedNode]) -> Iterator[Diagnostic]:
+    """The first box with several ways out that have different labels which name no port; and which others there are."""
+    found = [(node, labelled) for node in nodes if (labelled := _like_a_choice(node))]
+    if not found:
+        return
+    (node, labelled), others = found[0], [other.id for other, _ in found[1:]]
+    said = listed([f"`{decoded_entities(edge.placed.label.words or '').strip()}`" for edge in labelled], most=3)
+    targets = list(dict.fromkeys(edge.target.id for edge in node.outgoing))
+    message = (
+        f"{said} read like a choice, but {node.id} is a box, so {_all(targets)} run; make {node.id} a diamond if only "
+        "one should."
+    )
+    if others:
+        message += f" The same holds of {listed(others, most=4)}."
+    first, *more = labelled
+    related = [Related(edge.flow.range, f"another way out of {node.id}") for edge in more[:5]]
+    yield report(NO_CHOICE, label_range(first), message, related=related, fixes=_diamond(context, node))
+
+
+def _like_a_choice(node: TypedNode) -> list[TypedEdge]:
+    """The ways out of a box, where all have short labels that name no port, and these differ."""
+    labelled = [edge for edge in node.outgoing if edge.placed.label.words is not None]
+    different = {(edge.placed.label.words or "").strip().casefold() for edge in labelled}
+    all_say = len(labelled) == len(node.ways) and all(len(label.split()) <= _LONGEST_ANSWER for label in different)
+    return labelled if all_say and len(different) > 1 and len({edge.target.id for edge in node.outgoing}) > 1 else []
 
 
 def _say_the_same(node: TypedNode, labelled: list[TypedEdge]) -> bool:

@@ -2,19 +2,19 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable
 
 from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, INTERFACE_STYLE
 from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
-from merrow_analysis.edits.labels import takes_label, write_label
+from merrow_analysis.edits.labels import between_bars, takes_label, write_label
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.edits.yaml_write import quoted, word
-from merrow_analysis.graph.boxes.composites import Composite
-from merrow_analysis.graph.boxes.edge_words import AGAIN, OVER
+from merrow_analysis.graph.boxes.edge_words import AGAIN
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.graph.plain_steps import plain_nodes
+from merrow_analysis.graph.plain_steps import is_step, plain_nodes
+from merrow_analysis.rules.drawn.written_arrows import named_steps, reads_otherwise
 from merrow_analysis.rules.fixes.loop_fixes import with_word
 from merrow_analysis.rules.operator_rules import class_for
 from merrow_analysis.rules.reporting import edges_of_arrow
@@ -35,18 +35,19 @@ def write_out(
     block = graph.flow.last_block
     plain, drawn = plain_nodes(graph), graph.core.reading.drawn
     named = [node for node in graph.nodes if not node.implied and node.kind in ("input", "output")] if drawn else []
-    loops = _loops(graph)
-    if block is None or graph.cycles or loops is None or (drawn and len(graph.outputs) > 1 and graph.decisions):
-        # An arrow back that makes no Loop has an error of its own. Of several ends of a drawing any one will do, which the
-        # notation has no words for.
+    if block is None or graph.cycles:
+        # An arrow back that makes no Loop has an error of its own.
         return None
-    edits = _words(graph)
-    names = _front_matter(graph, front) if drawn else []
+    edits, again, boxes = _words(graph), _arrows_back(graph), named_steps(graph)
+    loosely = drawn and (again is None or boxes is None or edits is None or reads_otherwise(graph))
+    names = _front_matter(graph, front, loosely) if drawn else []
     labels = [_label(node, graph) for node in plain]
-    if edits is None or names is None or any(label is None for label in labels):
+    incomplete = not drawn and (edits is None or again is None)
+    if names is None or any(label is None for label in labels) or incomplete:
         return None
-    edits += names
-    edits += loops[0]
+    edits = [*(edits or []), *names]
+    edits += again or []
+    edits += boxes or []
     edits += [edit for label in labels for edit in label or ()]
     lines: list[str] = []
     classes: dict[str, tuple[list[str], str]] = {}
@@ -68,8 +69,8 @@ def write_out(
         classes[INTERFACE_CLASS] = (ends, INTERFACE_STYLE)
     texts = {PROBLEM_ID: "Problem", RETURN_ID: "Return"}
     drawing = [f"{node.id}([{texts[node.id]}])" for node in graph.nodes if node.implied]
-    drawing += [f"{edge.source.id} --> {edge.target.id}" for edge in graph.edges if edge.implied and edge.word is None]
-    lines = [*drawing, *loops[1], *lines]
+    drawing += [_line(edge) for edge in graph.edges if edge.implied and (edge.source.implied or edge.target.implied)]
+    lines = [*drawing, *lines]
     for name, (ids, style) in classes.items():
         if name not in graph.flow.class_defs:
             lines.append(f"classDef {name} {style};")
@@ -78,29 +79,24 @@ def write_out(
     return [*edits, insert_lines_after(block, [indent + line for line in lines])]
 
 
-def _loops(graph: TypedGraph) -> tuple[list[TextEdit], list[str]] | None:
-    """What draws the Loops that arrows back make: the word ``again`` on these, and lines for the boxes and for what leads out
-    when the turns have run out. None where an arrow back is one of several that are drawn together.
-    """
-    boxes = [box for box in graph.composites if box.implied]
-    if not boxes:
-        return [], []
+def _line(edge: TypedEdge) -> str:
+    """The line that draws an implied edge."""
+    label = edge.flow.arrow.label
+    shown = "" if label is None else f"|{between_bars(label.text)}|"
+    return f"{edge.source.id} -->{shown} {edge.target.id}"
+
+
+def _arrows_back(graph: TypedGraph) -> list[TextEdit] | None:
+    """The word ``again`` on the arrows back. None where one of them is drawn together with other arrows, or takes no label."""
     edits: dict[Range, TextEdit] = {}
+    back = set(graph.again_records)
     for edge in graph.again:
         text = with_word(edge, AGAIN)
-        if len(edges_of_arrow(edge, graph)) > 1 or not takes_label(edge, text):
+        if any(other.record not in back for other in edges_of_arrow(edge, graph)) or not takes_label(edge, text):
             return None
         edit = write_label(edge, text)
         edits[edit.range] = edit
-    lines = [line for box in boxes if box.parent is None for line in _box(box, boxes)]
-    lines += [f"{edge.source.id} -->|{with_word(edge, OVER)}| {edge.target.id}" for edge in graph.over if edge.implied]
-    return list(edits.values()), lines
-
-
-def _box(box: Composite, boxes: Sequence[Composite]) -> list[str]:
-    """The lines that draw a Loop with its nodes and the Loops inside."""
-    inner = [line for other in boxes if other.parent == box.id for line in _box(other, boxes)]
-    return [f'subgraph {box.id}["Loop (max: 3)"]', *(f"    {part}" for part in (*box.nodes, *inner)), "end"]
+    return list(edits.values())
 
 
 def _first_block(graph: TypedGraph) -> Block | None:
@@ -110,6 +106,8 @@ def _first_block(graph: TypedGraph) -> Block | None:
 def _entries(node: TypedNode, settings: WorkflowSettings) -> dict[str, str]:
     """What the metadata of a plain step says, as YAML by key."""
     text, said = node.resolution.plain or "", node.resolution.parameters
+    if node.kind == "operator" and not is_step(node):
+        return {"how": "concat"} if "how" in said else {}
     entries: dict[str, str] = {}
     if node.kind == "operator":
         if "role" not in said:
@@ -129,7 +127,9 @@ def _words(graph: TypedGraph) -> list[TextEdit] | None:
     for edge in graph.edges:
         if edge.placed.label.words is None:
             continue
-        if len({feed.port for feed in edge.feeds}) != 1 or not _agree(edges_of_arrow(edge, graph)):
+        sharing = edges_of_arrow(edge, graph)
+        chosen = any(other.source.kind == "decision" for other in sharing)
+        if len({feed.port for feed in edge.feeds}) != 1 or not _agree(sharing) or chosen:
             return None
         edit = write_label(edge, edge.feeds[0].port)
         edits[edit.range] = edit
@@ -157,16 +157,19 @@ def _label(node: TypedNode, graph: TypedGraph) -> list[TextEdit] | None:
     return [TextEdit(block.range((at, at + len(label.text))), text.replace("(", "#40;").replace(")", "#41;"))]
 
 
-def _front_matter(graph: TypedGraph, front: tuple[FrontMatter, Block] | None) -> list[TextEdit] | None:
-    """The edit that names the inputs and outputs which the drawing has itself; empty where none needs a name."""
-    wanted = {
+def _front_matter(graph: TypedGraph, front: tuple[FrontMatter, Block] | None, loosely: bool) -> list[TextEdit] | None:
+    """The edit that names the inputs and outputs which the drawing has itself, and says where arrows are read as those of a
+    drawing (``loosely``); empty where there is nothing to say.
+    """
+    wanted: dict[str, list[str]] = {
         key: [node.id for node in nodes]
         for key, nodes in (("inputs", graph.inputs), ("outputs", graph.outputs))
-        if any(node.id in graph.core.ends for node in nodes)
+        if any(node.id in graph.core.ends or node.id in graph.core.results for node in nodes)
     }
-    if not wanted:
-        return []
     entries = [f"{key}: [{', '.join(word(name) or name for name in names)}]" for key, names in wanted.items()]
+    entries += ["drawn: true"] if loosely else []
+    if not entries:
+        return []
     if front is None:
         body = "".join(f"  {entry}\n" for entry in entries)
         return [TextEdit(_TOP, f"---\nworkflow:\n{body}---\n")]
@@ -176,11 +179,8 @@ def _front_matter(graph: TypedGraph, front: tuple[FrontMatter, Block] | None) ->
     for place, text in _additions(body, entries):
         changed = f"{body[: place[0]]}{text}{body[place[1] :]}"
         settings = read_settings(changed, matter.indent)
-        if not settings.violations and {"inputs": settings.inputs, "outputs": settings.outputs} == {
-            "inputs": None,
-            "outputs": None,
-            **wanted,
-        }:
+        said = {"inputs": settings.inputs, "outputs": settings.outputs, "drawn": settings.drawn}
+        if not settings.violations and said == {"inputs": None, "outputs": None, "drawn": loosely, **wanted}:
             return [TextEdit(block.range((start + place[0], start + place[1])), text)]
     return None
 

@@ -67,7 +67,8 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
                 "its sources; remove `first`."
             )
             yield report(ENSEMBLE_NEEDS_TWO_SOURCES, part_range(edge, FIRST), message, fixes=without_word(graph, edge))
-    for name in targets:
+    for name in targets if not graph.core.loose else ():
+        # Where arrows are read as in a drawing the newest value counts.
         if not _takes_one_value(graph, name):
             continue
         try:
@@ -151,7 +152,7 @@ def _again(context: GraphContext, record: EdgeRecord, placement: Placement) -> I
             if one is not None:
                 found = True
                 yield one
-    if found or graph.resolutions[handle].kind not in ("operator", "decision"):
+    if found or graph.core.loose or graph.resolutions[handle].kind not in ("operator", "decision"):
         return
     for feed in placement.edges[0].feeds:
         wanted = takes_again(graph.core.facts[handle].facts, graph.placements[handle], feed, graph.types)

@@ -1,0 +1,150 @@
+"""Drawings with scripted answers: which questions are asked, which steps run how often, and what comes out where."""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Mapping, Sequence
+
+import pytest
+from tests.plain.turns import Went, carry_out, scripted
+from tests.shared import SHARED
+
+from merrow_analysis.check import analyse
+
+READINGS = SHARED / "field" / "readings"
+
+ENDS_TOGETHER = """flowchart TD
+    A([Letter]) --> B[Read it]
+    B --> C[Answer it]
+    B --> D[File it]
+"""
+TWO_CHOICES_BACK = """flowchart TD
+    A([Task]) --> W[Write]
+    W --> S{Short?}
+    S -->|no| W
+    S -->|yes| K{Kind?}
+    K -->|no| W
+    K -->|yes| E([Text])
+"""
+LANE = TWO_CHOICES_BACK + "    subgraph lane [Editors]\n        S\n    end\n"
+NO_CHOICE = """flowchart LR
+    A[Sow] --> B[Water]
+    B --> C[Weed]
+    C -->|once more| A
+    B --> D[Reap]
+"""
+NO_WAY_OUT = """flowchart LR
+    A[Ask around] --> B[Note it] --> C[Think it over]
+    C --> A
+"""
+INTO_THE_MIDDLE = """flowchart TD
+    A[Read] --> X{New?}
+    X -->|yes| B[Draft]
+    X -->|no| C[Edit]
+    B --> C --> D{Good?}
+    D -->|no| B
+    D -->|yes| E([Text])
+"""
+REVIEWERS = """flowchart TD
+    A[Write] --> B{Facts right?}
+    A --> C{Style good?}
+    B & C -->|no| A
+    B & C -->|yes| D[Print]
+"""
+BOX = """flowchart TD
+    A[Name it] --> team
+    subgraph team [Research]
+        W[Search] --> R[Rank]
+        V[Ask]
+    end
+    team --> Z[Report]
+"""
+ITSELF = """flowchart LR
+    A[Improve] --> A
+    A --> B{Ready?}
+    B -->|wait| B
+    B -->|yes| C[Print]
+"""
+BACK_TO_THE_DIAMOND = """flowchart TD
+    A[Draft] --> C{Good?}
+    C -->|no| B[Improve]
+    B --> C
+    C -->|yes| E([Text])
+"""
+LINES = """flowchart LR
+    A[Ask] <--> B[Look up]
+    B --- C[Write]
+    C --- A
+    A ~~~ C
+    N[A note]
+"""
+QUESTION_IN_A_BOX = """flowchart TD
+    A[Read] --> B[Is it true?]
+    B -->|Yes| C[Confirm]
+    B -->|No| D[Correct]
+    C & D --> E[Sign]
+"""
+
+Wanted = tuple[str, Mapping[str, Sequence[str]], str, Mapping[str, int], Mapping[str, object]]
+CASES: list[Wanted] = [
+    (ENDS_TOGETHER, {}, "", {"B": 1, "C": 1, "D": 1}, {"C": "C 1", "D": "D 1"}),
+    (TWO_CHOICES_BACK, {"S": ["no"], "K": ["no"]}, "S no, S no, S no, K no", {"W": 3}, {"E": "W 3"}),
+    (TWO_CHOICES_BACK, {"S": ["yes"], "K": ["no", "yes"]}, "S yes, K no, S yes, K yes", {"W": 2}, {"E": "W 2"}),
+    (LANE, {"S": ["no", "yes"], "K": ["yes"]}, "S no, S yes, K yes", {"W": 2}, {"E": "W 2"}),
+    (NO_CHOICE, {}, "", {"A": 3, "B": 3, "C": 2, "D": 1}, {"RETURN": "D 1"}),
+    (NO_WAY_OUT, {}, "", {"A": 3, "B": 3, "C": 3}, {"RETURN": "C 3"}),
+    (INTO_THE_MIDDLE, {"X": ["no"], "D": ["no"]}, "X no, D no, D no, D no", {"A": 1, "B": 2, "C": 3}, {"E": "C 3"}),
+    (REVIEWERS, {"B": ["yes"], "C": ["no", "yes"]}, "B yes, C no, B yes, C yes", {"A": 2, "D": 1}, {"RETURN": "D 1"}),
+    (REVIEWERS, {"B": ["no"], "C": ["no"]}, "B no, C no, B no, C no, B no, C no", {"A": 3, "D": 1}, {"RETURN": "D 1"}),
+    (BOX, {}, "", {"A": 1, "W": 1, "R": 1, "V": 1, "Z": 1}, {"RETURN": "Z 1"}),
+    (ITSELF, {"B": ["wait", "yes"]}, "B wait, B yes", {"A": 3, "C": 1}, {"RETURN": "C 1"}),
+    (ITSELF, {"B": ["wait"]}, "B wait, B wait, B wait", {"A": 3, "C": 1}, {"RETURN": "C 1"}),
+    (BACK_TO_THE_DIAMOND, {"C": ["no", "yes"]}, "C no, C yes", {"A": 1, "B": 1}, {"E": "B 1"}),
+    (BACK_TO_THE_DIAMOND, {"C": ["no"]}, "C no, C no, C no", {"A": 1, "B": 2}, {"E": "B 2"}),
+    (LINES, {}, "", {"A": 1, "B": 1, "C": 1}, {"RETURN": "C 1"}),
+    (QUESTION_IN_A_BOX, {"B": ["no"]}, "B no", {"A": 1, "D": 1, "E": 1}, {"RETURN": "E 1"}),
+]
+
+
+@pytest.mark.parametrize(("text", "ways", "asked", "steps", "outputs"), CASES)
+def test_a_drawing_asks_runs_and_gives_what_its_author_means(
+    text: str, ways: Mapping[str, Sequence[str]], asked: str, steps: Mapping[str, int], outputs: Mapping[str, object]
+) -> None:
+    went = went_through(text, ways)
+    assert Counter(f"{name} {answer}" for name, answer in went.asked) == Counter(filter(None, asked.split(", ")))
+    assert dict(went.steps) == steps
+    assert went.outputs == outputs
+
+
+def went_through(text: str, ways: Mapping[str, Sequence[str]]) -> Went:
+    analysis = analyse(text, as_workflow=True)
+    assert analysis.errors == []
+    assert analysis.typed is not None
+    return carry_out(analysis.typed, scripted(ways))
+
+
+def test_what_leads_only_back_does_not_run_in_the_last_turn() -> None:
+    went = went_through(BACK_TO_THE_DIAMOND, {"C": ["no"]})
+    assert went.asked == [("C", "no")] * 3, "it is asked in the last turn, too"
+    assert went.steps["B"] == 2, "but what it would begin is of no use any more"
+
+
+def test_the_step_where_turns_begin_says_how_many_there_are() -> None:
+    went = went_through(TWO_CHOICES_BACK + "    W@{ turns: 5 }\n", {"S": ["no"], "K": ["yes"]})
+    assert went.steps["W"] == 5
+
+
+@pytest.mark.shared("field/readings")
+def test_the_scripted_ways_of_the_field_are_as_expected() -> None:
+    for line in (READINGS / "expected.jsonl").read_text("utf-8").splitlines():
+        wanted = json.loads(line)
+        text = (READINGS / wanted["file"]).read_text("utf-8")
+        went = went_through(text, wanted["ways"])
+        told = wanted["file"], wanted["ways"]
+        assert Counter(went.asked) == Counter(map(tuple, wanted["asked"])), told
+        assert dict(went.steps) == wanted["steps"], told
+        assert set(went.outputs) == set(wanted["outputs"]), told
+        graph = analyse(text, as_workflow=True).typed
+        assert graph is not None
+        assert {node.id for node in graph.inputs} == set(wanted["inputs"]), told

@@ -1,0 +1,97 @@
+"""What always holds of drawings with arrows between any of their nodes: they end with a result, and do the same once their
+operators are written out, and as a program.
+"""
+
+from __future__ import annotations
+
+import json
+from collections import Counter
+from collections.abc import Iterable
+from typing import Any
+
+import pytest
+from hypothesis import HealthCheck, given, settings
+from hypothesis import strategies as st
+from tests.plain.turns import Went, carry_out, drawn_by
+from tests.shared import SHARED
+from tests.sizes import ALL, sized
+
+from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.text import apply_edits
+from merrow_runtime.compiled.flow import workflow_of
+from merrow_runtime.compiled.lines import missing
+from merrow_runtime.compiling.compiler import compile_workflow
+from merrow_runtime.workflow import check_workflow
+
+SHAPES = ["[{}]", "[{}]", "[{}]", "({})", "{{{}}}", "{{{}}}", "{{{}}}", "([{}])", "[({})]"]
+TEXTS = ["Write it", "Read it", "Is it good?", "Done", "Start", "Send a message", "Plan"]
+WAYS = ["-->", "-->", "-->", "-->|yes|", "-->|no|", "-->|no|", "-.->|later|", "---", "==>"]
+
+
+@st.composite
+def tangles(draw: st.DrawFn) -> str:
+    """A drawing with up to eight nodes, some in boxes, and arrows between any of them, boxes included."""
+    count = draw(st.integers(2, 8))
+    lines = ["flowchart TD"]
+    boxed = draw(st.integers(0, count)) if draw(st.booleans()) else 0
+    nodes = [
+        f"N{number}{draw(st.sampled_from(SHAPES)).format(draw(st.sampled_from(TEXTS)))}" for number in range(count)
+    ]
+    if boxed:
+        lines += ["    subgraph G1", *(f"        {node}" for node in nodes[:boxed]), "    end"]
+    lines += [f"    {node}" for node in nodes[boxed:]]
+    names = [*(f"N{number}" for number in range(count)), *(["G1"] if boxed else [])]
+    for _ in range(draw(st.integers(1, 2 * count))):
+        lines.append(f"    {draw(st.sampled_from(names))} {draw(st.sampled_from(WAYS))} {draw(st.sampled_from(names))}")
+    return "\n".join(lines) + "\n"
+
+
+def written_out(analysis: Analysis, text: str) -> str:
+    [hint] = [one for one in analysis.diagnostics if one.code == "MW313"]
+    assert hint.fixes, text
+    return apply_edits(text, hint.fixes[0].edits)
+
+
+def told(went: Went) -> object:
+    return Counter(went.asked), went.steps, went.outputs
+
+
+def check(text: str, seeds: Iterable[int]) -> None:
+    """Read a drawing, write it out and compile it, and let all three go the same ways."""
+    analysis = analyse(text, as_workflow=True)
+    assert analysis.errors == [], text
+    assert analysis.typed is not None
+    written = written_out(analysis, text)
+    after = analyse(written)
+    assert after.errors == [], written
+    assert after.typed is not None
+    program = compiled(text)
+    for seed in seeds:
+        went = carry_out(analysis.typed, drawn_by(seed))
+        assert went.outputs, text
+        assert told(carry_out(after.typed, drawn_by(seed))) == told(went), written
+        again = carry_out(program, drawn_by(seed))
+        assert (Counter(again.asked), again.steps) == (Counter(went.asked), went.steps), text
+        assert again.outputs.keys() == went.outputs.keys(), text
+
+
+def compiled(text: str) -> Any:
+    """The graph of the program that a drawing is compiled to."""
+    source = compile_workflow(check_workflow(text, name="flow.mmd"))
+    lines = source.replace("async def workflow", "def workflow").replace("return await flow.run()", "return flow")
+    names: dict[str, Any] = {}
+    exec(compile(lines, "flow.py", "exec"), names)  # noqa: S102 (it was made a moment ago)
+    return workflow_of(names["workflow"](*missing(names["workflow"]))).graph
+
+
+@settings(max_examples=sized(40, 400), suppress_health_check=list(HealthCheck), deadline=None)
+@given(tangles())
+def test_any_tangle_ends_with_a_result_and_is_written_out_the_same(text: str) -> None:
+    check(text, range(3))
+
+
+@pytest.mark.shared("field/drawings.jsonl")
+def test_drawings_of_the_field_end_with_a_result_and_are_written_out_the_same() -> None:
+    lines = (SHARED / "field" / "drawings.jsonl").read_text("utf-8").splitlines()
+    for line in lines[:: 1 if ALL else 12]:
+        check(json.loads(line)["text"], range(2))
