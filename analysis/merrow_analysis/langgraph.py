@@ -14,13 +14,9 @@ from merrow_analysis.check import analyse
 from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.fresh_ids import FreshIds
 from merrow_analysis.graph.flow import Flowchart, FlowEdge, FlowNode
-from merrow_analysis.rules.path_rules import CYCLE
-from merrow_analysis.text import apply_edits
 
 START, END = "__start__", "__end__"
 _MARKUP_BELOW = re.compile(r"<hr\b.*", re.IGNORECASE | re.DOTALL)
-_MOST_LOOPS = 10
-"""Cycles of a drawing around which a box is drawn."""
 _STOP = re.compile(r"__interrupt\s*=\s*(before|after)(?:\s*,\s*(before|after))?")
 _LABEL_ESCAPES = {"#": "#35;", '"': "#quot;", "<": "#lt;", ">": "#gt;", "`": "#96;", "\n": "<br/>"}
 
@@ -33,32 +29,11 @@ def is_langgraph(flow: Flowchart) -> bool:
 def plain_steps(flow: Flowchart) -> str:
     """The text of a workflow of plain steps that says what a drawing of LangGraph says.
 
-    Results that would arrive at the end side by side are put together by a step of their own, and a cycle that is entered at
-    several nodes gets a box of a Loop. Styles and the directives
-    of the drawing are left out. The workflow may still have errors where Merrow knows no such graph.
+    Results that would arrive at the end side by side are put together by a step of their own. Styles and the directives of the
+    drawing are left out. The workflow may still have errors where Merrow knows no such graph.
     """
     drawn = ["".join(f"{line}\n" for line in _lines(flow, _PlainIds(flow), joined=joined)) for joined in (False, True)]
-    ways = (way for make in (str, _with_loops) for way in map(make, drawn))
-    return next((text for text in ways if analyse(text).is_valid), drawn[0])
-
-
-def _with_loops(text: str) -> str:
-    """A workflow with boxes around its cycles, as far as the best repair of each draws one and keeps every edge."""
-    for _ in range(_MOST_LOOPS):
-        analysis = analyse(text)
-        cycle = next((one for one in analysis.errors if one.code == CYCLE.code), None)
-        best = None if cycle is None else next(iter(cycle.fixes), None)
-        if best is None:
-            break
-        repaired = apply_edits(text, best.edits)
-        if not _joins(analysis.flow) <= _joins(analyse(repaired).flow):
-            break
-        text = repaired
-    return text
-
-
-def _joins(flow: Flowchart) -> set[tuple[str, str]]:
-    return {(edge.source.id, edge.target.id) for edge in flow.edges}
+    return next((text for text in drawn if analyse(text).is_valid), drawn[0])
 
 
 def notes(flow: Flowchart) -> list[str]:

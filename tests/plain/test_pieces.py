@@ -25,7 +25,7 @@ ONLY_A_RING = "flowchart TD\n    Draft --> Review\n    Review --> Draft\n"
 WITH_PROBLEM = (
     'flowchart TD\n    A{Good?} -.->|problem| B{Right?}\n    B --> C{Well?}\n    PROBLEM["Custom<br/>"]\n    C -.-> A\n'
 )
-BROKEN = [TWO_PIECES, THREE_PIECES, ONLY_A_RING, WITH_PROBLEM, f"---\nworkflow: true\n---\n{TWO_PIECES}"]
+PIECES = [TWO_PIECES, THREE_PIECES, ONLY_A_RING, WITH_PROBLEM, f"---\nworkflow: true\n---\n{TWO_PIECES}"]
 
 
 @st.composite
@@ -84,18 +84,14 @@ def _meant(graph: Any) -> list[object]:
     ]
 
 
-def test_the_files_beside_a_broken_drawing_are_checked(
+def test_drawings_in_pieces_and_rings_have_no_errors(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: pytest.CaptureFixture[str]
 ) -> None:
     monkeypatch.chdir(tmp_path)
     names = []
-    for number, text in enumerate(BROKEN):
+    for number, text in enumerate(PIECES):
         (tmp_path / f"{number}.mmd").write_text(text)
         names.append(f"{number}.mmd")
     outcome = in_process(capsys, "check", "--as-workflow", "--format", "json", *names)
-    assert outcome.code == 1
-    assert outcome.err == ""
-    assert {one["file"] for one in outcome.json if one["severity"] == "error"} >= {"0.mmd", "1.mmd", "4.mmd"}
-    imported = in_process(capsys, "import", "1.mmd")
-    assert imported.code == 1
-    assert "MW102" in imported.out + imported.err
+    assert (outcome.code, outcome.err) == (0, "")
+    assert in_process(capsys, "import", "1.mmd").code == 0

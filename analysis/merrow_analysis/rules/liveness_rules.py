@@ -236,7 +236,7 @@ def _skipped(context: GraphContext, combinations: Combinations) -> Iterator[Diag
         for node in outputs:
             some = cases.either(some, combinations.runs(node))
         choices = cases.failing(some)
-        if choices is not None:
+        if choices is not None and outputs:
             yield _left_empty(
                 context, outputs[0], combinations, choices, [cause for cause in told if behind[outputs[0].index]]
             )

@@ -97,8 +97,7 @@ SHOWN = """flowchart TD
     n4 -->|"or #quot;no#quot;"| n3
     n3 --> n4
     n2 -->|"yes"| n5
-    n4 -->|"yes"| n5
-    n4 -->|"or #quot;no#quot;"| n5"""
+    n4 -->|"yes"| n5"""
 
 
 async def test_a_result_shows_the_workflow_and_each_output(server: OpenAIServer) -> None:

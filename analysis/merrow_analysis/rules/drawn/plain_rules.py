@@ -63,7 +63,7 @@ def check_plain_steps(context: TextContext) -> Iterator[Diagnostic]:
             removal = remove_key(said_by(node), "ask", block, safe=True)
             yield report(IDLE, parameter_range(node, "ask"), message, fixes=removal, tags=(Tag.UNNECESSARY,))
     plain = plain_nodes(graph)
-    if not plain and not graph.core.reading.drawn:
+    if not graph.nodes or not (plain or graph.core.reading.drawn):
         return
     edits = write_out(graph, settings, context.front) if len(plain) <= _MOST_WRITTEN else None
     fixes = [] if edits is None else [fix("Write the operators out", edits, safe=False)]
