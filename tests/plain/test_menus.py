@@ -6,13 +6,13 @@ from hypothesis import HealthCheck, example, given, settings
 from tests.growth.doors import Opened
 from tests.growth.shapes import Shape
 from tests.plain.drawings import knotted_drawings
-from tests.plain.test_pieces import BROKEN, ONLY_A_RING, THREE_PIECES, WITH_PROBLEM, pieces
+from tests.plain.test_pieces import PIECES, ONLY_A_RING, THREE_PIECES, WITH_PROBLEM, pieces
 
 MARKED = "---\nworkflow: true\n---\n"
 
 
 @settings(max_examples=6, suppress_health_check=list(HealthCheck), deadline=None)
-@example(BROKEN[0])
+@example(PIECES[0])
 @example(THREE_PIECES)
 @example(ONLY_A_RING)
 @example(WITH_PROBLEM)
