@@ -73,6 +73,12 @@ class Analysis:
         return self.typed is not None
 
     @property
+    def may_be_drawn(self) -> bool:
+        """Whether the text is a flowchart that is no workflow, and may be read as one all the same, as it is drawn."""
+        drawn = self.diagram.is_flowchart and self.flow.scenery.undrawn is None and bool(self.flow.chart.nodes)
+        return drawn and not self.is_workflow and not self.settings.opted_out
+
+    @property
     def why_no_workflow(self) -> str | None:
         """Why the text is not a workflow, as part of a sentence; None for a workflow."""
         if self.is_workflow:

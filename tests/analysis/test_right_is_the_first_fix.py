@@ -15,6 +15,7 @@ OTHERWISE = {
     "MW109": "the page shows two steps; the first fix keeps the declaration that Mermaid draws, and adds no edge",
     "MW212": "where the rest is to go only its author knows; the page shows a way without another edge",
     "MW301": "the page shows how to add the prompt; the fix writes the name that is there",
+    "MW323": "the page shows a note as a comment, which only its author would make of it",
     "MW306": "the page says the value once; the fix that changes least writes the same value twice",
     "MW309": "a fix can only write a prompt to be filled in",
     "MW311": "how much may be spent only the author knows; the fix removes it",

@@ -17,7 +17,13 @@ from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
 from merrow_analysis.graph.boxes.edge_words import AGAIN
 from merrow_analysis.graph.boxes.worded_edges import words_of
 from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID, is_diamond, reading_of
-from merrow_analysis.graph.drawings.meaning import Meaning, loops_written, may_say_again, meaning_of, written_meaning
+from merrow_analysis.graph.drawings.meaning import (
+    ChartMeaning,
+    loops_written,
+    may_say_again,
+    meaning_of,
+    written_meaning,
+)
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.language import Given, GraphSettings, Language, NumberedFacts, facts_of
 from merrow_analysis.graph.levels import carried, levels
@@ -60,7 +66,7 @@ def infer(
     cold = whole or _differ(graph.composites, composites, graph.chart, chart)
     if cold or holes > len(chart.nodes) + _MOST_HOLES:
         return read_graph(chart, graph.settings, graph.language, composites, graph.language.callees, groups)
-    after = _Inference(graph, delta, chart, Meaning(chart, reading, composites, loose=graph.loose)).graph()
+    after = _Inference(graph, delta, chart, ChartMeaning(chart, reading, composites, loose=graph.loose)).graph()
     after.groups = groups
     return after
 
@@ -148,7 +154,7 @@ def _reading(chart: Chart, settings: GraphSettings, language: Language) -> Flowc
 class _Inference:
     """Applies one delta to a graph."""
 
-    def __init__(self, old: Graph, delta: Delta, chart: Chart, read: Meaning) -> None:
+    def __init__(self, old: Graph, delta: Delta, chart: Chart, read: ChartMeaning) -> None:
         # What arrows back say without a word, or without a box around them.
         self.implied, self.read = read.words, read
         self.old, self.delta, self.chart, self.composites = old, delta, chart, read.composites

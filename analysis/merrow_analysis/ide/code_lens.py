@@ -5,8 +5,11 @@ from __future__ import annotations
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.labels.step_text import words_of_id
+from merrow_analysis.graph.drawings.words import has_words
 from merrow_analysis.graph.measures.measures import Measures
 from merrow_analysis.graph.measures.metrics import Metrics, metrics
+from merrow_analysis.graph.records import WrittenNode
 from merrow_analysis.text import Range
 
 
@@ -25,6 +28,22 @@ def header_range(analysis: Analysis) -> Range | None:
     if header is None or not analysis.is_workflow:
         return None
     return header[1].range(header[0].span)
+
+
+def drawing_range(analysis: Analysis) -> Range | None:
+    """Where it stands that a flowchart which is no workflow can be run as it is drawn; None for any other text."""
+    header = analysis.diagram.header
+    if (
+        header is None
+        or not analysis.may_be_drawn
+        or not any(map(_says_what_to_do, analysis.flow.chart.nodes.values()))
+    ):
+        return None
+    return header[1].range(header[0].span)
+
+
+def _says_what_to_do(record: WrittenNode) -> bool:
+    return words_of_id(record.id) is not None if record.label is None else has_words(record.label.text)
 
 
 def figures(analysis: Analysis) -> WorkflowFigures | None:

@@ -203,8 +203,7 @@ def _wrong_edges(graph: TypedGraph) -> list[EdgeRecord]:
 
 
 def _repeated(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
-    if context.graph.core.loose:
-        return  # In a drawing a line drawn twice says what it says once.
+    drawn = context.graph.core.loose
     seen: dict[object, TypedEdge] = {}
     ports: dict[str, InputPort] | None = None
     for edge in node.incoming:
@@ -212,8 +211,8 @@ def _repeated(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
             continue
         key = (edge.source.index, edge.case, edge.feeds)
         first = seen.setdefault(key, edge)
-        if first is edge:
-            continue
+        if first is edge or (drawn and first.record.arrow is not edge.record.arrow):
+            continue  # In a drawing an arrow drawn twice says what it says once.
         if ports is None:
             ports = {port.name: port for port in node.input_ports}
         # A port for one value already reports that it has two sources.

@@ -22,7 +22,7 @@ from merrow_server.lsp.work.run_results import OFFLINE_NAME
 from merrow_server.rendering.counts import counted
 
 SHOW_METRICS = "merrow.showMetrics"
-RUN_TITLE, DRY_RUN_TITLE = "▶ Run", "Dry run"
+RUN_TITLE, DRAWN_TITLE, DRY_RUN_TITLE = "▶ Run", "▶ Run as Drawn", "Dry run"
 
 
 def register(server: MerrowServer) -> None:
@@ -37,8 +37,14 @@ def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.
     found: list[types.CodeLens] = []
     for number, diagram in enumerate(server.diagrams(uri), 1):
         place = ide_code_lens.header_range(diagram.analysis)
+        where: dict[str, Any] = {"uri": uri, "diagram": number}
+        drawn = ide_code_lens.drawing_range(diagram.analysis)
+        if drawn is not None and server.runs.trusted:
+            found += [
+                types.CodeLens(diagram.to_lsp(drawn), types.Command(title, command, arguments=[where]))
+                for title, command in ((DRAWN_TITLE, RUN), (DRY_RUN_TITLE, DRY_RUN))
+            ]
         if place is not None:
-            where: dict[str, Any] = {"uri": uri, "diagram": number}
             # Also where Mermaid refuses the text, and a run with it: lenses that come and go move the lines while somebody types.
             if server.runs.trusted:
                 found += [

@@ -136,6 +136,17 @@ class OpenDiagram:
                 raise
         return self._analysis
 
+    def as_drawn(self) -> OpenDiagram:
+        """The diagram as it is now, read as a workflow although nothing in it says that it is one."""
+        from merrow_analysis.check import analyse
+
+        context, drawn = self.document.context, OpenDiagram(self.document, self.text, self.fence)
+        drawn._analyser = self.analyser
+        drawn._analysis = analyse(
+            self.text, path=context.path, provider=context.provider, config=context.config, as_workflow=True
+        )
+        return drawn
+
     @property
     def lines(self) -> Sequence[str]:
         """The lines of the diagram, each with its ending; not to be changed."""

@@ -286,13 +286,19 @@ async def test_a_refusal_names_its_kind_and_remedy_for_programs(tmp_path: Path) 
         assert found == [{"code": "workflow", "remedy": "problems"}, {"code": "input"}, {"code": "usage"}]
 
 
-async def test_a_flowchart_that_is_no_workflow_is_not_run_and_says_what_to_do(tmp_path: Path) -> None:
+async def test_a_flowchart_that_is_no_workflow_runs_as_it_is_drawn(tmp_path: Path) -> None:
     drawn = "flowchart TD\n    A([Mail]) --> B[Reply to it]\n"
-    async with editor_on(tmp_path, capabilities=MINIMAL) as editor:
+    async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
         uri = editor.open(drawn)
+        lenses = await editor.request("textDocument/codeLens", textDocument={"uri": uri})
+        assert "▶ Run as Drawn" in [lens["command"]["title"] for lens in lenses]
+        ended = await editor.execute("merrow.run", uri=uri, inputs={"a": "hello"})
+        assert ended["status"] == "finished"
+        assert list(ended["outputs"]) == ["RETURN"]
+        editor.change(f"---\nworkflow: false\n---\n{drawn}")
         with pytest.raises(JsonRpcException) as caught:
             await editor.execute("merrow.run", uri=uri)
-        assert "the code action `Read this flowchart as a workflow` makes it one" in caught.value.message
+        assert "its front matter says `workflow: false`" in caught.value.message
 
 
 async def test_a_drawing_that_says_that_it_is_a_workflow_runs(tmp_path: Path) -> None:

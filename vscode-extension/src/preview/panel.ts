@@ -1,5 +1,6 @@
 import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
+import { Command } from '../contributed';
 import { page, webviewRoot } from './page';
 import { partAt, placeOf } from './places';
 import { withStale } from './stale';
@@ -14,6 +15,9 @@ const LONGEST = 1500;
 const TYPING = 1000;
 
 const WAITING = "Merrow's language server does not answer; the preview goes on when it does.";
+
+/** The title of the code action that writes the operators of a drawing out. */
+const WRITE_OUT = 'Write the operators out';
 
 export interface Selection {
   readonly uri: vscode.Uri;
@@ -234,9 +238,25 @@ export class PreviewPanel implements vscode.Disposable {
       case 'revision':
         if (this.run !== undefined) this.decided.fire({ uri: this.uri, run: this.run.run, revision: message.revision, act: message.act });
         return;
+      case 'drawn as':
+        return void (message.act === 'run' ? this.runAsDrawn() : this.writeOut());
       case 'command':
         return void vscode.commands.executeCommand(`merrow.${message.command}`, this.uri);
     }
+  }
+
+  private async runAsDrawn(): Promise<void> {
+    await vscode.commands.executeCommand(Command.runWorkflow, { uri: this.uri.toString(), diagram: this.graph?.diagram ?? 1 });
+  }
+
+  /** Make the edit of the code action that writes the operators of a drawing out. */
+  private async writeOut(): Promise<void> {
+    const { start } = this.graph?.range ?? { start: { line: 0, character: 0 } };
+    const place = new vscode.Range(start.line, start.character, start.line, start.character);
+    const actions = await vscode.commands.executeCommand<vscode.CodeAction[]>('vscode.executeCodeActionProvider', this.uri, place, 'refactor.rewrite', 100);
+    const edit = actions.find(({ title }) => title === WRITE_OUT)?.edit;
+    if (edit === undefined) this.say('The operators can\'t be written out here.');
+    else await vscode.workspace.applyEdit(edit);
   }
 
   /** Ask for the diagram once nothing has happened for a moment. */

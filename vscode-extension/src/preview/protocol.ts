@@ -168,6 +168,8 @@ export type FromPreview =
   | { readonly type: 'exported'; readonly request: number; readonly data: string }
   | { readonly type: 'failed'; readonly request: number; readonly message: string }
   | { readonly type: 'command'; readonly command: 'exportSvg' | 'exportPng' }
+  /** A flowchart that is no workflow is to be run as it is drawn, or its operators are to be written out. */
+  | { readonly type: 'drawn as'; readonly act: 'run' | 'write out' }
   | { readonly type: 'revision'; readonly act: RevisionAct; readonly revision: number };
 
 /** What a webview keeps while the window is reloaded. */

@@ -112,8 +112,7 @@ export class Preview {
       case 'graph':
         this.graph = message.graph;
         this.toolbar.showDiagram(message.graph.diagram, message.graph.diagrams);
-        this.aside.textContent = notWorkflow(message.graph) ?? '';
-        this.aside.hidden = this.aside.textContent === '';
+        this.tellAside(notWorkflow(message.graph));
         return this.draw();
       case 'cursor':
         this.cursor = message.part ?? undefined;
@@ -364,6 +363,21 @@ export class Preview {
       this.placeholder.hidden = false;
       this.say(undefined);
     } else this.say(`${why} This is the last picture that could be drawn.`, declined);
+  }
+
+  /** What a flowchart is that is no workflow, and what can be done with it. */
+  private tellAside(text: string | undefined): void {
+    this.aside.hidden = text === undefined;
+    this.aside.replaceChildren(text ?? '', ...(text === undefined ? [] : [
+      this.asideButton('Run as drawn', 'run'),
+      this.asideButton('Write the operators out', 'write out'),
+    ]));
+  }
+
+  private asideButton(title: string, act: 'run' | 'write out'): HTMLButtonElement {
+    const button = element('button', { type: 'button', class: 'anyway' }, title);
+    button.addEventListener('click', () => { this.post({ type: 'drawn as', act }); });
+    return button;
   }
 
   private anyway(): HTMLButtonElement {

@@ -25,7 +25,7 @@ TURNS = "turns"
 
 
 @dataclass(frozen=True, slots=True)
-class Meaning:
+class ChartMeaning:
     """What is read into a chart. ``chart`` is what is typed, with all that a drawing implies; the rest as in `Graph`."""
 
     chart: Chart
@@ -45,14 +45,14 @@ def meaning_of(
     table: OperatorTable,
     reading: FlowchartReading,
     composites: Composites,
-) -> Meaning:
+) -> ChartMeaning:
     """What a drawing means. Where boxes of Loops and Maps are written, these are its loops."""
     again = {edge for edge in chart.edges if says_again(edge, composites)} if composites else None
     drawing = read_drawing(chart, groups, table, reading.names, again)
     meant = with_ends(_chart(drawing.nodes, drawing.edges, chart), drawing.first, drawing.last)
     if drawing.loops:
         composites = boxes_of(drawing.loops, meant.nodes, groups)
-    return Meaning(
+    return ChartMeaning(
         meant,
         reading,
         composites,
@@ -85,15 +85,15 @@ def written_meaning(
     composites: Composites,
     outputs: Sequence[str] | None,
     drawn: bool,
-) -> Meaning:
+) -> ChartMeaning:
     """What is read into a chart whose ends are written; ``drawn`` says that its arrows are read as those of a drawing."""
     records = [chart.nodes[name] for name in outputs or () if name in chart.nodes]
     results = frozenset(record.id for record in records if names_operator(record, table) and not is_interface(record))
     if not drawn or composites:
-        return Meaning(chart, reading, composites, results=results, loose=drawn)
+        return ChartMeaning(chart, reading, composites, results=results, loose=drawn)
     read = read_arrows(chart, groups)
     meant = _chart(read.nodes, read.edges, chart)
-    return Meaning(meant, reading, composites, results=results, loose=True, notes=read.notes)
+    return ChartMeaning(meant, reading, composites, results=results, loose=True, notes=read.notes)
 
 
 def may_say_again(edge: EdgeRecord) -> bool:
@@ -102,7 +102,7 @@ def may_say_again(edge: EdgeRecord) -> bool:
     return label is not None and AGAIN in label.text and any(part.strip() == AGAIN for part in label.text.split(":"))
 
 
-def loops_written(read: Meaning, asks: Collection[str], barred: Collection[str], drawn: bool) -> Meaning | None:
+def loops_written(read: ChartMeaning, asks: Collection[str], barred: Collection[str], drawn: bool) -> ChartMeaning | None:
     """The Loops that arrows make in a chart without boxes of Loops and Maps: those that say ``again``, and where ``drawn`` all
     arrows back; None where there are none. Of nodes that are ``barred`` they make none.
     """

@@ -63,14 +63,15 @@ def check_plain_steps(context: TextContext) -> Iterator[Diagnostic]:
             removal = remove_key(said_by(node), "ask", block, safe=True)
             yield report(IDLE, parameter_range(node, "ask"), message, fixes=removal, tags=(Tag.UNNECESSARY,))
     plain = plain_nodes(graph)
-    if not graph.nodes or not (plain or graph.core.reading.drawn):
+    is_drawing = graph.core.reading.drawn and not graph.core.reading.names
+    works = any(is_step(node) or node.asks for node in plain)
+    if not graph.nodes or not (works or is_drawing):
         return
     edits = write_out(graph, settings, context.front) if len(plain) <= _MOST_WRITTEN else None
     fixes = [] if edits is None else [fix("Write the operators out", edits, safe=False)]
     place = (plain or graph.nodes)[0].flow.range
     yield report(PLAIN_STEPS, place, reading(graph, settings.says_memory), fixes=fixes)
-    works = any(is_step(node) or node.asks for node in plain)
-    if graph.core.reading.drawn and not graph.core.reading.names and not works:
+    if is_drawing and not works:
         message = "No box says what to do: write it, as in `A[Summarise the text]`."
         told = report(UNKNOWN_OPERATOR, place, message)
         yield told._replace(severity=Severity.WARNING)
@@ -141,12 +142,6 @@ def _like_a_choice(node: TypedNode) -> list[TypedEdge]:
     different = {(edge.placed.label.words or "").strip().casefold() for edge in labelled}
     all_say = len(labelled) == len(node.ways) and all(len(label.split()) <= _LONGEST_ANSWER for label in different)
     return labelled if all_say and len(different) > 1 and len({edge.target.id for edge in node.outgoing}) > 1 else []
-
-
-def _say_the_same(node: TypedNode, labelled: list[TypedEdge]) -> bool:
-    """Whether all ways out have one label, such as `sends`: that tells what the arrows are, not which one to take."""
-    words = {decoded_entities(edge.placed.label.words or "").strip().casefold() for edge in labelled}
-    return len(words) == 1 and len(labelled) == len(node.outgoing)
 
 
 def _all(ids: list[str]) -> str:

@@ -164,7 +164,7 @@ async def _run(server: MerrowServer, asked: dict[str, Any], taken_over: dict[str
     )
     if inputs and not taken_over:
         server.runs.inputs.remember(diagram, number, inputs)
-    place = JobLocation(diagram.document.uri, number, ref(diagram))
+    place = JobLocation(diagram.document.uri, number, ref(_diagram(server, asked)))
     return await _carry_out(server, order, place, f"Running {name_of(diagram)}")
 
 
@@ -209,9 +209,13 @@ def _diagram(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
 
 
 def runnable(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
-    """The workflow that is meant, where it has no errors. Raises `FeatureError` with the errors that it has."""
+    """The workflow that is meant, where it has no errors; a flowchart that is none as it is drawn. Raises `FeatureError` with the
+    errors that it has.
+    """
     diagram = _diagram(server, asked)
     check_trust(server)
+    if diagram.analysis.may_be_drawn:
+        diagram = diagram.as_drawn()
     check_runnable(diagram)
     return diagram
 
