@@ -6,7 +6,7 @@ from hypothesis import HealthCheck, example, given, settings
 from tests.growth.doors import Opened
 from tests.growth.shapes import Shape
 from tests.plain.drawings import knotted_drawings
-from tests.plain.test_pieces import PIECES, ONLY_A_RING, THREE_PIECES, WITH_PROBLEM, pieces
+from tests.plain.test_pieces import ONLY_A_RING, PIECES, THREE_PIECES, WITH_PROBLEM, pieces
 
 MARKED = "---\nworkflow: true\n---\n"
 

@@ -102,7 +102,9 @@ def may_say_again(edge: EdgeRecord) -> bool:
     return label is not None and AGAIN in label.text and any(part.strip() == AGAIN for part in label.text.split(":"))
 
 
-def loops_written(read: ChartMeaning, asks: Collection[str], barred: Collection[str], drawn: bool) -> ChartMeaning | None:
+def loops_written(
+    read: ChartMeaning, asks: Collection[str], barred: Collection[str], drawn: bool
+) -> ChartMeaning | None:
     """The Loops that arrows make in a chart without boxes of Loops and Maps: those that say ``again``, and where ``drawn`` all
     arrows back; None where there are none. Of nodes that are ``barred`` they make none.
     """

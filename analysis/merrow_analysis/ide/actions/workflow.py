@@ -9,6 +9,9 @@ from merrow_analysis.edits.front_entries import declare_workflow
 from merrow_analysis.ide.actions.actions import AS_WORKFLOW, Action, Edits, Request, possible
 from merrow_analysis.rules.drawn.plain_rules import PLAIN_STEPS
 
+_MOST_WRITTEN = 300
+"""Nodes of a drawing whose operators are written out, which is looked at whenever actions are asked for."""
+
 
 def read_as_workflow(request: Request) -> Iterator[Action]:
     """Have a flowchart with nodes read as a workflow, unless it says that it is none."""
@@ -17,7 +20,7 @@ def read_as_workflow(request: Request) -> Iterator[Action]:
         return
     if analysis.flow.chart.nodes:
         yield from possible("Read this flowchart as a workflow", AS_WORKFLOW, _edits(request))
-    if analysis.may_be_drawn:
+    if analysis.may_be_drawn and len(analysis.flow.chart.nodes) <= _MOST_WRITTEN:
         yield from possible("Write the operators out", AS_WORKFLOW, _written_out(request))
 
 
