@@ -290,12 +290,13 @@ async def test_a_flowchart_that_is_no_workflow_runs_as_it_is_drawn(tmp_path: Pat
     drawn = "flowchart TD\n    A([Mail]) --> B[Reply to it]\n"
     async with OpenAIServer() as server, editor_on(tmp_path, server) as editor:
         uri = editor.open(drawn)
-        lenses = await editor.request("textDocument/codeLens", textDocument={"uri": uri})
-        assert "▶ Run as Drawn" in [lens["command"]["title"] for lens in lenses]
+        asked = types.CodeLensParams(types.TextDocumentIdentifier(uri))
+        lenses = await editor.client.text_document_code_lens_async(asked) or ()
+        assert "▶ Run as Drawn" in [lens.command.title for lens in lenses if lens.command is not None]
         ended = await editor.execute("merrow.run", uri=uri, inputs={"a": "hello"})
         assert ended["status"] == "finished"
         assert list(ended["outputs"]) == ["RETURN"]
-        editor.change(f"---\nworkflow: false\n---\n{drawn}")
+        editor.change(uri, f"---\nworkflow: false\n---\n{drawn}")
         with pytest.raises(JsonRpcException) as caught:
             await editor.execute("merrow.run", uri=uri)
         assert "its front matter says `workflow: false`" in caught.value.message

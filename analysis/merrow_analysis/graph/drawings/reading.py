@@ -80,7 +80,7 @@ def read_drawing(
 
     ``again`` are the arrows that say so in a drawing with Loops and Maps, whose boxes and cycles are what is written there.
     """
-    return _Reader(chart, groups if again is None else {}, table, names, again).drawing
+    return _DrawingReader(chart, groups if again is None else {}, table, names, again).drawing
 
 
 def read_arrows(chart: Chart, groups: Mapping[str, Subgraph]) -> Drawing:
@@ -105,7 +105,7 @@ def read_arrows(chart: Chart, groups: Mapping[str, Subgraph]) -> Drawing:
     return Drawing(nodes, edges, notes=notes, boxed=drawn.boxed, box_ends=drawn.ends)
 
 
-class _Reader:
+class _DrawingReader:
     def __init__(
         self,
         chart: Chart,
