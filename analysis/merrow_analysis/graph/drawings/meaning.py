@@ -8,10 +8,10 @@ from itertools import count
 
 from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.definitions.operators import OperatorTable
+from merrow_analysis.graph.arrows.loops import ArrowLoop, Arrows, loops_of
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composite, Composites
 from merrow_analysis.graph.boxes.edge_words import AGAIN, WordedLabel
 from merrow_analysis.graph.drawings.drawing import is_interface, names_operator, says_again, with_ends
-from merrow_analysis.graph.drawings.loops import ArrowLoop, Arrows, loops_of
 from merrow_analysis.graph.drawings.notes import ReadingNote
 from merrow_analysis.graph.drawings.reading import read_arrows, read_drawing
 from merrow_analysis.graph.flow import Subgraph

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 
 from merrow_analysis.definitions.labels.step_text import step_text
 from merrow_analysis.definitions.operators import OperatorTable
+from merrow_analysis.graph.arrows.loops import ArrowLoop, Arrows, loops_of
+from merrow_analysis.graph.arrows.starting import Starting
 from merrow_analysis.graph.bare.reach import components
 from merrow_analysis.graph.drawings.box_arrows import Boxes, Drawn, between_steps
 from merrow_analysis.graph.drawings.drawing import END_IDS, RETURN_ID, has_operator, is_decision, is_diamond, shape_of
-from merrow_analysis.graph.drawings.loops import ArrowLoop, Arrows, loops_of
 from merrow_analysis.graph.drawings.notes import ReadingNote
-from merrow_analysis.graph.drawings.starting import Starting
 from merrow_analysis.graph.drawings.together import Together, at_once
 from merrow_analysis.graph.drawings.words import BEGINNINGS, ENDS, has_words, is_called, is_question, yes_or_no
 from merrow_analysis.graph.flow import Subgraph

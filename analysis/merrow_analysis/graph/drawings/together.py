@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections import defaultdict
 from collections.abc import Collection, Iterable, Mapping, Sequence
 
-from merrow_analysis.graph.drawings.loops import ArrowLoop
-from merrow_analysis.graph.drawings.starting import Starting
+from merrow_analysis.graph.arrows.loops import ArrowLoop
+from merrow_analysis.graph.arrows.starting import Starting
 from merrow_analysis.graph.liveness.conditions import ALWAYS, NEVER, Condition, Conditions, TooManyCombinationsError
 from merrow_analysis.graph.records import EdgeRecord
 

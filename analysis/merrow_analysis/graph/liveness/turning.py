@@ -11,9 +11,9 @@ from collections.abc import Iterable, Mapping
 from dataclasses import replace
 from typing import NamedTuple
 
+from merrow_analysis.graph.arrows.starting import Starting
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.boxes.edge_words import AGAIN, OVER
-from merrow_analysis.graph.drawings.starting import Starting
 from merrow_analysis.graph.liveness.live_nodes import LiveNode
 from merrow_analysis.graph.liveness.waiting import PlanEdge, PlanGraph, PlanNode, order_of, starting, waiting_alone
 

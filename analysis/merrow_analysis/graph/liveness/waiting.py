@@ -6,10 +6,10 @@ from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import replace
 from typing import Protocol
 
+from merrow_analysis.graph.arrows.loops import freely_reached
 from merrow_analysis.graph.boxes.composites import Border, Composite
 from merrow_analysis.graph.boxes.edge_words import OVER, Word
 from merrow_analysis.graph.decisions import Cases
-from merrow_analysis.graph.drawings.loops import freely_reached
 from merrow_analysis.graph.liveness.conditions import NEVER, Condition
 from merrow_analysis.graph.liveness.live_nodes import Feed, LiveLoop, Liveness, LiveNode
 from merrow_analysis.graph.model import Graph
@@ -132,7 +132,7 @@ def waiting_for(node: PlanNode, live: Liveness[Condition], starts: Starts | None
 
 
 class Starts(Protocol):
-    """Which edges start a node (`merrow_analysis.graph.drawings.starting`)."""
+    """Which edges start a node (`merrow_analysis.graph.arrows.starting`)."""
 
     def starters(self, target: str, arriving: Sequence[EdgeRecord]) -> Sequence[EdgeRecord]: ...
 

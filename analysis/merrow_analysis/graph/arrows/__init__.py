@@ -1,0 +1,1 @@
+"""What arrows mean by where they lead: loops, and which of them start a step."""
