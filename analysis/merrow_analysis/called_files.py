@@ -23,9 +23,9 @@ from merrow_analysis.diagnostics import Diagnostic, Related
 from merrow_analysis.document import Document
 from merrow_analysis.files_read import FilesBeside, ReadMemory, Reads, beside, said_of
 from merrow_analysis.graph import typed
+from merrow_analysis.graph.bare.conditions import ALWAYS
 from merrow_analysis.graph.drawings.fold import MOST_EDGES_READ, fold
 from merrow_analysis.graph.flow import Undrawn
-from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.measures.call_bounds import call_bounds
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import called_path

@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
 
 from merrow_analysis.check import Analyser, Analysis, analyse
-from merrow_analysis.graph.liveness.conditions import ALWAYS, NEVER
+from merrow_analysis.graph.bare.conditions import ALWAYS, NEVER
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.text import Position, Range, TextEdit
 

@@ -10,8 +10,8 @@ from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
 from tests.analysis.workflows import diagnose, errors, told, typed, workflow
 
+from merrow_analysis.graph.bare.conditions import ALWAYS, NEVER, Conditions, TooManyCombinationsError
 from merrow_analysis.graph.live_state import live_state
-from merrow_analysis.graph.liveness.conditions import ALWAYS, NEVER, Conditions, TooManyCombinationsError
 from merrow_analysis.graph.liveness.plan import combinations
 from merrow_analysis.graph.liveness.waiting import feeds_of
 from merrow_analysis.graph.nodes import TypedGraph

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from merrow_analysis.diagnostics import Diagnostic, Severity
-from merrow_analysis.graph.liveness.conditions import ALWAYS
+from merrow_analysis.graph.bare.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.rules.context import GraphContext

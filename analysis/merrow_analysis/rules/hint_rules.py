@@ -6,9 +6,9 @@ from bisect import bisect_left
 from collections.abc import Iterator
 
 from merrow_analysis.diagnostics import Diagnostic, Severity, Tag
+from merrow_analysis.graph.bare.conditions import TooManyCombinationsError
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.bare.shape import GraphShape
-from merrow_analysis.graph.liveness.conditions import TooManyCombinationsError
 from merrow_analysis.graph.liveness.live_nodes import LiveNode
 from merrow_analysis.graph.liveness.waiting import order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph

@@ -11,7 +11,7 @@ from dataclasses import dataclass
 from typing import Literal, TypeVar
 
 from merrow_analysis.definitions.types import Type, TypeTable, is_variable, item_of
-from merrow_analysis.graph.liveness.conditions import ALWAYS
+from merrow_analysis.graph.bare.conditions import ALWAYS
 from merrow_analysis.graph.liveness.frames import unit_order
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.arrived import is_odd_result

@@ -6,9 +6,9 @@ from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Generic, NamedTuple, Protocol, Self, TypeVar
 
 from merrow_analysis.definitions.operators import ASKED_ABOUT
+from merrow_analysis.graph.bare.conditions import NEVER
 from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.live_state import LiveState
-from merrow_analysis.graph.liveness.conditions import NEVER
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_runtime.frontier.layout import EdgeSource, Layout
 from merrow_runtime.frontier.outcomes import Chose, Failed, Gave, Inputs

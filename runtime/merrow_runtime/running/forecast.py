@@ -8,9 +8,9 @@ from collections.abc import Collection, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 
 from merrow_analysis.definitions.types import Type
+from merrow_analysis.graph.bare.conditions import ALWAYS
 from merrow_analysis.graph.boxes.composites import loop_settings, map_settings
 from merrow_analysis.graph.decisions import KIND
-from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_runtime.frontier import Chose, Frontier, Gave, Inputs, Outcome, Start

@@ -7,7 +7,7 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 
 from merrow_analysis.graph.arrows.loops import ArrowLoop
 from merrow_analysis.graph.arrows.starting import Starting
-from merrow_analysis.graph.liveness.conditions import ALWAYS, NEVER, Condition, Conditions, TooManyCombinationsError
+from merrow_analysis.graph.bare.conditions import ALWAYS, NEVER, Condition, Conditions, TooManyCombinationsError
 from merrow_analysis.graph.records import EdgeRecord
 
 _LARGEST = 20_000

@@ -15,7 +15,7 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Generic, Protocol, TypeVar
 
-from merrow_analysis.graph.liveness.conditions import ALWAYS, LARGEST, NEVER, Condition, Conditions
+from merrow_analysis.graph.bare.conditions import ALWAYS, LARGEST, NEVER, Condition, Conditions
 
 Truth = TypeVar("Truth")
 

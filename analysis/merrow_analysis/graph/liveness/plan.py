@@ -10,10 +10,10 @@ from collections.abc import Collection, Iterable, Mapping, Sequence
 from dataclasses import dataclass, field
 from heapq import heappop, heappush
 
+from merrow_analysis.graph.bare.conditions import ALWAYS, LARGEST, NEVER, Condition, TooManyCombinationsError
 from merrow_analysis.graph.bare.shape import GraphShape
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
 from merrow_analysis.graph.boxes.edge_words import OVER
-from merrow_analysis.graph.liveness.conditions import ALWAYS, LARGEST, NEVER, Condition, TooManyCombinationsError
 from merrow_analysis.graph.liveness.frames import LiveOrder, live_order, loops_before, unit_order
 from merrow_analysis.graph.liveness.live_nodes import AllCases, Feed, LiveLoop, Liveness, LiveNode
 from merrow_analysis.graph.liveness.waiting import (

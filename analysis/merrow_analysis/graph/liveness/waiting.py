@@ -7,10 +7,10 @@ from dataclasses import replace
 from typing import Protocol
 
 from merrow_analysis.graph.arrows.loops import freely_reached
+from merrow_analysis.graph.bare.conditions import NEVER, Condition
 from merrow_analysis.graph.boxes.composites import Border, Composite
 from merrow_analysis.graph.boxes.edge_words import OVER, Word
 from merrow_analysis.graph.decisions import Cases
-from merrow_analysis.graph.liveness.conditions import NEVER, Condition
 from merrow_analysis.graph.liveness.live_nodes import Feed, LiveLoop, Liveness, LiveNode
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.placing.placement import Placement, PortFeed

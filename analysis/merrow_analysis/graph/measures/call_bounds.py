@@ -7,10 +7,10 @@ from math import prod
 from typing import Any
 
 from merrow_analysis.definitions.schema import LOOP_KEYS, MAP_KEYS
+from merrow_analysis.graph.bare.conditions import ALWAYS
 from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.instructions import ValidationInstruction, validation_of
 from merrow_analysis.graph.language import GraphSettings
-from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 
 

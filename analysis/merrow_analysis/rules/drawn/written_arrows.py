@@ -5,8 +5,8 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from merrow_analysis.edits.lines import indentation
+from merrow_analysis.graph.bare.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.drawings.reading import Drawing, read_arrows
-from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.liveness.waiting import is_gate, order_of, starting
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.syntax.tree import Block, Chain, Vertex

@@ -8,8 +8,8 @@ from itertools import combinations as pairs
 
 from merrow_analysis.definitions.types import list_of
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity
+from merrow_analysis.graph.bare.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.boxes.edge_words import AGAIN, EACH, FIRST
-from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.placement import Placement
 from merrow_analysis.graph.placing.type_variables import takes_again

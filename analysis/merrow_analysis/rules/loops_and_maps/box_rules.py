@@ -7,11 +7,11 @@ from itertools import chain
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.lines import indentation, insert_lines_after
+from merrow_analysis.graph.bare.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.bare.reach import components, shortest_cycle
 from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.boxes.edge_words import EACH, OVER
 from merrow_analysis.graph.flow import Subgraph
-from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.liveness.frames import Unit, unit_edges
 from merrow_analysis.graph.liveness.waiting import order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph

@@ -9,9 +9,9 @@ from itertools import islice
 from merrow_analysis.definitions.types import BOOL, NUMBER, Type
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.edits.parameters import Moved, rewrite
+from merrow_analysis.graph.bare.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.boxes.box_expressions import read_box_expression
 from merrow_analysis.graph.boxes.composites import Composite
-from merrow_analysis.graph.liveness.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.skipping import any_skips, failing_away, skipping_key
 from merrow_analysis.rules.box_parameters import said_by_box, value_range

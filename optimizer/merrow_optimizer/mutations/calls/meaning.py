@@ -9,9 +9,9 @@ from typing import NamedTuple
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.prompts import Prompt
+from merrow_analysis.graph.bare.conditions import ALWAYS
 from merrow_analysis.graph.boxes.edge_words import Word
 from merrow_analysis.graph.instructions import memory_of, prompt_of, role_of
-from merrow_analysis.graph.liveness.conditions import ALWAYS
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 
 _NAME = re.compile(r"[^\W\d]\w*")
