@@ -19,6 +19,15 @@ def is_step(node: TypedNode) -> bool:
     return node.kind == "operator" and node.spec is not None and node.spec.bulk == "input"
 
 
+def is_played(node: TypedNode) -> bool:
+    """Whether a step says to do something outside, which a model only plays."""
+    if node.kind != "operator" or node.spec is None or node.spec.name != "Custom":
+        return False
+    prompt = node.resolution.parameters.get("prompt")
+    said = node.resolution.plain or (prompt.value if prompt is not None and isinstance(prompt.value, str) else "")
+    return acts(said)
+
+
 def reading(graph: TypedGraph, says_memory: bool) -> str:
     """What is read into a flowchart: boxes, diamonds, beginnings and ends. ``says_memory`` is that of the settings."""
     plain = plain_nodes(graph)
@@ -34,7 +43,7 @@ def reading(graph: TypedGraph, says_memory: bool) -> str:
     if decided:
         parts.append(f"{_ids(decided)} {_verb(decided, 'decides', 'decide')} by what arrives there.")
     parts += [_turns(graph, box) for box in graph.composites if box.implied]
-    acting = [node for node in steps if acts(node.resolution.plain or "")]
+    acting = [node for node in steps if is_played(node)]
     if acting:
         parts.append(f"{_ids(acting)} {_verb(acting, 'is', 'are')} only played by a model: nothing is done outside.")
     if graph.core.reading.drawn:

@@ -13,6 +13,7 @@ from merrow_analysis.graph.boxes.composites import loop_settings, map_settings
 from merrow_analysis.graph.decisions import KIND
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
+from merrow_analysis.graph.plain_steps import is_played
 from merrow_runtime.frontier import Chose, Frontier, Gave, Inputs, Outcome, Start
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.operators.base import Given, Remembered, Task
@@ -159,10 +160,20 @@ class _Forecaster:
             raise self._frontier.failure
         return [self._planned(self.graph.node(handle)) for handle in self.graph.order]
 
+    def _in_turns(self, node: TypedNode, box: str) -> Bounds:
+        """How often a node in a composite runs. What leads only back does not run in the last turn of a Loop without a box."""
+        times, turning = self._times[box], self.graph.turning
+        loop = self.graph.composites.boxes[box]
+        if turning is None or not loop.implied or turning.runs_last(node, box):
+            return times
+        turns = loop_settings(loop).most
+        most = None if times.most is None else times.most * (turns - 1) // turns
+        return Bounds(times.least * (turns - 1) // turns, most)
+
     def _planned(self, node: TypedNode) -> PlannedNode:
         runs = self.graph.combinations.runs(node) == ALWAYS
         box = self.graph.composites.inside.get(node.id)
-        times = None if box is None else self._times[box]
+        times = None if box is None else self._in_turns(node, box)
         step = self.steps.get(node.index)
         if step is None:
             return PlannedNode(node.id, node.operator or "", None, runs, times=times)
@@ -178,7 +189,16 @@ class _Forecaster:
             return PlannedNode(
                 node.id, definition.operator, None, runs, questions, times=times, costs=OPEN, why_open=_PLANNED
             )
-        return PlannedNode(node.id, definition.operator, definition.model, runs, questions, step.samples or 1, times)
+        return PlannedNode(
+            node.id,
+            definition.operator,
+            definition.model,
+            runs,
+            questions,
+            step.samples or 1,
+            times,
+            played=is_played(node),
+        )
 
     def _call(self, visit: Visit, step: Step, called: Workflow, inputs: Inputs) -> tuple[tuple[PlannedNode, ...], Cost]:
         """The nodes of a called file, and what it may use. Those of a file that is running already are only counted."""

@@ -70,6 +70,8 @@ class PlannedNode:
     costs: Cost | None = None
     why_open: str | None = None
     """Why it can't be known what it may use, in a sentence."""
+    played: bool = False
+    """Whether it says to do something outside, which a model only plays."""
 
     def to_json(self) -> dict[str, Any]:
         calls = {} if self.costs is None else {"calls": self.costs.bounds[0].to_json()}
@@ -82,6 +84,7 @@ class PlannedNode:
             "samples": self.samples,
             **({} if self.times is None else {"times": self.times.to_json()}),
             **({} if self.why_open is None else {"why_open": self.why_open}),
+            **({"played": True} if self.played else {}),
             "questions": [
                 {
                     "step": question.step,

@@ -23,6 +23,8 @@ export interface GraphNode {
   readonly id: string;
   readonly kind: 'input' | 'output' | 'operator' | 'decision' | 'unknown';
   readonly operator: string | null;
+  /** Whether it says to do something outside, which a model only plays. */
+  readonly played?: boolean;
   /** The style in which its operator is published, as a class of Mermaid says it. */
   readonly style: string | null;
   readonly label: string | null;

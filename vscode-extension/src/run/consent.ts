@@ -10,5 +10,7 @@ export function mayCost(plan: Plan): boolean {
 /** What a run may cost, in a sentence or two. */
 export function costSentence(plan: Plan): string {
   const calls = `${range(plan.calls)} ${plan.calls.most === 1 ? 'call' : 'calls'}`;
-  return `It may make ${calls} to ${plan.endpoint} with about ${range(plan.tokens)} tokens. Cost: ${costRange(plan.cost_usd)}.`;
+  const played = plan.nodes.filter((node) => node.played === true).map(({ node }) => node);
+  const outside = played.length === 0 ? '' : ` Only played by a model, nothing is done outside: ${played.join(', ')}.`;
+  return `It may make ${calls} to ${plan.endpoint} with about ${range(plan.tokens)} tokens. Cost: ${costRange(plan.cost_usd)}.${outside}`;
 }

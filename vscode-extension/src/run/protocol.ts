@@ -242,6 +242,8 @@ export interface PlannedNode {
   readonly operator: string;
   readonly model: string | null;
   readonly runs: 'always' | 'by choice';
+  /** Whether it says to do something outside, which a model only plays. */
+  readonly played?: boolean;
   readonly samples: number;
   readonly questions: readonly {
     readonly step: string;

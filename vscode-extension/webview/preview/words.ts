@@ -85,7 +85,7 @@ const WORDS: Readonly<Record<string, string>> = {
 
 function role(node: GraphNode): string {
   if (node.kind === 'input' || node.kind === 'output') return node.kind === 'input' ? 'Input' : 'Output';
-  return node.operator ?? '';
+  return `${node.operator ?? ''}${node.played === true ? ' (played by a model)' : ''}`;
 }
 
 function flow(edge: GraphEdge): string[] {

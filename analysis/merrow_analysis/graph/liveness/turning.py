@@ -89,6 +89,10 @@ class Turning:
             known = self._dead[closed] = reach(before, [*shape.outputs, *core.ending])
         return known
 
+    def runs_last(self, node: PlanNode, loop: str) -> bool:
+        """Whether a node may run in the last turn of a Loop."""
+        return self._is_open(node.index, frozenset({loop}))
+
     def instead(self, node: PlanNode, case: int, closed: frozenset[str]) -> int:
         """The case that counts where a Decision has chosen one: itself unless all its ways are closed, else the first other one
         that leads on without an arrow back, else the first that is open.

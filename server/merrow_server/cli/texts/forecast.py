@@ -31,6 +31,7 @@ def _node(number: int, node: PlannedNode) -> Iterator[str]:
     times = f", {node.samples} samples" if node.samples > 1 else ""
     if node.times is not None:
         times += f", {bounds_text(node.times)} times"
+    times += ", played by a model" if node.played else ""
     choice = "" if node.runs else ", only if a Decision leads here"
     yield f"{number}. {style(node.node, bold=True)} ({node.operator}{model}{times}{choice})"
     if node.why_open is not None:

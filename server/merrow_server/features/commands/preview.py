@@ -24,6 +24,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.graph.plain_steps import is_played
 from merrow_analysis.ide import picture as ide_picture
 from merrow_analysis.text import Position, Range
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
@@ -167,6 +168,7 @@ class _PictureEncoder:
             "kind": "unknown" if typed is None else typed.kind,
             "operator": None if typed is None else typed.operator,
             "style": None if typed is None else _style(typed),
+            "played": typed is not None and is_played(typed),
             "label": None if label is None else label.text,
             "range": self.range(node.range),
             "places": [self.range(place) for place in node.places],
