@@ -6,6 +6,7 @@ from collections.abc import Iterable, Sequence
 
 from merrow_analysis.graph.boxes.composites import Composite, loop_settings
 from merrow_analysis.graph.drawings.acting import acts
+from merrow_analysis.graph.liveness.waiting import live_loops
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 
 
@@ -42,7 +43,11 @@ def reading(graph: TypedGraph, says_memory: bool) -> str:
         parts.append(f"At {_ids(asking)} a model is asked which way to take.")
     if decided:
         parts.append(f"{_ids(decided)} {_verb(decided, 'decides', 'decide')} by what arrives there.")
-    parts += [_turns(graph, box) for box in graph.composites if box.implied]
+    loops = [box for box in graph.composites if box.implied]
+    known = live_loops(graph) if loops else {}
+    parts += [_turns(graph, box, bool(known[box.id].firm)) for box in loops[:_MOST]]
+    if len(loops) > _MOST:
+        parts.append(f"{len(loops) - _MOST} more groups of steps run in turns.")
     acting = [node for node in steps if is_played(node)]
     if acting:
         parts.append(f"{_ids(acting)} {_verb(acting, 'is', 'are')} only played by a model: nothing is done outside.")
@@ -55,15 +60,16 @@ def reading(graph: TypedGraph, says_memory: bool) -> str:
     return " ".join(parts)
 
 
-def _turns(graph: TypedGraph, box: Composite) -> str:
-    """How the nodes of a Loop run that arrows back make, and what comes after its last turn."""
+def _turns(graph: TypedGraph, box: Composite, decides: bool) -> str:
+    """How the nodes of a Loop run that arrows back make, and what comes after its last turn; ``decides`` says that a question
+    decides on one of these arrows.
+    """
     members = [graph.by_id[name] for name in graph.composites.members(box.id)]
     most = loop_settings(box).most
     back = [edge for edge in graph.again if edge.border.scope == box.id]
     run = _verb(members, "runs", "run")
-    firm = {feed.source for feed in graph.combinations.loops[box.id].firm}
     while_, then = _answers(graph, box, members, back)
-    if not firm or not while_:
+    if not decides or not while_:
         edge = back[0]
         turns = "once" if most == 1 else f"{most} turns"
         return f"{_ids(members)} {run} always {turns}: nothing decides {edge.source.id} -> {edge.target.id}."

@@ -50,7 +50,7 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
     # A workflow may have hundreds of Loops, and this is looked at with each key: objects are made for what is wrong alone.
     targets = dict.fromkeys(record.target for record in graph.again_records)
     handles, resolutions = graph.core.handles, graph.resolutions
-    for name in targets:
+    for name in targets if not graph.core.reading.drawn else ():
         if not graph.core.into(name) or resolutions[handles[name]].kind == "decision":
             yield from _first_turn(context, graph.by_id[name])
     for record, placement in graph.again_placements.items():
