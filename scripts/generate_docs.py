@@ -20,9 +20,9 @@ sys.path.insert(0, str(ROOT))
 from scripts.make_replays import scripts  # noqa: E402
 
 from merrow_analysis.cases.schema import cases_schema  # noqa: E402
-from merrow_analysis.definitions.configuration import settings_schema, settings_table  # noqa: E402
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, PLANNED_CALL, InputPort, OperatorSpec  # noqa: E402
 from merrow_analysis.definitions.schema import schema  # noqa: E402
+from merrow_analysis.rules.configuration import settings_schema, settings_table  # noqa: E402
 from merrow_analysis.rules.registry import all_rules  # noqa: E402
 from merrow_analysis.syntax.forms import form_of  # noqa: E402
 from merrow_analysis.syntax.parser import plan_of  # noqa: E402

@@ -13,7 +13,6 @@ from typing import TypeVar
 
 from merrow_analysis.collector import collection_paused
 from merrow_analysis.definitions.callees import Callee, Callees, declared_types
-from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.libraries import with_libraries
 from merrow_analysis.definitions.operators import InputPort, OutputPort
 from merrow_analysis.definitions.provider import Provider, ResourceError
@@ -30,6 +29,7 @@ from merrow_analysis.graph.measures.call_bounds import call_bounds
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.rules.call_rules import ENDLESS_CALL
+from merrow_analysis.rules.configuration import Config
 from merrow_analysis.text import LARGEST_TEXT, Range
 
 MOST_FILES = 200

@@ -14,7 +14,6 @@ from merrow_analysis.collector import collection_paused
 from merrow_analysis.consequences import explained_by_syntax, unexplained
 from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.check_files import with_check_files
-from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.libraries import with_libraries
 from merrow_analysis.definitions.prompts import PromptBook, collect_prompts
 from merrow_analysis.definitions.provider import Provider
@@ -30,6 +29,7 @@ from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules.at_nodes import AtNodes
+from merrow_analysis.rules.configuration import Config
 from merrow_analysis.rules.context import GRAPH_SCOPES, GraphContext, TextContext, check_graph, check_text
 from merrow_analysis.rules.drawn.syntax_rules import is_notable
 from merrow_analysis.rules.not_a_workflow import why_not

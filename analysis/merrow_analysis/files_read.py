@@ -7,8 +7,8 @@ from collections import OrderedDict
 from collections.abc import Callable
 from typing import TypeVar
 
-from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.provider import Provider, ResourceError
+from merrow_analysis.rules.configuration import Config
 
 _REMEMBERED = 256
 T = TypeVar("T")

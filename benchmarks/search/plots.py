@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from html import escape
 
 from benchmarks.search.contest import ORACLE, Outcome
-from merrow_server.rendering.search_charts import Line, Point, plane_chart
+from merrow_server.optimizations.search_charts import Line, Point, plane_chart
 
 _COLOURS = ("#2e7d32", "#1976d2", "#b26a00", "#7b1fa2", "#c62828", "#00838f", "#5d4037", "#455a64", "#827717")
 _STEPS = 60

@@ -13,7 +13,6 @@ from typing import Any
 from merrow_analysis.called_files import CalledFiles
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.check_files import with_check_files
-from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.libraries import with_libraries
 from merrow_analysis.definitions.prompts import collect_prompts
 from merrow_analysis.definitions.provider import Provider, ResourceError
@@ -26,6 +25,7 @@ from merrow_analysis.graph.plain_steps import reading
 from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.graph.typed import is_workflow
 from merrow_analysis.markdown import DiagramFence
+from merrow_analysis.rules.configuration import Config
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.trust import WorkspaceValue, workspace_values
 

@@ -7,8 +7,8 @@ from collections import Counter
 from collections.abc import Iterable
 from pathlib import Path
 
-from merrow_analysis.definitions.configuration import ALL, DEFAULT, Config, parse_configuration, selected_rules
 from merrow_analysis.diagnostics import Applicability, Diagnostic
+from merrow_analysis.rules.configuration import ALL, DEFAULT, Config, parse_configuration, selected_rules
 from merrow_analysis.rules.declared.configuration_rules import check_configuration
 from merrow_analysis.rules.registry import all_rules
 from merrow_analysis.suggest import closest

@@ -8,14 +8,14 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merrow_analysis.definitions.configuration import (
+from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.rules.configuration import (
     SETTINGS,
     Config,
     parse_configuration,
     path_matches,
     settings_table,
 )
-from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.rules.declared.configuration_rules import check_configuration
 from merrow_analysis.rules.key_rules import CONFLICT, UNKNOWN_KEY
 from merrow_analysis.text import Position, Range

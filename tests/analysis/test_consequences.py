@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.analysis.workflows import workflow
 
 from merrow_analysis.check import Analysis, analyse
-from merrow_analysis.definitions.configuration import parse_configuration
 from merrow_analysis.diagnostics import Severity
+from merrow_analysis.rules.configuration import parse_configuration
 from merrow_analysis.rules.registry import is_refused
 
 C = ":::CustomOp"

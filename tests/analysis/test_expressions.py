@@ -10,7 +10,7 @@ from hypothesis import strategies as st
 
 from merrow_analysis.bounded.allowance import TooMuchError
 from merrow_analysis.bounded.expressions import FUNCTIONS, WRONG, evaluate
-from merrow_analysis.graph.decisions import read_expression
+from merrow_analysis.definitions.if_expressions import read_expression
 
 NAMES = {"score": 4, "text": "seven 7", "words": ["a", "b"], "done": True, "part": {"size": 3, "inner": {"name": "x"}}}
 PYTHON = {"__builtins__": {}, **{name: __builtins__[name] for name in FUNCTIONS}}  # type: ignore[index]

@@ -16,8 +16,8 @@ from tests.boxes.defects import DEFECTS
 from tests.breakage import broken
 
 from merrow_analysis.check import analyse
-from merrow_analysis.definitions.configuration import parse_configuration
 from merrow_analysis.diagnostics import NO_FIXES, Applicability, Diagnostic, Fix, Fixes, Severity
+from merrow_analysis.rules.configuration import parse_configuration
 from merrow_analysis.rules.declared.configuration_rules import check_configuration
 from merrow_analysis.rules.pages import page_codes, page_text
 from merrow_analysis.rules.registry import all_rules

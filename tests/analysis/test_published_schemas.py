@@ -12,11 +12,11 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merrow_analysis.definitions.configuration import parse_configuration
 from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.libraries import read_library
 from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.definitions.yaml.yaml_text import read_yaml
+from merrow_analysis.rules.configuration import parse_configuration
 
 ROOT = Path(__file__).resolve().parents[2]
 EXAMPLES = sorted(path for path in (ROOT / "examples").rglob("*.mmd") if path.read_text("utf-8").startswith("---\n"))

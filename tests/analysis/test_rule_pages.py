@@ -4,8 +4,8 @@ import pytest
 from tests.analysis.rule_page import SECTIONS, SETTINGS_FILE, Example, GivenFiles, Page, found_in_cases, read_page
 
 from merrow_analysis.check import analyse
-from merrow_analysis.definitions.configuration import parse_configuration
 from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.rules.configuration import parse_configuration
 from merrow_analysis.rules.declared.configuration_rules import check_configuration
 from merrow_analysis.rules.fault_rules import FAULT
 from merrow_analysis.rules.pages import page_codes, page_text

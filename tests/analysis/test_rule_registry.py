@@ -78,7 +78,7 @@ def test_a_malformed_or_taken_rule_is_refused() -> None:
 
 SHOWN = {
     "analysis/merrow_analysis/suppressions.py": "how a comment is written, in the message of a rule",
-    "analysis/merrow_analysis/definitions/configuration.py": "how a setting is written, in the settings' documentation",
+    "analysis/merrow_analysis/rules/configuration.py": "how a setting is written, in the settings' documentation",
     "server/merrow_server/features/commands/execute_command.py": "an example in a message",
     "server/merrow_server/cli/__init__.py": "an example in the help",
     "server/merrow_server/cli/check/check.py": "examples in the help",

@@ -8,8 +8,8 @@ import pytest
 from tests.new_rule import CODE, LOUD, NAME, added, loud_ids
 
 from merrow_analysis.check import Analyser, analyse
-from merrow_analysis.definitions.configuration import parse_configuration
 from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.rules.configuration import parse_configuration
 from merrow_analysis.rules.context import GraphContext, TextContext
 from merrow_analysis.rules.registry import Rule, Scope, all_rules, find_rule
 from merrow_analysis.rules.reporting import report

@@ -5,8 +5,8 @@ from __future__ import annotations
 import pytest
 
 from merrow_analysis.check import analyse
-from merrow_analysis.definitions.configuration import parse_configuration
 from merrow_analysis.diagnostics import Diagnostic, Severity
+from merrow_analysis.rules.configuration import parse_configuration
 from merrow_analysis.rules.key_rules import CONFLICT, UNKNOWN_KEY
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.suppressions import apply

@@ -12,8 +12,8 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 
+from merrow_server.language_server import make_server
 from merrow_server.lsp.settings import read_editor_settings
-from merrow_server.lsp.start import make_server
 
 REPOSITORY = Path(__file__).resolve().parents[2]
 EXTENSION = REPOSITORY / "vscode-extension"

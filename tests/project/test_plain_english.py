@@ -11,7 +11,7 @@ from pathlib import Path
 import click
 import pytest
 
-from merrow_analysis.definitions.configuration import SETTINGS
+from merrow_analysis.rules.configuration import SETTINGS
 from merrow_analysis.rules.registry import all_rules
 from merrow_server.cli import COMMANDS, program
 

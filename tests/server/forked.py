@@ -25,7 +25,7 @@ if os.fork():
 import merrow_server.cli
 for name in merrow_server.cli.COMMANDS:
     merrow_server.cli.program.get_command(None, name)
-import merrow_server.cli.sessions.evaluation, merrow_server.cli.texts.evaluations, merrow_server.cli.texts.forecast
+import merrow_server.cli.sessions.evaluation, merrow_server.cli.texts.evaluations, merrow_server.rendering.forecast_text
 import merrow_server.evaluations.evaluation_data, merrow_server.evaluations.prepared_evaluation, merrow_server.evaluations.tables
 import merrow_server.cases.suites, merrow_server.suggestions.prepared_suggestions, merrow_server.opening, merrow_server.compiling
 import merrow_server.cli.sessions.run, merrow_server.cli.sessions.run_display, merrow_server.changes.patterns

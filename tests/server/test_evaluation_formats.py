@@ -23,10 +23,10 @@ from tests.server.program import Outcome, in_process, write
 from merrow_optimizer.evaluation.summary import compared
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import NOTHING
+from merrow_server.evaluations.evaluation_formats import FORMATS, formatted
+from merrow_server.evaluations.evaluation_html import as_html
+from merrow_server.evaluations.evaluation_inspect import as_inspect
 from merrow_server.evaluations.tables import comparison_lines
-from merrow_server.rendering.evaluation_formats import FORMATS, formatted
-from merrow_server.rendering.evaluation_html import as_html
-from merrow_server.rendering.evaluation_inspect import as_inspect
 
 INSPECT = Path(__file__).resolve().parents[2] / ".venv-inspect" / "bin" / "python"
 """`make test-all` installs inspect-ai there."""

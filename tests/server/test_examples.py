@@ -12,7 +12,7 @@ import pytest
 from scripts.make_replays import Script, place_of, scripts
 from tests.server.program import in_process
 
-from merrow_analysis.definitions.configuration import parse_configuration
+from merrow_analysis.rules.configuration import parse_configuration
 
 ROOT = Path(__file__).parents[2]
 BROKEN = ROOT / "examples" / "broken.mmd"

@@ -7,8 +7,8 @@ from typing import Any
 
 import pytest
 
+from merrow_server.extractions.extraction_html import as_html
 from merrow_server.extractions.extraction_words import report_lines
-from merrow_server.rendering.extraction_html import as_html
 
 DRAW = {"name": "Draw", "takes": ["Problem", "Number"], "gives": "Picture", "support": 5, "paths": 6, "cases": 1200}
 SOLVE = {"name": "So<lve>", "takes": ["Problem"], "gives": "Answer", "support": 0, "paths": 0, "cases": 1}

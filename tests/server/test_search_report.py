@@ -22,10 +22,10 @@ from merrow_analysis.check import analyse
 from merrow_optimizer.optimization.record import load
 from merrow_optimizer.search.held_out import HeldOutResult
 from merrow_runtime.store.database import Store
+from merrow_server.optimizations.search_charts import Leaf, Line, Point, plane_chart, tree_chart
 from merrow_server.optimizations.search_data import record_lines
+from merrow_server.optimizations.search_html import as_html
 from merrow_server.optimizations.search_words import report_lines
-from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
-from merrow_server.rendering.search_html import as_html
 from merrow_server.rendering.workflow_sketch import difference_words, sketch
 
 HOSTILE = "</pre><script src=https://evil.example/x.js>alert(1)</script><img src=x onerror=alert(2)>"

@@ -18,8 +18,8 @@ from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.workflow import check_workflow
+from merrow_server.optimizations.search_html import as_html as page
 from merrow_server.optimizations.search_words import report_lines
-from merrow_server.rendering.search_html import as_html as page
 
 START = """\
 flowchart TD

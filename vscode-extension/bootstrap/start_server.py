@@ -21,7 +21,7 @@ def main(libraries, packages):
     import gc
 
     gc.disable()  # what imports make is no garbage; the server takes over from here
-    from merrow_server.lsp.start import serve
+    from merrow_server.language_server import serve
 
     return serve()
 

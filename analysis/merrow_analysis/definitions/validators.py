@@ -11,10 +11,10 @@ from typing import Any, Literal, cast
 from merrow_analysis.bounded.patterns import PatternError, check_pattern
 from merrow_analysis.bounded.python_source import parse_python
 from merrow_analysis.bounded.schema_forms import problem_of_schema
+from merrow_analysis.definitions.if_expressions import read_expression
 from merrow_analysis.definitions.plain_values import is_json
 from merrow_analysis.definitions.validation import Path, violations
 from merrow_analysis.definitions.validator_schema import CHECK_KEYS, VALIDATION_KEYS
-from merrow_analysis.graph.decisions import read_expression
 
 CheckKind = Literal["if", "regex", "schema", "python", "tests", "rubric"]
 

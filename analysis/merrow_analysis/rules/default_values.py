@@ -9,7 +9,6 @@ from collections.abc import Mapping
 from functools import lru_cache
 
 from merrow_analysis.bounded.python_source import parse_python
-from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.plain_values import is_json, read_bool, read_number, read_word
 from merrow_analysis.definitions.provider import NoFiles
 from merrow_analysis.definitions.types import (
@@ -26,6 +25,7 @@ from merrow_analysis.definitions.types import (
     item_of,
 )
 from merrow_analysis.graph.decisions import KIND
+from merrow_analysis.rules.configuration import Config
 
 VALUE = "value"
 """What a value of a union has beside its kind."""

@@ -7,9 +7,9 @@ from typing import Any
 
 from lark import Token, Transformer
 
+from merrow_analysis.entities import show_entities
 from merrow_analysis.syntax.arrows import normal_direction, read_arrow
 from merrow_analysis.syntax.characters import WHITE_CHARACTERS, trim
-from merrow_analysis.syntax.entities import show_entities
 from merrow_analysis.syntax.reduction import Reduced
 from merrow_analysis.syntax.tree import (
     AccDescription,

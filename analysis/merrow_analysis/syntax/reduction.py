@@ -12,11 +12,8 @@ import re
 from bisect import bisect_right
 from dataclasses import dataclass, field
 
+from merrow_analysis.entities import hide_entities
 from merrow_analysis.syntax.characters import SPACE, WHITE_CHARACTERS
-
-ENTITY_OPEN = "\ufdd0"
-"""Stands for the ``#`` of an entity; like Mermaid's own marker it is no letter, so outside a label it is an error."""
-ENTITY_CLOSE = "\ufdd1"
 
 _DIRECTIVE_HEAD = re.compile(rf"%%\{{{SPACE}*(?:\w+{SPACE}*:|\w+){SPACE}*", re.ASCII)
 _WORD = re.compile(r"\w+", re.ASCII)
@@ -24,7 +21,6 @@ _SPACES = re.compile(f"{SPACE}*")
 _DIRECTIVE_STOP = re.compile(r"\}%%|[\r\u2028\u2029]")
 _TAG_HEAD = re.compile(r"<\w+", re.ASCII)
 _ATTRIBUTE = re.compile(r'="([^"]*)"')
-_ENTITY = re.compile(r"#(\w+);", re.ASCII)
 
 Cut = tuple[int, int]
 
@@ -237,7 +233,7 @@ def _encode_entities(reduced: Reduced) -> None:
                 cuts.append((at + found, at + found + 1))
             at = text.find(keyword, line_end)
         reduced.cut(cuts)
-    reduced.text = _ENTITY.sub(rf"{ENTITY_OPEN}\1{ENTITY_CLOSE}", reduced.text)
+    reduced.text = hide_entities(reduced.text)
 
 
 def _last_semicolon(line: str, after: int) -> int | None:

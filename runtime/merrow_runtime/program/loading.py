@@ -7,7 +7,7 @@ from dataclasses import replace
 from pathlib import Path
 
 from merrow_analysis.bounded.toml import read_toml
-from merrow_analysis.definitions.configuration import Config, parse_configuration
+from merrow_analysis.rules.configuration import Config, parse_configuration
 from merrow_runtime.models.trust import WorkspaceValue, workspace_values
 from merrow_runtime.program.files import file_target, read_path, the_diagram
 from merrow_runtime.program.workspace import LARGEST_RESOURCE, PROJECT_FILE, WorkspaceFinder

@@ -9,9 +9,9 @@ from typing import TYPE_CHECKING
 from merrow_analysis.cases.cases_reader import CasesFile, read_cases
 from merrow_analysis.cases.checking import CasesContext, beside_workflow, check_cases
 from merrow_analysis.check import analyse
-from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.diagnostics import Diagnostic
+from merrow_analysis.rules.configuration import Config
 from merrow_server.cases.files import workflow_name
 from merrow_server.files import MARKDOWN_SUFFIXES
 

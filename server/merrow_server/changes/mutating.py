@@ -15,11 +15,11 @@ from merrow_optimizer.mutations.moves import DEFAULT, MoveFilter, find, moves, r
 from merrow_optimizer.mutations.original import why_unchangeable
 from merrow_server.changes.patterns import operators_of
 from merrow_server.checking import the_diagram
-from merrow_server.cli.output import complain, print_diff
 from merrow_server.errors import InputError
 from merrow_server.files import created, read, write
 from merrow_server.opening import Opened, open_diagram
 from merrow_server.positions import wire_range
+from merrow_server.rendering.output import complain, print_diff
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.settings import Settings
 

@@ -11,7 +11,7 @@ from merrow_optimizer.extraction.extraction_report import CASES, START
 from merrow_optimizer.optimization.rounds import put
 from merrow_runtime.program.files import reason_of
 from merrow_server.errors import InputError
-from merrow_server.rendering.extraction_html import as_html
+from merrow_server.extractions.extraction_html import as_html
 
 MARK = "# Operators drawn from solved cases by merrow extract."
 _MARKS = ("%% Case ", "%% A shape of workflow that ")

@@ -60,11 +60,13 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
     wanted = _asked_for(only)
     automatic = params.context.trigger_kind == types.CodeActionTriggerKind.Automatic and only is None
     place, sent = params.range, params.context.diagnostics
-    offers = _each(lambda: other_offers(server, document, place, sent)) if wanted(QUICK_FIX) else []
+    offers = (
+        _each(lambda: other_offers(server.supports, server.runs, document, place, sent)) if wanted(QUICK_FIX) else []
+    )
     offers += _each(lambda: offers_at(document, place, sent, wanted, whole=not automatic))
     if not automatic:
         repairs = _each(lambda: searched_offers(document, place, sent, wanted))
-        repairs += _each(lambda: repair_offers(server, document, place, sent, wanted))
+        repairs += _each(lambda: repair_offers(server.supports, document, place, sent, wanted))
         # Fixes come before suppressions.
         at = next((number for number, offer in enumerate(offers) if offer.suppresses), len(offers))
         offers[at:at] = repairs
@@ -195,7 +197,11 @@ def _edit_for(server: MerrowServer, given: Any) -> types.WorkspaceEdit | None:
     kind, title, place = str(data.get("kind", "")), str(data.get("title", "")), types.Range(start, end)
     if is_move:
         return _edit_for_move(server, document, place, kind, str(data["move"]))
-    others = (one for one in other_offers(server, document, place, []) if one.command is None and one.change is None)
+    others = (
+        one
+        for one in other_offers(server.supports, server.runs, document, place, [])
+        if not (one.command or one.change)
+    )
     offers = offers_at(document, place, [], kind.__eq__)
     searched, of_steps = searched_offers(document, place, [], kind.__eq__), _of_steps(document, place, kind.__eq__)
     for offer in chain(others, offers, searched, of_steps):

@@ -13,9 +13,9 @@ from merrow_analysis.definitions.provider import ResourceError
 
 if TYPE_CHECKING:
     from merrow_analysis.check import Analysis
-    from merrow_analysis.definitions.configuration import Config
     from merrow_analysis.definitions.provider import Provider
     from merrow_analysis.markdown import DiagramFence
+    from merrow_analysis.rules.configuration import Config
     from merrow_runtime.provenance import Reuse
     from merrow_server.jobs.ticket import Ticket
 

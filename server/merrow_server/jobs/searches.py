@@ -72,7 +72,7 @@ class SearchJobs(Recorded[SearchOrder, OptimizationRecord]):
 
     def report(self, search: str) -> Json:
         """A search, with its report as a page in ``html`` and in words in ``text``."""
-        from merrow_server.rendering.search_html import as_html
+        from merrow_server.optimizations.search_html import as_html
 
         found = load(self._store, search)
         return {

@@ -125,7 +125,7 @@ async def callable_by(server: MerrowServer, diagram: OpenDiagram) -> tuple[list[
     Those that can't be called, for they have errors, are among them; flowcharts that are not workflows are not.
     """
     from merrow_analysis.check import callable_files
-    from merrow_analysis.definitions.configuration import Config
+    from merrow_analysis.rules.configuration import Config
     from merrow_server.files import DIAGRAM_SUFFIXES
 
     document = diagram.document

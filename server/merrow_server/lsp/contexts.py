@@ -11,7 +11,7 @@ from merrow_server.lsp.documents import Context
 from merrow_server.workspace import LARGEST_RESOURCE, PROJECT_FILE, SETTINGS_FILE, FileProvider, WorkspaceFinder
 
 if TYPE_CHECKING:
-    from merrow_analysis.definitions.configuration import Config
+    from merrow_analysis.rules.configuration import Config
     from merrow_server.lsp.settings import EditorSettings
 
 Buffers = Callable[[Path], str | None]
@@ -144,7 +144,7 @@ class Contexts:
         return self._configs[file]
 
     def _read(self, file: Path) -> Config:
-        from merrow_analysis.definitions.configuration import DEFAULT, parse_configuration
+        from merrow_analysis.rules.configuration import DEFAULT, parse_configuration
         from merrow_server.errors import InputError
         from merrow_server.files import read_path
 

@@ -37,10 +37,10 @@ _LONGEST_NAME = 255
 
 if TYPE_CHECKING:
     from merrow_analysis.check import Analyser, Analysis
-    from merrow_analysis.definitions.configuration import Config
     from merrow_analysis.definitions.provider import Provider
     from merrow_analysis.diagnostics import Diagnostic
     from merrow_analysis.markdown import DiagramFence
+    from merrow_analysis.rules.configuration import Config
 
 
 @runtime_checkable

@@ -12,8 +12,8 @@ from dataclasses import dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
-from merrow_analysis.definitions.configuration import ALL, DEFAULT, SETTINGS, Config, Setting, selected_rules
 from merrow_analysis.definitions.validation import named, sentence_start, shown, violations
+from merrow_analysis.rules.configuration import ALL, DEFAULT, SETTINGS, Config, Setting, selected_rules
 from merrow_analysis.suggest import closest
 
 SECTION = "merrow"

@@ -14,7 +14,7 @@ if TYPE_CHECKING:
 
 def write_report(found: SearchRecord, file: Path | None = None) -> Path:
     """Write the report of a search, without ``file`` beside its candidates; its path. Raises `UsageFailure`."""
-    from merrow_server.rendering.search_html import as_html
+    from merrow_server.optimizations.search_html import as_html
 
     path = Path(found.search.plan["folder"]) / REPORT if file is None else file
     write_bytes(path, as_html(found).encode("utf-8", "surrogatepass"), through_links=file is not None)

@@ -29,8 +29,8 @@ from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow
-from merrow_server.cli.texts.forecast import bounds_text, cost_text
 from merrow_server.errors import InputError
+from merrow_server.rendering.forecast_text import bounds_text, cost_text
 from merrow_server.service.connections import connections
 from merrow_server.service.http import application
 from merrow_server.service.interface import name_of

@@ -6,11 +6,11 @@ import pytest
 from tests.analysis.ide.cursor import drawn, marked, slice_of
 
 from merrow_analysis.check import analyse
-from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.ide.names.definition import definition
 from merrow_analysis.ide.names.references import highlights, references, references_of, symbol_at
 from merrow_analysis.places.occurrences import occurrences_in
+from merrow_analysis.rules.configuration import Config
 from merrow_analysis.text import Position, Range
 
 

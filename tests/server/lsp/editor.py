@@ -19,7 +19,7 @@ from tests.patience import PATIENCE
 from tests.server.lsp.client import Json, Recording, make_client, on, session
 
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
-from merrow_server.lsp.start import make_server
+from merrow_server.language_server import make_server
 from merrow_server.lsp.transport import Frames
 from merrow_server.positions import Encoding, position_at
 

@@ -17,7 +17,7 @@ _DRIVER = """
 import gc, importlib, json, os, pkgutil, signal, socket, sys, time
 
 from merrow_analysis.check import analyse
-import merrow_server.cli.set_up.serve, merrow_server.lsp.start, merrow_server.features, merrow_server.jobs
+import merrow_server.cli.set_up.serve, merrow_server.language_server, merrow_server.features, merrow_server.jobs
 import merrow_optimizer.evaluation.sessions, merrow_optimizer.planning
 import merrow_runtime.running.api, merrow_runtime.store.database, merrow_runtime.models.openai_endpoint, openai, aiohttp
 import merrow_optimizer.repair.remedies, merrow_optimizer.repair.search

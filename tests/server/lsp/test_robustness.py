@@ -193,7 +193,7 @@ def test_a_log_tells_of_a_crash_and_not_what_documents_say(tmp_path: Path) -> No
         "import sys; from merrow_analysis.check import Analyser\n"
         "def fail(*_): raise KeyError('a secret of the document')\n"
         "Analyser.analysis = fail\n"
-        "from pathlib import Path; from merrow_server.lsp.start import serve\n"
+        "from pathlib import Path; from merrow_server.language_server import serve\n"
         "sys.exit(serve(log_file=Path(sys.argv[1])))"
     )
     process = subprocess.run(

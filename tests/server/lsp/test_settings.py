@@ -12,7 +12,7 @@ import pytest
 from tests.server.lsp.editor import MINIMAL, MODERN, Editor, ServerError
 from tests.server.lsp.test_sync import BROKEN
 
-from merrow_analysis.definitions.configuration import DEFAULT
+from merrow_analysis.rules.configuration import DEFAULT
 from merrow_server.features import lifecycle
 from merrow_server.lsp.settings import ALL_SETTINGS, SERVER_SETTINGS, EditorSettings, read_editor_settings
 

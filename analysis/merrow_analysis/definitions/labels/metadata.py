@@ -8,7 +8,7 @@ from functools import lru_cache
 
 from merrow_analysis.definitions.yaml.yaml_scalars import plain_value
 from merrow_analysis.definitions.yaml.yaml_text import YamlProblem, YamlResult, read_bounded_yaml
-from merrow_analysis.syntax.entities import hide_entities, show_entities
+from merrow_analysis.entities import hide_entities, show_entities
 
 Span = tuple[int, int]
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 from functools import lru_cache
 
 from merrow_analysis.bounded.expressions import parse
-from merrow_analysis.graph.decisions import read_expression
+from merrow_analysis.definitions.if_expressions import read_expression
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,6 +9,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable
 
+from merrow_analysis.definitions.if_expressions import read_expression
 from merrow_analysis.definitions.operators import ASKED_ABOUT, OUTPUT_PORT, InputPort, ports_for
 from merrow_analysis.definitions.types import (
     ANY,
@@ -19,7 +20,6 @@ from merrow_analysis.definitions.types import (
     is_variable,
     item_of,
 )
-from merrow_analysis.graph.decisions import read_expression
 from merrow_analysis.graph.placing.arrived import Arrived, with_fields
 from merrow_analysis.graph.placing.notation import EdgeLabel, read_label
 from merrow_analysis.graph.placing.placement import (

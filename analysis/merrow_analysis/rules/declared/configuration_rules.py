@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 from collections.abc import Iterator
 
-from merrow_analysis.definitions.configuration import Config, ConfigProblem
 from merrow_analysis.definitions.libraries import read_library
 from merrow_analysis.definitions.prompts import ResourceProblem
 from merrow_analysis.definitions.settings import WorkflowSettings
@@ -13,6 +12,7 @@ from merrow_analysis.definitions.validation import Path
 from merrow_analysis.definitions.validators import paths_of_files
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.edits.front_entries import Front, write_value
+from merrow_analysis.rules.configuration import Config, ConfigProblem
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, report

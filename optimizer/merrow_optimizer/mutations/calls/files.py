@@ -8,9 +8,9 @@ from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
 
 from merrow_analysis.check import Analyser, Analysis
-from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.files_read import FilesBeside
+from merrow_analysis.rules.configuration import Config
 from merrow_analysis.text import TextEdit
 
 _STRANGE = re.compile(r"[^\w-]+")

@@ -11,12 +11,12 @@ from functools import lru_cache
 from math import prod
 
 from merrow_analysis.check import Analysis, analyse
-from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.provider import NoFiles
 from merrow_analysis.definitions.types import ANY, TEXT
 from merrow_analysis.graph.measures.call_bounds import call_bounds, count_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
+from merrow_analysis.rules.configuration import Config
 from merrow_analysis.workflow_values import MOST_NODES, oversized
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.models.trust import workspace_values

@@ -15,10 +15,10 @@ from merrow_runtime.program.files import diagrams
 from merrow_server.cli import MISUSED, NOT_WELL, Command
 from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with_options
-from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError, RunFailure
 from merrow_server.files import CHECKED_ENDINGS, SourceText, Target, discover, no_workflows, read, write, write_stdout
 from merrow_server.rendering.counts import counted
+from merrow_server.rendering.output import complain, print_diff, progress
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.rendering.text import render_file, summary
 from merrow_server.reports.findings_report import FileReport, Report

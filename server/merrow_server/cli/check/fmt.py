@@ -11,11 +11,11 @@ from merrow_analysis.text import apply_edits
 from merrow_runtime.program.files import diagrams
 from merrow_server.cli import MISUSED, NOT_WELL, Command
 from merrow_server.cli.options.common import paths_argument, stdin_filename_option
-from merrow_server.cli.output import complain, print_diff, progress
 from merrow_server.errors import InputError, RunFailure
 from merrow_server.faults import at_file
 from merrow_server.files import SourceText, Target, discover, read, write, write_stdout
 from merrow_server.rendering.counts import counted
+from merrow_server.rendering.output import complain, print_diff, progress
 from merrow_server.rendering.terminal import echo, style
 
 _DEFAULTS = FormatOptions()

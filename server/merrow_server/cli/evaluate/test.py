@@ -15,9 +15,9 @@ import click
 
 from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK, Command
 from merrow_server.cli.given import shell_completion
-from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.signals import cancelled_by_signals
 from merrow_server.errors import InputError
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.terminal import echo, emit
 
 if TYPE_CHECKING:

@@ -10,8 +10,8 @@ import click
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import CONFIG_OPTIONS, with_options
-from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.terminal import emit, style
 
 if TYPE_CHECKING:

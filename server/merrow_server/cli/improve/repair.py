@@ -15,13 +15,13 @@ from merrow_server.changes.repairing import RepairedFile, repair_file
 from merrow_server.checking import Checker
 from merrow_server.cli import MISUSED, NOT_WELL, Command
 from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with_options
-from merrow_server.cli.output import complain, print_diff
 from merrow_server.errors import InputError, RunFailure
 from merrow_server.faults import at_file
 from merrow_server.files import SourceText, Target, discover, no_workflows, read, write, write_stdout
 from merrow_server.positions import wire_range
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.json import diagnostic_object
+from merrow_server.rendering.output import complain, print_diff
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.rendering.text import render_file
 from merrow_server.settings import Settings

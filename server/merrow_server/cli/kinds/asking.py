@@ -8,8 +8,8 @@ from typing import TYPE_CHECKING, Any, ClassVar
 
 from merrow_server.cli import OK
 from merrow_server.cli.kinds import Json, View
-from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import cost_text

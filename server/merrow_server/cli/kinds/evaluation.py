@@ -8,7 +8,7 @@ from typing import TYPE_CHECKING
 from merrow_server.cli import NOT_WELL, OK
 from merrow_server.cli.kinds import Json, View
 from merrow_server.cli.options.gates import check_gates, gates_of
-from merrow_server.cli.output import complain
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
 from merrow_server.reports.run_report import cost_text, workflow_text
 from merrow_server.times import ago

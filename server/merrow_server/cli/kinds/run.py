@@ -7,9 +7,9 @@ from typing import TYPE_CHECKING
 
 from merrow_server.cli.kinds import Json, View
 from merrow_server.cli.options.running import process_options
-from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
 from merrow_server.rendering.counts import counted
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
 from merrow_server.reports.run_report import cost_text, run_object, workflow_text
 from merrow_server.times import ago, duration

@@ -8,9 +8,9 @@ from typing import TYPE_CHECKING
 
 from merrow_server.cli import OK
 from merrow_server.cli.kinds import Json, View
-from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
 from merrow_server.rendering.counts import counted
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
 from merrow_server.reports.run_report import cost_text, workflow_text
 from merrow_server.times import ago

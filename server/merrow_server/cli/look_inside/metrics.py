@@ -11,8 +11,8 @@ import click
 
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, with_options
-from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
 

@@ -12,9 +12,9 @@ import click
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import shell_completion
 from merrow_server.cli.given.run_names import run_meant
-from merrow_server.cli.output import complain
 from merrow_server.cli.texts.difference import difference_lines
 from merrow_server.errors import InputError
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
 

@@ -219,7 +219,7 @@ def _dry_run(file: str, inputs: dict[str, str], options: Any, *, as_json: bool) 
     from merrow_runtime.models.user_settings import read_user_settings
     from merrow_runtime.program.loading import load
     from merrow_server.choosing_models import asked_in, unserved
-    from merrow_server.cli.texts.forecast import forecast_lines
+    from merrow_server.rendering.forecast_text import forecast_lines
 
     workflow = load(file)
     forecast = dry_run(workflow, dict(inputs), options=options)

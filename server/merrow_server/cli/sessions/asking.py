@@ -15,11 +15,11 @@ from merrow_runtime.store.jobs import JobRecord
 from merrow_server.asking import Asking, EndedJob, Told
 from merrow_server.asking_words import usage_sentence
 from merrow_server.cli import INTERRUPTED, NOT_WELL
-from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.watching import worked
 from merrow_server.cli.status_line import status_line
 from merrow_server.errors import InputError
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, style
 

@@ -17,11 +17,11 @@ from merrow_server.cli.minutes import minutes
 from merrow_server.cli.sessions.watching import watched
 from merrow_server.cli.texts.evaluations import forecast_text
 from merrow_server.evaluations.evaluation_data import comparison, evaluation_report, other_metrics, summary
+from merrow_server.evaluations.evaluation_formats import WHOLE, formatted
 from merrow_server.evaluations.prepared_evaluation import PreparedEvaluation, remarks
 from merrow_server.evaluations.so_far import SoFar
 from merrow_server.evaluations.tables import CUT, comparison_lines, report_lines
 from merrow_server.rendering.counts import counted
-from merrow_server.rendering.evaluation_formats import WHOLE, formatted
 from merrow_server.rendering.terminal import console, echo, emit, style
 
 

@@ -16,7 +16,6 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_server.cli import NOT_WELL, OK
 from merrow_server.cli.minutes import ProgressSteps, minutes
-from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.watching import watched
 from merrow_server.errors import InputError
@@ -24,6 +23,7 @@ from merrow_server.extractions.extraction_data import extraction_object
 from merrow_server.extractions.extraction_words import plan_lines, report_lines
 from merrow_server.extractions.files import check_place, write_files
 from merrow_server.extractions.prepared_extraction import ExtractionAsked, PreparedExtraction, prepare_extraction
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style
 from merrow_server.reports.run_report import cost_text

@@ -11,7 +11,6 @@ from typing import Any
 from merrow_runtime.store.database import Store
 from merrow_server.asking import EndedJob
 from merrow_server.cli import NOT_WELL, OK
-from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.asking import Finish, carry_out, run
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.errors import InputError
@@ -21,6 +20,7 @@ from merrow_server.plan_files import task_of
 from merrow_server.plans.plan_data import PlanOutcome
 from merrow_server.plans.plan_words import report_lines, used_text
 from merrow_server.plans.prepared_plan import PlanRequest, PreparedPlan, prepare
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
 

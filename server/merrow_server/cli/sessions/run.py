@@ -20,11 +20,11 @@ from merrow_runtime.provenance import PERSON_ORIGIN, REPLAY_ORIGIN, answered_by
 from merrow_runtime.values import as_text
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.given.inputs import can_ask
-from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.agreeing import decide
 from merrow_server.cli.sessions.run_display import display_for
 from merrow_server.cli.sessions.signals import ended_by_signals, ending_signals
 from merrow_server.rendering.counts import counted, interrupted_text
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import cost_text

@@ -19,7 +19,6 @@ from merrow_runtime.usage import NOTHING
 from merrow_runtime.workflow import Workflow
 from merrow_server.cli import OK
 from merrow_server.cli.minutes import minutes
-from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.watching import watched
 from merrow_server.optimizations.pages import write_report
@@ -27,6 +26,7 @@ from merrow_server.optimizations.prepared_search import PreparedSearch, SearchAs
 from merrow_server.optimizations.search_data import SCHEMA, search_object
 from merrow_server.optimizations.search_words import plan_lines, report_lines
 from merrow_server.rendering.counts import counted
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style
 from merrow_server.reports.run_report import cost_text, workflow_text

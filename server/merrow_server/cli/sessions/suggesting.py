@@ -14,11 +14,11 @@ from merrow_server.asking import EndedJob
 from merrow_server.asking_words import usage_sentence
 from merrow_server.changes.patterns import operators_of
 from merrow_server.cli import NOT_WELL, OK
-from merrow_server.cli.output import complain, print_diff
 from merrow_server.cli.sessions.asking import Finish
 from merrow_server.errors import InputError
 from merrow_server.files import discover, read, write
 from merrow_server.opening import Opened
+from merrow_server.rendering.output import complain, print_diff
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.settings import Settings

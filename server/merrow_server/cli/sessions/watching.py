@@ -8,8 +8,8 @@ from contextlib import AbstractContextManager
 from typing import Protocol, TypeVar
 
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
-from merrow_server.cli.output import complain
 from merrow_server.cli.sessions.signals import cancelled_by_signals
+from merrow_server.rendering.output import complain
 
 
 class Closeable(Protocol):

@@ -8,9 +8,9 @@ import click
 
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import shell_completion
-from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
 from merrow_server.files import SourceText, write_stdout
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.terminal import echo
 
 _PROGRAMS = (".py", ".pyz")

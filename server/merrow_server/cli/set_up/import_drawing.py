@@ -17,11 +17,11 @@ from merrow_optimizer.planning.writing import workflow_text
 from merrow_runtime.program.workspace import WorkspaceFinder
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options.common import diagram_argument
-from merrow_server.cli.output import complain
 from merrow_server.errors import InputError
 from merrow_server.files import STDIN_NAME, SourceText, created, write_stdout
 from merrow_server.opening import Opened, open_diagram
 from merrow_server.plan_files import is_plan_file, open_plans
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, style
 from merrow_server.rendering.text import render_file

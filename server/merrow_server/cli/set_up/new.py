@@ -11,7 +11,7 @@ import click
 
 from merrow_server.cli import MISUSED, OK, Command
 from merrow_server.cli.given import shell_completion
-from merrow_server.cli.output import complain
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.terminal import echo, emit, style
 
 _DEFAULT = "chain_of_thought"

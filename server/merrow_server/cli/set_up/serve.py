@@ -37,7 +37,7 @@ def command(ctx: click.Context, port: int | None, log_file: str | None, stdio: b
         raise click.UsageError("--stdio and --tcp exclude each other; leave one out.", ctx)
     # Little of what imports make is garbage, yet enough to be worth its memory; the server takes over from here.
     gc.set_threshold(5_000, 20, 100)
-    from merrow_server.lsp.start import serve
+    from merrow_server.language_server import serve
 
     try:
         ctx.exit(serve(port=port, log_file=None if log_file is None else Path(log_file)))

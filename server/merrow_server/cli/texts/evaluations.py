@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING
 
-from merrow_server.cli.texts.forecast import bounds_text
 from merrow_server.rendering.counts import counted
+from merrow_server.rendering.forecast_text import bounds_text
 from merrow_server.rendering.snippet import visible
 
 if TYPE_CHECKING:

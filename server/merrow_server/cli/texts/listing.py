@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Sequence
 
-from merrow_server.cli.output import STATUS_COLOURS
+from merrow_server.rendering.output import STATUS_COLOURS
 from merrow_server.rendering.snippet import cells
 from merrow_server.rendering.terminal import echo, style
 

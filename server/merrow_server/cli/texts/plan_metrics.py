@@ -13,9 +13,9 @@ from merrow_optimizer.planning.plan_reader import PlanReading
 from merrow_optimizer.planning.ranking import RULES, ranked
 from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_server.cli import NOT_WELL, OK
-from merrow_server.cli.output import complain
 from merrow_server.cli.texts.metrics import metrics_table
 from merrow_server.plan_files import open_plans
+from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
 

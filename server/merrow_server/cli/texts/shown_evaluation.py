@@ -11,9 +11,9 @@ from merrow_analysis.suggest import closest
 from merrow_runtime.values import as_text
 from merrow_server.errors import InputError
 from merrow_server.evaluations.evaluation_data import evaluation_report, item_object, with_inputs, with_verdicts
+from merrow_server.evaluations.evaluation_formats import WHOLE, formatted
 from merrow_server.evaluations.tables import CUT, report_lines
 from merrow_server.files import write_bytes
-from merrow_server.rendering.evaluation_formats import WHOLE, formatted
 from merrow_server.rendering.snippet import plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import cost_text, workflow_text

@@ -10,9 +10,9 @@ from merrow_analysis.suggest import closest
 from merrow_runtime.loop_sentences import exhausted_sentences
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by
 from merrow_runtime.values import as_text
-from merrow_server.cli.output import STATUS_COLOURS, complain
 from merrow_server.errors import InputError
 from merrow_server.rendering.counts import counted, interrupted_text
+from merrow_server.rendering.output import STATUS_COLOURS, complain
 from merrow_server.rendering.snippet import cells, plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import attempt_text, cost_text, revision_object, run_report, workflow_text

@@ -31,7 +31,7 @@ def show_search(user: Store, search: str, output: str, file: str | None) -> None
         if file is not None:
             write_report(found, Path(file))
             return
-        from merrow_server.rendering.search_html import as_html
+        from merrow_server.optimizations.search_html import as_html
 
         emit(as_html(found))
         return

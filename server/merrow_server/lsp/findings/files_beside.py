@@ -14,7 +14,7 @@ def findings_of_file(document: OpenDocument) -> list[Diagnostic]:
         return findings_of_cases(document)
     if document.kind != "settings":
         return []
-    from merrow_analysis.definitions.configuration import parse_configuration
+    from merrow_analysis.rules.configuration import parse_configuration
     from merrow_analysis.rules.declared.configuration_rules import check_configuration
     from merrow_server.workspace import PROJECT_FILE
 

@@ -17,7 +17,8 @@ from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.findings.diagnostics import SOURCE
 from merrow_server.lsp.findings.files_beside import findings_of_file
 from merrow_server.lsp.offers.offer import FIX_ALL, QUICK_FIX, REPAIR, Offer
-from merrow_server.lsp.server import MerrowServer
+from merrow_server.lsp.supports import Supports
+from merrow_server.lsp.work.runs import Runs
 
 if TYPE_CHECKING:
     from merrow_analysis.ide.actions.actions import Action
@@ -28,7 +29,7 @@ _MOST_LOOKED_AT = 50
 
 
 def other_offers(
-    server: MerrowServer, document: OpenDocument, place: types.Range, sent: Iterable[types.Diagnostic]
+    supports: Supports, runs: Runs, document: OpenDocument, place: types.Range, sent: Iterable[types.Diagnostic]
 ) -> Iterator[Offer]:
     """What can be done about a finding besides its fixes: the best is the first at each."""
     from merrow_server.lsp.offers.other_actions import other_actions
@@ -37,7 +38,7 @@ def other_offers(
     for number, diagram in enumerate(document.diagrams, 1):
         within = diagram.range_from_lsp(place)
         done: set[int] = set()
-        for action in () if within is None else other_actions(server.supports, server.runs, diagram, number, within):
+        for action in () if within is None else other_actions(supports, runs, diagram, number, within):
             finding = action.finding
             meant = ours.get((finding.code, *_corners(diagram.to_lsp(finding.range))))
             if ours and meant is None:
@@ -145,7 +146,7 @@ def searched_offers(
 
 
 def repair_offers(
-    server: MerrowServer,
+    supports: Supports,
     document: OpenDocument,
     place: types.Range,
     sent: Iterable[types.Diagnostic],
@@ -155,7 +156,7 @@ def repair_offers(
 
     It is about the gravest finding at the place: editors show what is about none below what suppresses one.
     """
-    if not wanted(REPAIR) or not server.supports.apply_edit:
+    if not wanted(REPAIR) or not supports.apply_edit:
         return
     ours = [one for one in sent if one.source == SOURCE]
     gravest = min(ours, key=lambda one: one.severity or types.DiagnosticSeverity.Hint, default=None)

@@ -14,10 +14,10 @@ from pathlib import Path
 from random import Random
 from typing import Any
 
-from merrow_analysis.definitions.configuration import Config
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.ide.cursor.selection import Selection, selection
+from merrow_analysis.rules.configuration import Config
 from merrow_analysis.rules.drawn.syntax_rules import MOST_EDGES
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations import (

@@ -40,16 +40,16 @@ def formatted(report: Mapping[str, Any], form: str, failed: Sequence[str] = ()) 
     if form == "csv":
         return as_csv(report)
     if form == "junit":
-        from merrow_server.rendering.evaluation_junit import as_junit
+        from merrow_server.evaluations.evaluation_junit import as_junit
 
         return as_junit(report)
     if form == "github":
         return "\n".join(as_github(report, failed))
     if form == "html":
-        from merrow_server.rendering.evaluation_html import as_html
+        from merrow_server.evaluations.evaluation_html import as_html
 
         return as_html(report, failed)
-    from merrow_server.rendering.evaluation_inspect import as_inspect
+    from merrow_server.evaluations.evaluation_inspect import as_inspect
 
     return as_inspect(report)
 

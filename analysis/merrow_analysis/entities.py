@@ -4,7 +4,9 @@ from __future__ import annotations
 
 import re
 
-from merrow_analysis.syntax.reduction import ENTITY_CLOSE, ENTITY_OPEN
+ENTITY_OPEN = "\ufdd0"
+"""Stands for the ``#`` of an entity; like Mermaid's own marker it is no letter, so outside a label it is an error."""
+ENTITY_CLOSE = "\ufdd1"
 
 _ENTITY = re.compile(r"#(\w+);", re.ASCII)
 

@@ -13,10 +13,10 @@ from merrow_optimizer.optimization.effects import Effect, effects_of
 from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord
 from merrow_optimizer.search.candidates import START
 from merrow_runtime.errors import RunFailure
+from merrow_server.optimizations.search_charts import Leaf, Line, Point, plane_chart, tree_chart
 from merrow_server.optimizations.search_data import analyses_of
 from merrow_server.optimizations.search_words import held_out_text, report_lines
 from merrow_server.rendering.counts import counted
-from merrow_server.rendering.search_charts import Leaf, Line, Point, plane_chart, tree_chart
 from merrow_server.rendering.snippet import plain
 from merrow_server.rendering.workflow_sketch import difference_words, sketch
 from merrow_server.reports.run_report import cost_text, workflow_text
