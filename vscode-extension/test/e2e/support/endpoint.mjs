@@ -12,6 +12,9 @@ export class Endpoint {
   /** The last message of each question, in order. */
   questions = [];
   keys = new Set();
+  /** The models that were asked, in order; and those that it lists, undefined where it lists none. */
+  models = [];
+  served;
   #held = [];
   #holds = () => false;
   #refusal;
@@ -67,14 +70,16 @@ export class Endpoint {
 
   async #answer(request, response) {
     if (request.method === 'GET') {
-      // Which models it has, how many places: it does not tell, and it is no question to a model.
-      response.writeHead(404).end();
+      const isListed = request.url === '/v1/models' && this.served !== undefined;
+      response.writeHead(isListed ? 200 : 404, { 'content-type': 'application/json' });
+      response.end(JSON.stringify(isListed ? { object: 'list', data: this.served.map((id) => ({ id })) } : {}));
       return;
     }
     let body = '';
     for await (const part of request) body += part;
     const { messages = [{ content: '' }], model, stream } = JSON.parse(body || '{}');
     this.questions.push(messages);
+    this.models.push(model);
     this.keys.add(request.headers.authorization);
     const text = this.#answers(messages) ?? `Answer ${this.questions.length} of the endpoint to: ${messages[0].content.trim().split('\n')[0]}`;
     if (this.#holds(messages)) await new Promise((go) => this.#held.push(go));
@@ -116,6 +121,21 @@ export async function freshEndpoint() {
 export async function withEndpoint() {
   const { url } = await endpoint();
   return { models: models(), environment: { OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY } };
+}
+
+let listing;
+
+/** Another endpoint, which lists its models: `tiny` alone. */
+export async function listingEndpoint() {
+  listing ??= Endpoint.start();
+  const started = await listing;
+  started.served = ['tiny'];
+  return started;
+}
+
+/** What a server is started with so that its runs go to that one. */
+export async function withListing() {
+  return { models: models(), environment: { OPENAI_BASE_URL: (await listingEndpoint()).url } };
 }
 
 /** What a server is started with so that its runs go to the endpoint once the extension has set up the packages, from a local folder. */
