@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.models.connections import default_concurrency
-from merrow_runtime.models.discovery import DiscoveredServer, discover, is_name, may_look, places_of
+from merrow_runtime.models.discovery import DiscoveredServer, discover, may_look, places_of
 from merrow_runtime.models.origins import OPENAI_ORIGIN, is_loopback, origin_of
 from merrow_runtime.models.reach import reach, unlisted
 from merrow_runtime.models.reach import served as served_models
@@ -125,7 +125,7 @@ def use(base_url: str, model: str | None, access: tuple[Mapping[str, str], UserS
     if choice.connection is None:
         raise InputError("The embedded offline model is used where no endpoint is set; there is nothing to choose.")
     reached = asyncio.run(reach(choice.connection))
-    models = tuple(name for name in reached.models if is_name(name))
+    models = reached.models
     note = "" if reached.ok else reached.sentence
     if model is not None and models and model not in models:
         raise InputError(f"{base_url}: {unlisted(model, models)}")

@@ -8,7 +8,7 @@ from urllib.parse import parse_qs, unquote, urlsplit
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.connections import Azure
-from merrow_runtime.models.origins import origin_of
+from merrow_runtime.models.origins import origin_of, origin_or_none
 
 ENDPOINT_VARIABLE = "AZURE_OPENAI_ENDPOINT"
 KEY_VARIABLE = "AZURE_OPENAI_API_KEY"
@@ -38,17 +38,13 @@ def is_azure(origin: str, environment: Mapping[str, str]) -> bool:
 
 def environment_origin(environment: Mapping[str, str]) -> str | None:
     """The origin of ``AZURE_OPENAI_ENDPOINT``; None where that is no address."""
-    named = _said(environment, ENDPOINT_VARIABLE)
-    try:
-        return None if named is None else origin_of(named)
-    except UsageFailure:
-        return None
+    return origin_or_none(said(environment, ENDPOINT_VARIABLE))
 
 
 def environment_key(environment: Mapping[str, str]) -> tuple[str, str] | None:
     """Azure's key or, before it, its token, with the variable that has it."""
     for variable in (TOKEN_VARIABLE, KEY_VARIABLE):
-        value = _said(environment, variable)
+        value = said(environment, variable)
         if value is not None:
             return value, variable
     return None
@@ -74,10 +70,10 @@ def azure_at(
     settings = settings or AzureSettings()
     before, _, deployed = path.partition(_DEPLOYMENTS)
     root = address._replace(path=before.removesuffix("/openai"), query="", fragment="").geturl()
-    deployment = unquote(deployed.partition("/")[0]) or _said(environment, DEPLOYMENT_VARIABLE) or settings.deployment
+    deployment = unquote(deployed.partition("/")[0]) or said(environment, DEPLOYMENT_VARIABLE) or settings.deployment
     version = (
         next(iter(parse_qs(address.query).get("api-version", ())), None)
-        or _said(environment, VERSION_VARIABLE)
+        or said(environment, VERSION_VARIABLE)
         or settings.api_version
     )
     if version is None:
@@ -88,5 +84,6 @@ def azure_at(
     return root, Azure(version, deployment, has_token=key_source == TOKEN_VARIABLE)
 
 
-def _said(environment: Mapping[str, str], name: str) -> str | None:
+def said(environment: Mapping[str, str], name: str) -> str | None:
+    """The value of a variable that is set to more than blanks."""
     return environment.get(name, "").strip() or None

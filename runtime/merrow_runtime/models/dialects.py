@@ -6,7 +6,7 @@ import re
 from collections.abc import Mapping
 from contextlib import suppress
 from dataclasses import asdict, dataclass, fields, replace
-from typing import Any, Literal, Protocol
+from typing import Any, Literal, Protocol, get_args
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.models.thinking import Thinks
@@ -147,14 +147,10 @@ def after_refusal(dialect: Dialect, body: Mapping[str, Any], message: str, param
     asks_other = "max_completion_tokens" in text and dialect.limit == "max_tokens"
     if dialect.limit in body and (about(dialect.limit) or (asks_other and is_refusal)):
         return replace(dialect, limit=_NEXT_LIMIT[dialect.limit])
-    if "stream_options" in body and about("stream_options"):
-        return replace(dialect, stream_options=False)
-    if "stream" in body and about("stream", "streaming"):
-        return replace(dialect, stream=False)
-    if "temperature" in body and about("temperature"):
-        return replace(dialect, temperature=False)
-    if "seed" in body and about("seed"):
-        return replace(dialect, seed=False)
+    for part, *words in (("stream_options",), ("stream", "streaming"), ("temperature",), ("seed",)):
+        if part in body and about(part, *words):
+            left_out: dict[str, Any] = {part: False}
+            return replace(dialect, **left_out)
     if body["messages"][0]["role"] == "system" and _SYSTEM_WORDS.search(text) and is_refusal:
         return replace(dialect, system=False)
     return None
@@ -183,12 +179,8 @@ _SYSTEM_WORDS = re.compile(
 
 
 def _is_possible(name: str, value: object) -> bool:
-    allowed = {
-        "limit": ("max_tokens", "max_completion_tokens", "none"),
-        "schema": ("json_schema", "json_object", "none"),
-        "thinks": ("no", "marked", "implicit"),
-    }
-    return name not in allowed or value in allowed[name]
+    allowed = {"limit": LimitField, "schema": SchemaMode, "thinks": Thinks}
+    return name not in allowed or value in get_args(allowed[name])
 
 
 def _format(schema: AnswerSchema) -> dict[str, Any]:

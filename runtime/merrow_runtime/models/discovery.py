@@ -12,13 +12,14 @@ import os
 import time
 from collections.abc import Mapping
 from concurrent.futures import Future
+from contextlib import closing
 from dataclasses import dataclass
 from functools import cache
 from threading import Thread
 from typing import Any
 from urllib.parse import urlsplit
 
-from merrow_runtime.models.origins import is_loopback
+from merrow_runtime.models.origins import is_local
 
 PORTS = (11434, 1234, 8080, 8000, 4000)
 """Of Ollama, LM Studio, llama.cpp, vLLM and LiteLLM."""
@@ -29,7 +30,7 @@ SECONDS = 0.3
 _ASKED_SECONDS = 3.0
 """In which one that is used must: where it has no such answer it says so at once, and a busy machine may take a second."""
 _MOST_BYTES = 1_000_000
-_MOST_MODELS = 1000
+_MOST_MODELS = 10_000
 _LONGEST_NAME = 200
 _MOST_SLOTS = 1024
 
@@ -59,14 +60,10 @@ def discover(*, again: bool = False) -> tuple[DiscoveredServer, ...]:
 @cache
 def _discover(ports: tuple[int, ...]) -> tuple[DiscoveredServer, ...]:
     until = time.monotonic() + SECONDS
-    asked = [_asked(port, until) for port in ports]
-    found = []
-    for answer in asked:
-        try:
-            found.append(answer.result(max(0.0, until + SECONDS / 2 - time.monotonic())))
-        except TimeoutError:
-            continue
-    return tuple(one for one in found if one is not None)
+    addresses = (f"http://127.0.0.1:{port}/v1" for port in ports)
+    answers = [(base_url, _asked(base_url, "/v1/models", until)) for base_url in addresses]
+    told = [(base_url, listed(_heard(answer, until + SECONDS / 2))) for base_url, answer in answers]
+    return tuple(DiscoveredServer(base_url, models) for base_url, models in told if models is not None)
 
 
 def _ports(environment: Mapping[str, str]) -> tuple[int, ...]:
@@ -76,34 +73,9 @@ def _ports(environment: Mapping[str, str]) -> tuple[int, ...]:
     return tuple(int(word) for word in said.split(",") if word.strip().isdecimal() and 0 < int(word) < 65_536)
 
 
-def _asked(port: int, until: float) -> Future[DiscoveredServer | None]:
-    """A question that goes on in a thread of its own, which nobody waits for beyond its time."""
-    answer: Future[DiscoveredServer | None] = Future()
-
-    def ask() -> None:
-        try:
-            answer.set_result(_ask(port, until))
-        except Exception:  # noqa: BLE001 - whatever a stranger's server sends: it is none that can be used
-            answer.set_result(None)
-
-    Thread(target=ask, daemon=True, name=f"look at port {port}").start()
-    return answer
-
-
-def _ask(port: int, until: float) -> DiscoveredServer | None:
-    models = listed(_get("127.0.0.1", port, "/v1/models", until))
-    return None if models is None else DiscoveredServer(f"http://127.0.0.1:{port}/v1", models)
-
-
 def places_of(base_url: str) -> int | None:
-    """How many requests a server on this machine answers at once, where it says so as llama.cpp's does (``GET /props``)."""
-    parts = urlsplit(base_url)
-    if parts.scheme != "http" or not is_loopback(base_url):
-        return None
-    try:
-        told = _get(parts.hostname or "", parts.port or 80, "/props", time.monotonic() + _ASKED_SECONDS)
-    except (OSError, ValueError, http.client.HTTPException, RecursionError):
-        return None
+    """How many requests a local server answers at once, where it says so as llama.cpp's does (``GET /props``)."""
+    told = _heard_soon(base_url, "/props") if is_local(base_url) else None
     slots = told.get("total_slots") if isinstance(told, Mapping) else None
     return slots if isinstance(slots, int) and not isinstance(slots, bool) and 0 < slots <= _MOST_SLOTS else None
 
@@ -127,22 +99,49 @@ def known_places(base_url: str) -> int | None:
 
 def models_at(base_url: str, key: str | None) -> tuple[str, ...] | None:
     """The models that a server on this machine lists, asked without the client's package; None where it doesn't tell."""
-    parts = urlsplit(base_url)
+    return listed(_heard_soon(base_url, f"{urlsplit(base_url).path.rstrip('/')}/models", key))
+
+
+def _heard_soon(base_url: str, path: str, key: str | None = None) -> Any:
+    """What a server that is used answers; None where it doesn't in time."""
+    until = time.monotonic() + _ASKED_SECONDS
+    return _heard(_asked(base_url, path, until, key), until)
+
+
+def _asked(base_url: str, path: str, until: float, key: str | None = None) -> Future[Any]:
+    """A question that goes on in a thread of its own, which nobody waits for beyond its time; answered with JSON, or None."""
+    answer: Future[Any] = Future()
+
+    def ask() -> None:
+        try:
+            answer.set_result(_get(base_url, path, until, key))
+        except Exception:  # noqa: BLE001 - whatever a stranger's server sends: it is none that can be used
+            answer.set_result(None)
+
+    Thread(target=ask, daemon=True, name=f"ask {path}").start()
+    return answer
+
+
+def _heard(answer: Future[Any], until: float) -> Any:
     try:
-        path = f"{parts.path.rstrip('/')}/models"
-        return listed(_get(parts.hostname or "", parts.port or 80, path, time.monotonic() + _ASKED_SECONDS, key))
-    except (OSError, ValueError, http.client.HTTPException, RecursionError):
+        return answer.result(max(0.0, until - time.monotonic()))
+    except TimeoutError:
         return None
 
 
-def _get(host: str, port: int, path: str, until: float, key: str | None = None) -> Any:
+def _get(base_url: str, path: str, until: float, key: str | None) -> Any:
     """What a server answers, read as JSON; None where it refuses, says too much or takes too long. Only ``key`` goes along."""
-    connection = http.client.HTTPConnection(host, port, timeout=max(0.001, until - time.monotonic()))
-    try:
-        headers = {"Accept": "application/json", "Connection": "close"}
-        connection.request(
-            "GET", path, headers=headers if key is None else {**headers, "Authorization": f"Bearer {key}"}
-        )
+    parts = urlsplit(base_url)
+    if parts.scheme != "http":
+        return None
+    connection = http.client.HTTPConnection(
+        parts.hostname or "", parts.port or 80, timeout=max(0.001, until - time.monotonic())
+    )
+    headers = {"Accept": "application/json", "Connection": "close"}
+    if key is not None:
+        headers["Authorization"] = f"Bearer {key}"
+    with closing(connection):
+        connection.request("GET", path, headers=headers)
         response = connection.getresponse()
         if response.status != http.HTTPStatus.OK:
             return None
@@ -151,8 +150,6 @@ def _get(host: str, port: int, path: str, until: float, key: str | None = None) 
             body += part
             if len(body) > _MOST_BYTES or time.monotonic() > until:
                 return None
-    finally:
-        connection.close()
     return json.loads(bytes(body))
 
 
@@ -164,9 +161,8 @@ def listed(told: Any) -> tuple[str, ...] | None:
     if not isinstance(data, list):
         return None
     names = [entry.get("id") for entry in data[:_MOST_MODELS] if isinstance(entry, Mapping)]
-    return tuple(sorted({name for name in names if isinstance(name, str) and is_name(name)}))
+    return tuple(sorted({name for name in names if isinstance(name, str) and _is_name(name)}))
 
 
-def is_name(name: str) -> bool:
-    """Whether a text from a server can be the name of a model: printable, of at most 200 characters."""
+def _is_name(name: str) -> bool:
     return 0 < len(name) <= _LONGEST_NAME and name.isprintable() and not name.isspace()

@@ -33,7 +33,6 @@ from merrow_runtime.usage import Usage
 from merrow_runtime.values import canonical
 
 if TYPE_CHECKING:
-    import httpx2
     from openai import AsyncOpenAI
 
 DEFAULT_TIMEOUT = 600.0
@@ -148,10 +147,12 @@ class OpenAIEndpoint:
         create: Any = client.chat.completions.with_raw_response.create
         try:
             response = await create(**body, timeout=timeout(seconds), extra_headers=keyless_headers(self._connection))
-            if "stream" in body and "event-stream" in response.headers.get("content-type", ""):
+            kind = response.headers.get("content-type", "")
+            if "stream" in body and "event-stream" in kind:
                 await self._streamed(response, answer, shown)
             else:
-                self._whole(await self._read(response.http_response, streamed="stream" in body), answer)
+                is_json = "stream" not in body and kind.partition(";")[0].endswith("json")
+                self._whole(await response.http_response.aread(), answer, is_json=is_json)
                 shown.at_once(answer.content)
         except openai.APIStatusError as problem:
             told = ServerError.told_by(problem.response.content)
@@ -160,16 +161,6 @@ class OpenAIEndpoint:
             raise self._failures.too_large(problem.limit) from None
         except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as problem:
             raise self._failures.of_connection(problem, seconds) from None
-
-    async def _read(self, response: httpx2.Response, *, streamed: bool) -> object:
-        """A body that came at once: parsed where the server calls it JSON, else as text."""
-        content = await response.aread()
-        kind = response.headers.get("content-type", "")
-        is_json = not streamed and kind.partition(";")[0].endswith("json")
-        try:
-            return json.loads(content) if is_json else content.decode("utf-8", "replace")
-        except (ValueError, RecursionError):  # also a number of more digits than Python reads
-            raise self._failures.unusable("answered with broken JSON; try again later") from None
 
     async def _streamed(self, response: Any, answer: EndpointAnswer, shown: Shown) -> None:
         import openai
@@ -193,10 +184,12 @@ class OpenAIEndpoint:
         if not answer.reason and not response.http_response.extensions[EVENTS].is_done:
             raise self._failures.cut_off()
 
-    def _whole(self, body: object, answer: EndpointAnswer) -> None:
-        """Take in the answer in a body that came at once: parsed, or as text where the server didn't call it JSON."""
-        if isinstance(body, str):
-            body = self._parsed(body)
+    def _whole(self, content: bytes, answer: EndpointAnswer, *, is_json: bool) -> None:
+        """Take in an answer that came at once. ``is_json`` tells that the server calls it JSON."""
+        try:
+            body: object = json.loads(content if is_json else content.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):  # also a number of more digits than Python reads
+            raise self._unread(content.decode("utf-8", "replace"), is_json=is_json) from None
         if isinstance(body, Mapping):
             answer.add(body)
         if answer.error is not None and not answer.has_choice:
@@ -206,20 +199,17 @@ class OpenAIEndpoint:
                 "answered with JSON that holds no answer; check that it speaks the OpenAI protocol"
             )
 
-    def _parsed(self, text: str) -> object:
-        try:
-            parsed: object = json.loads(text)
-        except (ValueError, RecursionError):
-            pass
-        else:
-            return parsed
+    def _unread(self, text: str, *, is_json: bool) -> EndpointFailure:
+        """The failure of an answer that is no JSON."""
+        if is_json:
+            return self._failures.unusable("answered with broken JSON; try again later")
         if "<html" in text[:2000].casefold() or "<!doctype" in text[:200].casefold():
-            raise self._failures.unusable(
+            return self._failures.unusable(
                 "answered with a web page; check the base URL, which mostly ends in /v1, and the proxy", transient=False
             )
         told = self._failures.said(text)
         what = f"something that isn't JSON ({told})" if told else "an empty body"
-        raise self._failures.unusable(f"answered with {what}; try again later, or check the base URL")
+        return self._failures.unusable(f"answered with {what}; try again later, or check the base URL")
 
     def _limited(self, request: ModelRequest) -> ModelRequest:
         """The request with an end for its answer; it is no part of what the request is known by."""

@@ -24,6 +24,14 @@ def origin_of(url: str, what: str = "base URL") -> str:
     return f"{parts.scheme}://{shown}" + ("" if port in (None, _DEFAULT_PORTS[parts.scheme]) else f":{port}")
 
 
+def origin_or_none(url: str | None) -> str | None:
+    """The origin of an address; None for what is none."""
+    try:
+        return None if url is None else origin_of(url)
+    except UsageFailure:
+        return None
+
+
 def is_loopback(origin: str) -> bool:
     """Whether an origin is this very machine."""
     host = urlsplit(origin).hostname or ""

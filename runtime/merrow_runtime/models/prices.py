@@ -9,7 +9,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from functools import lru_cache
 from importlib.resources import files
-from typing import Any, Protocol, runtime_checkable
+from typing import Protocol, runtime_checkable
 
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.usage import Usage
@@ -107,15 +107,11 @@ def read_price(figures: object) -> Price:
     unknown = sorted(figures.keys() - {"input", "output", "cached_input"})
     if unknown:
         raise ValueError(f"a price has no `{unknown[0]}`; it has `input`, `output` and `cached_input`")
-    return Price(_dollars(figures, "input"), _dollars(figures, "output"), _optional(figures, "cached_input"))
+    return Price(**{key: dollars(value, key) for key, value in figures.items()})
 
 
-def _optional(figures: Mapping[str, Any], key: str) -> float | None:
-    return _dollars(figures, key) if key in figures else None
-
-
-def _dollars(figures: Mapping[str, Any], key: str) -> float:
-    value = figures[key]
+def dollars(value: object, name: str) -> float:
+    """What a setting says in US dollars. Raises `ValueError` where it is no amount."""
     if isinstance(value, bool) or not isinstance(value, int | float) or not 0 <= value <= sys.float_info.max:
-        raise ValueError(f"`{key}` is not a number of US dollars, 0 or more")
+        raise ValueError(f"`{name}` is not a number of US dollars, 0 or more")
     return float(value)

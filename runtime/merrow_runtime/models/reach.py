@@ -4,14 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Sequence
 from concurrent.futures import ThreadPoolExecutor
 from dataclasses import dataclass
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.models.connections import EndpointConnection, acquire, keyless_headers, release, sendable, timeout
-from merrow_runtime.models.discovery import is_name, models_at
+from merrow_runtime.models.discovery import listed, models_at
 from merrow_runtime.models.failures import Failures, ServerError, failures_of
 from merrow_runtime.models.limits import TooLargeError
 from merrow_runtime.models.origins import is_loopback, origin_of
@@ -66,7 +66,7 @@ def served(connection: EndpointConnection) -> tuple[str, ...]:
             reached = thread.submit(lambda: asyncio.run(reach(connection, _SECONDS))).result()
         if reached.ok is False:  # It may be up the next time.
             return ()
-        _served[connection] = tuple(name for name in reached.models if is_name(name))
+        _served[connection] = reached.models
     return _served[connection]
 
 
@@ -82,7 +82,7 @@ async def _ask(client: AsyncOpenAI, connection: EndpointConnection, seconds: flo
     listing: Any = client.models.with_raw_response.list
     try:
         response = await listing(timeout=timeout(seconds), extra_headers=keyless_headers(connection))
-        told = _parsed(response.http_response.content)
+        models = listed(_parsed(response.http_response.content))
     except openai.APIStatusError as problem:
         if problem.status_code in (404, 405, 501):
             return Reached(None, f"The endpoint {origin} answers, but doesn't list its models.")
@@ -92,10 +92,8 @@ async def _ask(client: AsyncOpenAI, connection: EndpointConnection, seconds: flo
         raise failures.too_large(problem.limit) from None
     except (openai.APIConnectionError, httpx2.HTTPError, aiohttp.ClientError, OSError, ValueError) as problem:
         raise failures.of_connection(problem, seconds) from None
-    data = told.get("data") if isinstance(told, Mapping) else None
-    if not isinstance(data, list):
+    if models is None:
         return Reached(None, f"The endpoint {origin} answers, but not with a list of models; check the base URL.")
-    models = tuple(sorted(str(entry["id"]) for entry in data if isinstance(entry, Mapping) and "id" in entry))
     named = ", ".join(failures.said(model) for model in models[:_SHOWN])
     more = f" and {len(models) - _SHOWN} more" if len(models) > _SHOWN else ""
     count = f"{len(models)} model{'' if len(models) == 1 else 's'}"
@@ -104,9 +102,8 @@ async def _ask(client: AsyncOpenAI, connection: EndpointConnection, seconds: flo
 
 def unlisted(model: str, models: Sequence[str]) -> str:
     """What is wrong with a model that an endpoint doesn't list, and what to use instead."""
-    usable = [one for one in models if is_name(one)]
-    named = ", ".join(f"`{one}`" for one in usable[:_MOST_NAMED])
-    more = f" (and {len(usable) - _MOST_NAMED} more)" if len(usable) > _MOST_NAMED else ""
+    named = ", ".join(f"`{one}`" for one in models[:_MOST_NAMED])
+    more = f" (and {len(models) - _MOST_NAMED} more)" if len(models) > _MOST_NAMED else ""
     return f"It has no model `{model}`; use one of: {named}{more}."
 
 

@@ -6,13 +6,20 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field
 from typing import Literal
 
-from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models import azure
+from merrow_runtime.models.azure import said
 from merrow_runtime.models.connections import LOCAL_MAX_TOKENS, EndpointConnection, default_concurrency
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.offline import OfflineEndpoint
-from merrow_runtime.models.origins import OPENAI_BASE_URL, OPENAI_ORIGIN, is_local, is_loopback, origin_of
+from merrow_runtime.models.origins import (
+    OPENAI_BASE_URL,
+    OPENAI_ORIGIN,
+    is_local,
+    is_loopback,
+    origin_of,
+    origin_or_none,
+)
 from merrow_runtime.models.prices import PriceTable
 from merrow_runtime.models.trust import WorkspaceValue, trusted_base_url
 from merrow_runtime.models.user_settings import UserSettings, read_user_settings, settings_path
@@ -104,7 +111,7 @@ def decide(
     variable = user_settings.api_key_env.get(origin)
     if key is None and variable is not None:
         notices.append(f"{variable}, which your settings name for the key of {origin}, is not set.")
-    elif key is None and _set(environment, KEY_VARIABLE) and not is_loopback(origin):
+    elif key is None and said(environment, KEY_VARIABLE) and not is_loopback(origin):
         notices.append(
             f"{KEY_VARIABLE} is not sent to {origin}, which it was not set for; to send it, add"
             f' "{origin}" = "{KEY_VARIABLE}" to `[api_key_env]` in your own settings.'
@@ -132,7 +139,7 @@ def _base_url(
 ) -> tuple[str | None, Source]:
     if options.base_url and options.base_url.strip():
         return options.base_url, "command line"
-    named = _set(environment, BASE_URL_VARIABLE)
+    named = said(environment, BASE_URL_VARIABLE)
     if named:
         return named, "environment"
     if trusted:
@@ -141,9 +148,9 @@ def _base_url(
         return user_settings.base_url, "settings"
     if options.api_key:
         return OPENAI_BASE_URL, "default"
-    if _set(environment, user_settings.api_key_env.get(OPENAI_ORIGIN, KEY_VARIABLE)):
+    if said(environment, user_settings.api_key_env.get(OPENAI_ORIGIN, KEY_VARIABLE)):
         return OPENAI_BASE_URL, "default"
-    named = _set(environment, azure.ENDPOINT_VARIABLE)
+    named = said(environment, azure.ENDPOINT_VARIABLE)
     return (named, "environment") if named and azure.environment_key(environment) else (None, "nothing")
 
 
@@ -154,35 +161,25 @@ def _key(
         return options.api_key, "command line"
     variable = user_settings.api_key_env.get(origin)
     if variable is not None:
-        key = _set(environment, variable)
+        key = said(environment, variable)
         return (key, f"{variable} (your settings name it for {origin})") if key else (None, "")
     if azure.is_azure(origin, environment):
         found = azure.environment_key(environment)
         if found and (source == "command line" or origin == azure.environment_origin(environment)):
             return found
-    key = _set(environment, KEY_VARIABLE)
+    key = said(environment, KEY_VARIABLE)
     if key and (source == "command line" or origin == _environment_origin(environment)):
         return key, KEY_VARIABLE
     return None, ""
 
 
-def _environment_origin(environment: Mapping[str, str]) -> str:
+def _environment_origin(environment: Mapping[str, str]) -> str | None:
     """The origin that the environment's key, organization and headers are meant for."""
-    named = _set(environment, BASE_URL_VARIABLE)
-    if named is None or named.casefold() in OFFLINE_NAMES:
-        return OPENAI_ORIGIN
-    try:
-        return origin_of(named)
-    except UsageFailure:
-        return ""
+    named = said(environment, BASE_URL_VARIABLE)
+    return OPENAI_ORIGIN if named is None or named.casefold() in OFFLINE_NAMES else origin_or_none(named)
 
 
 def _whole(environment: Mapping[str, str], name: str) -> int | None:
     """The value of a variable that is a whole number from 1 on; others count as not set."""
-    said = _set(environment, name) or ""
-    return int(said) if said.isascii() and said.isdecimal() and int(said[:9]) > 0 and len(said) <= 9 else None
-
-
-def _set(environment: Mapping[str, str], name: str) -> str | None:
-    """The value of a variable that is set to more than blanks."""
-    return environment.get(name, "").strip() or None
+    value = said(environment, name) or ""
+    return int(value) if value.isascii() and value.isdecimal() and int(value[:9]) > 0 and len(value) <= 9 else None

@@ -10,7 +10,7 @@ from typing import Any
 
 from merrow_analysis.bounded.toml import read_toml
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.models.origins import origin_of
+from merrow_runtime.models.origins import origin_of, origin_or_none
 
 _TABLE = re.compile(r"(?m)^[ \t]*\[")
 
@@ -32,7 +32,7 @@ def with_endpoint(text: str, base_url: str, model: str | None, concurrency: int,
     for key, value in values.items():
         changed = _with_value(changed, key, value)
     prices = before.get("prices", {})
-    if free and isinstance(prices, dict) and origin not in {_origin(named) for named in prices}:
+    if free and isinstance(prices, dict) and origin not in {origin_or_none(named) for named in prices}:
         changed = f"{changed.rstrip()}\n\n[prices.{_quoted(origin)}.{_quoted('*')}]\ninput = 0\noutput = 0\n"
         wanted["prices"] = {**prices, origin: {"*": {"input": 0, "output": 0}}}
     if _read(changed, broken={}) != wanted:
@@ -50,13 +50,6 @@ def _read(text: str, broken: Any = None) -> Any:
         if broken is not None:
             return broken
         raise UsageFailure(f"Your settings are not valid TOML: {problem}. Correct them first.") from None
-
-
-def _origin(named: str) -> str:
-    try:
-        return origin_of(named)
-    except UsageFailure:
-        return named
 
 
 def _with_value(text: str, key: str, value: Any) -> str:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 
 from merrow_runtime.models.origins import origin_of
+from merrow_runtime.models.prices import dollars
 
 _A_MINUTE = ("requests_per_minute", "tokens_per_minute")
 
@@ -39,9 +40,7 @@ def read_limits(value: object, name: str) -> SpendingLimits:
     endpoints: dict[str, MinuteLimits] = {}
     for key, said in value.items():
         if key == "month_usd":
-            if isinstance(said, bool) or not isinstance(said, (int, float)) or not 0 <= said < float("inf"):
-                raise ValueError(f"`{name}.month_usd` is not a number of US dollars, 0 or more")
-            month = float(said)
+            month = dollars(said, f"{name}.month_usd")
         elif isinstance(said, dict):
             endpoints[origin_of(key, f"origin in `{name}`")] = _of_minute(said, f'{name}."{key}"')
         else:
@@ -52,13 +51,15 @@ def read_limits(value: object, name: str) -> SpendingLimits:
 
 
 def _of_minute(table: Mapping[str, object], name: str) -> MinuteLimits:
-    for key, said in table.items():
+    for key in table:
         if key not in _A_MINUTE:
             raise ValueError(f"`[{name}]` has no `{key}`; it has {' and '.join(f'`{known}`' for known in _A_MINUTE)}")
-        if isinstance(said, bool) or not isinstance(said, int) or said < 1:
-            raise ValueError(f"`{name}.{key}` is not a whole number, 1 or more")
-    requests, tokens = (table.get(key) for key in _A_MINUTE)
-    return MinuteLimits(
-        requests if isinstance(requests, int) else None,
-        tokens if isinstance(tokens, int) else None,
-    )
+    said = {key: whole(value, f"{name}.{key}") for key, value in table.items()}
+    return MinuteLimits(*map(said.get, _A_MINUTE))
+
+
+def whole(value: object, name: str) -> int:
+    """What a setting says as a whole number from 1 on. Raises `ValueError` where it is none."""
+    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
+        raise ValueError(f"`{name}` is not a whole number, 1 or more")
+    return value

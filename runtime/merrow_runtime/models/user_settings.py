@@ -15,8 +15,8 @@ from merrow_analysis.bounded.toml import read_toml
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.azure import AzureSettings
 from merrow_runtime.models.origins import origin_of
-from merrow_runtime.models.prices import PriceTable, read_price
-from merrow_runtime.models.spending_limits import SpendingLimits, read_limits
+from merrow_runtime.models.prices import PriceTable, dollars, read_price
+from merrow_runtime.models.spending_limits import SpendingLimits, read_limits, whole
 
 FILE_NAME = "config.toml"
 FOLDER_VARIABLE = "MERROW_CONFIG_DIR"
@@ -123,32 +123,6 @@ def _text(value: object, name: str) -> str:
     return value.strip()
 
 
-def _models(value: object, name: str) -> ModelNames:
-    if not isinstance(value, dict) or value.keys() - {"optimizer", "judge", "max_tokens"}:
-        raise ValueError(f"`[{name}]` is a table with `optimizer`, `judge` and `max_tokens`")
-    names = {key: _text(model, f"{name}.{key}") for key, model in value.items() if key != "max_tokens"}
-    most = value.get("max_tokens")
-    return ModelNames(**names, max_tokens=None if most is None else _whole(most, f"{name}.max_tokens"))
-
-
-def _azure(value: object, name: str) -> AzureSettings:
-    if not isinstance(value, dict) or value.keys() - {"api_version", "deployment"}:
-        raise ValueError(f"`[{name}]` is a table with `api_version` and `deployment`")
-    return AzureSettings(**{key: _text(said, f"{name}.{key}") for key, said in value.items()})
-
-
-def _dollars(value: object, name: str) -> float:
-    if isinstance(value, bool) or not isinstance(value, (int, float)) or not 0 <= value < float("inf"):
-        raise ValueError(f"`{name}` is not a number of US dollars, 0 or more")
-    return float(value)
-
-
-def _whole(value: object, name: str) -> int:
-    if isinstance(value, bool) or not isinstance(value, int) or value < 1:
-        raise ValueError(f"`{name}` is not a whole number, 1 or more")
-    return value
-
-
 def _proxy(value: object, name: str) -> str | bool:
     if value is False:
         return False
@@ -174,12 +148,6 @@ def _key_variables(value: object, name: str) -> object:
     if not isinstance(value, dict):
         return value
     return {origin_of(origin, f"origin in `{name}`"): variable for origin, variable in table.items()}
-
-
-def _journal(value: object, name: str) -> JournalLimits:
-    if not isinstance(value, dict) or value.keys() - {"keep_days", "max_mb"}:
-        raise ValueError(f"`[{name}]` is a table with `keep_days` and `max_mb`")
-    return JournalLimits(**{key: _limit(limit, f"{name}.{key}") for key, limit in value.items()})
 
 
 def _limit(value: object, name: str) -> float | None:
@@ -210,17 +178,29 @@ def _price(figures: object, model: str) -> Any:
         raise ValueError(f"the price of `{model}`: {problem}") from None
 
 
+def _table(make: Callable[..., Any], **readers: Callable[[object, str], Any]) -> Callable[[object, str], Any]:
+    """What reads a table with these keys and no others."""
+    *most, last = (f"`{key}`" for key in readers)
+
+    def read(value: object, name: str) -> Any:
+        if not isinstance(value, dict) or value.keys() - readers.keys():
+            raise ValueError(f"`[{name}]` is a table with {', '.join(most)} and {last}")
+        return make(**{key: readers[key](said, f"{name}.{key}") for key, said in value.items()})
+
+    return read
+
+
 _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "base_url": _url,
     "model": _text,
-    "models": _models,
-    "suggest_ask_above_usd": _dollars,
-    "concurrency": _whole,
+    "models": _table(ModelNames, optimizer=_text, judge=_text, max_tokens=whole),
+    "suggest_ask_above_usd": dollars,
+    "concurrency": whole,
     "proxy": _proxy,
     "api_key_env": _key_variables,
     "trusted_origins": _origins,
-    "journal": _journal,
+    "journal": _table(JournalLimits, keep_days=_limit, max_mb=_limit),
     "limits": read_limits,
     "prices": _prices,
-    "azure": _azure,
+    "azure": _table(AzureSettings, api_version=_text, deployment=_text),
 }

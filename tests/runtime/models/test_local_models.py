@@ -4,14 +4,19 @@ from __future__ import annotations
 
 import asyncio
 import json
+import socket
+import threading
+from contextlib import suppress
 from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import workflow
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
 
 import merrow_runtime
+from merrow_runtime.models import discovery
 from merrow_runtime.models.user_settings import settings_path
 from merrow_runtime.options import RunOptions
 from merrow_runtime.running.run import RunResult
@@ -35,9 +40,8 @@ def unset(monkeypatch: pytest.MonkeyPatch) -> None:
 
 async def ran(flow: Any, server: OpenAIServer, **options: Any) -> tuple[RunResult, list[Any]]:
     """A run's result and its events."""
-    run = merrow_runtime.start(
-        flow, {"problem": "x"}, options=RunOptions(base_url=server.base_url, model="m", **options), store=MemoryStore()
-    )
+    chosen = RunOptions(**{"base_url": server.base_url, "model": "m", **options})
+    run = merrow_runtime.start(flow, {"problem": "x"}, options=chosen, store=MemoryStore())
     return await run.result(), [event async for event in run.events()]
 
 
@@ -48,6 +52,44 @@ async def test_no_more_calls_are_sent_than_the_server_has_places(slots: int, pla
         result, _ = await ran(ENSEMBLE, server)
     assert (result.status, len(server.requests) >= VOTES) == ("finished", True)
     assert server.most_at_once == places
+
+
+async def test_a_server_in_the_home_network_tells_its_places_too(monkeypatch: pytest.MonkeyPatch) -> None:
+    look_up = socket.getaddrinfo
+
+    def at_home(host: Any, *rest: Any, **options: Any) -> Any:
+        return look_up("127.0.0.1" if host in ("attic", b"attic") else host, *rest, **options)
+
+    monkeypatch.setattr(socket, "getaddrinfo", at_home)
+    async with OpenAIServer(lambda _: Reply("yes", delay=0.05)) as server:
+        server.slots = 2
+        await ran(ENSEMBLE, server, base_url=server.base_url.replace("127.0.0.1", "attic"))
+    assert len(server.requests) >= VOTES
+    assert server.most_at_once == 2
+
+
+def test_a_server_that_never_comes_to_the_point_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(discovery, "_ASKED_SECONDS", 0.2)
+    enough = threading.Event()
+
+    def drip() -> None:
+        with listening.accept()[0] as client, suppress(OSError):
+            client.sendall(b"HTTP/1.1 200 OK\r\nX: ")
+            while not enough.wait(0.05):
+                client.sendall(b"x")
+
+    with socket.create_server(("127.0.0.1", 0)) as listening:
+        server = threading.Thread(target=drip)
+        server.start()
+        stop = threading.Timer(PATIENCE, enough.set)
+        stop.start()
+        try:
+            assert discovery.places_of(f"http://127.0.0.1:{listening.getsockname()[1]}") is None
+            assert not enough.is_set(), "it was waited for to the end"
+        finally:
+            stop.cancel()
+            enough.set()
+            server.join()
 
 
 def test_a_busy_server_is_waited_for_until_it_tells_its_places_and_its_model() -> None:

@@ -18,7 +18,6 @@ def listing(*names: str) -> Raw:
 
 
 NO_LIST = "answers, but not with a list of models; check the base URL."
-LONG = "m" * 400
 
 
 @pytest.mark.parametrize(
@@ -28,9 +27,14 @@ LONG = "m" * 400
         (listing(*"edcba"), True, "answers and has 5 models: a, b, c, d, e.", tuple("abcde")),
         (listing(*"abcdef"), True, "answers and has 6 models: a, b, c, d, e and 1 more.", tuple("abcdef")),
         (listing("only"), True, "answers and has 1 model: only.", ("only",)),
-        (listing(LONG), True, f"answers and has 1 model: {LONG[:300]}....", (LONG,)),
+        (
+            listing("m" * 200, "m" * 201, "a\x1b[2J", " ", "a"),
+            True,
+            f"answers and has 2 models: a, {'m' * 200}.",
+            ("a", "m" * 200),
+        ),
         (listing(), True, "answers and has 0 models.", ()),
-        (Raw(b'{"data": [null, {"name": "x"}, {"id": 7}]}'), True, "answers and has 1 model: 7.", ("7",)),
+        (Raw(b'{"data": [null, {"name": "x"}, {"id": 7}]}'), True, "answers and has 0 models.", ()),
         *((Status(status), None, "answers, but doesn't list its models.", ()) for status in (404, 405, 501)),
         (Raw(b"<html>Sign in</html>", "text/html"), None, NO_LIST, ()),
         (Raw(b"{"), None, NO_LIST, ()),
