@@ -23,6 +23,8 @@ from tests.real_model.tap import Tap, tapped
 HERE = Path(__file__).parent
 MODEL = "smollm2-135m"
 SLOTS = 2
+SHORT = 160
+"""Tokens of an answer where a test says nothing: one that never ends by itself is cut there, within seconds."""
 SERVERS = ["llama.cpp", "LiteLLM"] if os.environ.get("MERROW_LITELLM") else ["llama.cpp"]
 """`make real-model` says it where the proxy is missing, and fails unless told that it may be."""
 
@@ -91,7 +93,7 @@ def _alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
 @pytest.fixture
 def server(llama: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tap]:
     """llama.cpp's server, tapped, and the endpoint of commands that name no other."""
-    with tapped(llama) as tap:
+    with tapped(llama, SHORT) as tap:
         monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
         yield tap
         _idle(llama)
@@ -100,7 +102,8 @@ def server(llama: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tap]:
 @pytest.fixture(params=SERVERS)
 def any_server(request: pytest.FixtureRequest, llama: str, monkeypatch: pytest.MonkeyPatch) -> Iterator[Tap]:
     """The same for each of the two servers."""
-    with tapped(llama if request.param == "llama.cpp" else request.getfixturevalue("litellm")) as tap:
+    target = llama if request.param == "llama.cpp" else request.getfixturevalue("litellm")
+    with tapped(target, SHORT) as tap:
         monkeypatch.setenv("OPENAI_BASE_URL", tap.base_url)
         yield tap
         _idle(llama)

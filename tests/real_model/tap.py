@@ -1,4 +1,5 @@
-"""A wire tap between Merrow and a real server: hands everything on as it is, and remembers what was asked and answered.
+"""A wire tap between Merrow and a real server: hands everything on and remembers what was asked and answered. Like some gateways,
+it allows no longer answers than it is set to; else it changes nothing.
 
 with tapped("http://127.0.0.1:8080") as tap:
     ... tap.base_url ... tap.answers[0].usage ...
@@ -74,9 +75,12 @@ class Exchange:
 
 @dataclass
 class Tap:
-    """``base_url`` is what Merrow is given. ``most`` is the number of requests that were open at the same time at most."""
+    """``base_url`` is what Merrow is given. ``most`` is the number of requests that were open at the same time at most.
+    ``longest`` is how many tokens an answer may have, None for as many as are asked for.
+    """
 
     target: str
+    longest: int | None = None
     base_url: str = ""
     exchanges: list[Exchange] = field(default_factory=list)
     most: int = 0
@@ -98,6 +102,13 @@ class Tap:
         with self._changed:
             assert self._changed.wait_for(lambda: there(self), PATIENCE), self.exchanges
 
+    def sent(self, asked: Any) -> Any:
+        """The request as the server gets it."""
+        if self.longest is None:
+            return asked
+        name = "max_completion_tokens" if "max_completion_tokens" in asked else "max_tokens"
+        return {**asked, name: min(asked.get(name) or self.longest, self.longest)}
+
     @contextmanager
     def changing(self, opened: int = 0) -> Iterator[None]:
         with self._changed:
@@ -108,9 +119,9 @@ class Tap:
 
 
 @contextmanager
-def tapped(target: str) -> Iterator[Tap]:
+def tapped(target: str, longest: int | None = None) -> Iterator[Tap]:
     """Tap the server at ``target``, an address without a path."""
-    tap = Tap(target)
+    tap = Tap(target, longest)
 
     class Handler(BaseHTTPRequestHandler):
         def log_message(self, *arguments: Any) -> None:
@@ -127,7 +138,7 @@ def tapped(target: str) -> Iterator[Tap]:
             # Who asks may be gone before the answer is whole: killed, cancelled, out of time.
             try:
                 with suppress(ConnectionError):
-                    self._hand_on(body, exchange)
+                    self._hand_on(json.dumps(tap.sent(exchange.asked)).encode(), exchange)
             finally:
                 with tap.changing(opened=-1):
                     pass

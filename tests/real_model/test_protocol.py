@@ -119,22 +119,31 @@ def test_a_prompt_that_does_not_fit_says_the_numbers_and_what_to_do(any_server: 
 
 
 def test_an_answer_without_an_end_has_one(server: Tap) -> None:
+    server.longest = None
+    write("config/config.toml", "models = {max_tokens = 300}")
     flow("retries: 0", ENDLESS)
-    merrow(*RUN, "--verbose")
+    done = merrow(*RUN, "--verbose")
     first = server.exchanges[0]
-    assert 0 < first.asked["max_tokens"] <= 4096
+    assert first.asked["max_tokens"] == 300
     assert first.finish in ("stop", "length"), "the server ended it, not a limit of time"
+    assert ("cut off" in done.err) == (server.exchanges[-1].finish == "length")
 
 
 def test_samples_wait_for_a_place_of_the_server_and_waiting_is_no_timeout(server: Tap) -> None:
-    flow("max_tokens: 60, timeout: 6, retries: 0", ENDLESS.replace("great", "some"), ", samples: 8, temperature: 0.7")
-    done = merrow(*RUN, "--json")
-    assert server.most <= SLOTS
+    """All of them take longer than the limit of one; two at once take less, if not on a machine that does much else."""
+    for limit in (6, 24, 96):
+        server.exchanges.clear()
+        server.most = 0
+        words = ENDLESS.replace("great", "some")
+        flow(f"max_tokens: 60, timeout: {limit}, retries: 0", words, ", samples: 8, temperature: 0.7")
+        done = merrow(*RUN, "--json", "--fresh")
+        if not (late := f"within {limit} seconds" in done.out + done.err):
+            break
+    assert server.most == SLOTS
     assert len(server.exchanges) == 8
     assert all(one.whole for one in server.exchanges)
-    assert all(one.finish in ("stop", "length") for one in server.answers)
-    assert "timeout" not in done.err
-    assert "seconds" not in done.err
+    assert {one.finish for one in server.answers} <= {"stop", "length"}
+    assert not late
 
 
 CHAIN = f"""\
@@ -154,6 +163,7 @@ flowchart LR
 @pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 @pytest.mark.parametrize("way", [(), ("--verbose",)], ids=["whole", "streamed"])
 def test_what_was_finished_before_a_kill_is_not_asked_again(any_server: Tap, way: tuple[str, ...]) -> None:
+    any_server.longest = None  # so that the second answer takes longer than the kill
     write("flow.mmd", CHAIN)
     with subprocess.Popen(
         [sys.executable, "-m", "merrow_server", *RUN, *way],
