@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import hashlib
 import json
 import re
 import subprocess
@@ -27,6 +28,13 @@ flowchart TD
     RETURN([Answer]):::Interface
     PROBLEM --> A --> B --> RETURN
 """
+SINGLE = """\
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A@{op: Custom, prompt: "first", model: m-1}
+    RETURN([Answer]):::Interface
+    PROBLEM --> A --> RETURN
+"""
 OWN = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "contains")
 LIMITED = (*OWN, "--strategy", "guided", "--budget-evaluations", "120")
 
@@ -42,6 +50,17 @@ def answer(request: Received) -> Step:
     if properties:
         said = json.dumps({name: _filled(one, said) for name, one in properties.items()})
     return Reply(said, delay=0.001)
+
+
+def lucky(request: Received) -> Step:
+    """Rarely right by the first prompt alone, nearly always where anybody else has a look."""
+    said = json.dumps(request.body["messages"])
+    asked = re.search(r"What is (\d+)", said)
+    if asked is None:  # What another one has answered is passed on.
+        return Reply((re.findall(r"[\d.]*\d", said) or ["7.5"])[-1])
+    luck = int(hashlib.sha256(said.encode()).hexdigest(), 16) % 100
+    is_alone = request.body["messages"][0]["content"].startswith("first")
+    return Reply(str(2 * int(asked[1])) if luck < (10 if is_alone else 97) else "7.5")
 
 
 def question(request: Received) -> str:

@@ -76,12 +76,7 @@ class Endpoint:
 
 
 @pytest.fixture
-def endpoint(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    monkeypatch.chdir(tmp_path)
-    for name in ("OPENAI_API_KEY", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
+def endpoint(monkeypatch: pytest.MonkeyPatch) -> Iterator[Endpoint]:
     with serving() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         found = Endpoint(server)

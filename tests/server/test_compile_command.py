@@ -375,19 +375,10 @@ def test_each_refusal_and_each_change_is_a_sentence(capsys: pytest.CaptureFixtur
     Path("out").mkdir()
     for arguments, sentence in (
         (("flow.mmd", "--standalone"), "--standalone needs -o FILE.pyz: an archive is not printed."),
-        ((), "Name the workflow: merrow compile FILE -o FILE.py"),
-        (
-            (*flow, "more.mmd"),
-            "One workflow is compiled at a time, but got more.mmd as well. The program is named with -o.",
-        ),
         (("--check", "out/flow.py"), "out/flow.py can't be read: no such file or directory."),
         (
             ("--check", "out/flow.py", "--standalone"),
             "--check goes with FILE alone: the program says itself how it was compiled.",
-        ),
-        (
-            ("--check", "a.py", "flow.mmd", "b.py"),
-            "One program is checked against a FILE; without FILE each names its own workflow.",
         ),
     ):
         assert said(*arguments) == (2, "", sentence + "\n"), arguments

@@ -61,10 +61,7 @@ def answer(request: Received) -> Step:
 
 
 @pytest.fixture(autouse=True)
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     write("inner.mmd", CALLED)
     write("flow.mmd", FLOW)

@@ -23,14 +23,6 @@ SHELLS = ("bash", "zsh", "fish")
 ODD = 'my flow: the "best".mmd'
 
 
-@pytest.fixture(autouse=True)
-def _a_state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def asked(line: str, shell: str = "bash") -> Outcome:
     """What the program answers a shell at the end of ``line``."""
     environment = {"_MERROW_COMPLETE": f"{shell}_complete", "COMP_LINE": line}

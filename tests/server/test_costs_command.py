@@ -24,12 +24,7 @@ NOW = f"{datetime.now(UTC):%Y-%m}"
 
 
 @pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.chdir(tmp_path)
+def state(tmp_path: Path) -> Path:
     write("flow.mmd", CHAIN)
     return tmp_path / "state"
 

@@ -10,14 +10,6 @@ from tests.server.program import GOOD, Outcome, in_process, write
 Capture = pytest.CaptureFixture[str]
 
 
-@pytest.fixture(autouse=True)
-def _own_folders(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def lines_of(outcome: Outcome, part: str) -> list[str]:
     after = outcome.out.split(f"{part}\n", 1)[1]
     lines = after.split("\n")

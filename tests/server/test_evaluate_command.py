@@ -21,22 +21,12 @@ import pytest
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, only, serving
 from tests.server.program import Outcome, in_process, merrow, write
+from tests.server.searching import FLOW
 from tests.sizes import sized
 
 from merrow_optimizer.evaluation.data.names import data_file
 
 KILLS = sized(8, 16)
-FLOW = """\
----
-workflow: {model: m-1}
----
-flowchart TD
-    PROBLEM([Problem]):::Interface
-    A@{op: Custom, prompt: "first"}
-    B@{op: Custom, prompt: "second"}
-    RETURN([Answer]):::Interface
-    PROBLEM --> A --> B --> RETURN
-"""
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 
@@ -50,11 +40,8 @@ def answer(request: Received) -> Step:
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    monkeypatch.chdir(tmp_path)
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     with serving(answer) as server:
-        monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-        monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         write("flow.mmd", FLOW)

@@ -31,11 +31,8 @@ def answer(request: Received) -> Step:
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    monkeypatch.chdir(tmp_path)
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     with serving(answer) as server:
-        monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-        monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         write("flow.mmd", FLOW)

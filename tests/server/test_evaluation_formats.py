@@ -41,15 +41,12 @@ EVIL = '<script>alert(1)</script><img src="http://evil.test/x" onerror=x>\x1b[2J
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     def answer(request: Received) -> Step:
         text = request.body["messages"][-1]["content"]
         return Status(400, EVIL) if "refused" in text else Reply(f"{EVIL} {'7' if 'wrong' in text else '5'}")
 
-    monkeypatch.chdir(tmp_path)
     with serving(answer) as server:
-        monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-        monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         write("flow.mmd", FLOW)

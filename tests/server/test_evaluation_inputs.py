@@ -25,15 +25,12 @@ OWN = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "exact")
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     def answer(request: Received) -> Step:
         text = request.body["messages"][-1]["content"]
         return Reply(next((one for one in FORMULAS if one in text), "blue"))
 
-    monkeypatch.chdir(tmp_path)
     with serving(answer) as server:
-        monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-        monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         write("flow.mmd", FLOW)

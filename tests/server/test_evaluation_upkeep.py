@@ -3,13 +3,11 @@
 from __future__ import annotations
 
 import json
-import os
 import re
 import signal
 import sqlite3
 import subprocess
 import sys
-from collections.abc import Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -18,25 +16,13 @@ from rich.cells import cell_len
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, only, serving
 from tests.server.program import Outcome, in_process, merrow, write
-from tests.server.test_evaluate_command import FLOW, answer, begun, data, evaluate, until
+from tests.server.test_evaluate_command import FLOW, answer, begun, data, evaluate, server, until
 
 from merrow_runtime.store.database import Store
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
+__all__ = ["server"]
 OWN = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "numeric")
-
-
-@pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    monkeypatch.chdir(tmp_path)
-    with serving(answer) as server:
-        monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-        monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
-        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
-        write("flow.mmd", FLOW)
-        data(12)
-        yield server
 
 
 @pytest.mark.slow
@@ -96,24 +82,6 @@ def test_they_are_deleted_with_their_runs(server: OpenAIServer, capsys: pytest.C
     assert in_process(capsys, "show", middle).code == 2
 
 
-def completed(capsys: pytest.CaptureFixture[str], *words: str) -> list[str]:
-    """What a shell offers for the last of these words."""
-    done = subprocess.run(
-        [sys.executable, "-m", "merrow_server"],
-        env={
-            **os.environ,
-            "_MERROW_COMPLETE": "bash_complete",
-            "COMP_LINE": " ".join(("merrow", *words)),
-            "COMP_WORD": words[-1],
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
-
-
 @pytest.mark.slow
 @pytest.mark.parametrize(
     ("listed", "damage"),
@@ -149,22 +117,6 @@ def test_a_damaged_one_hides_no_other_and_can_be_deleted(
     assert in_process(capsys, listed, "--format", "json").err == ""
     assert in_process(capsys, listed, "--prune", "0").code == 0
     assert in_process(capsys, listed, "--format", "json").json == []
-
-
-@pytest.mark.slow
-def test_a_shell_completes_their_ids(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
-    done = in_process(capsys, "evaluate", "flow.mmd", *OWN, "--budget-tokens", "60", "--format", "json")
-    identity = done.json["evaluation"]
-    typed = identity[:3]
-    for words in (
-        ("show", typed),
-        ("resume", typed),
-        ("evaluations", "--delete", typed),
-        ("evaluate", "--baseline", typed),
-        ("evaluate", "--compare", typed),
-    ):
-        assert completed(capsys, *words) == [identity], words
-    assert completed(capsys, "cancel", typed) == []
 
 
 def test_resume_takes_gates(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:

@@ -26,14 +26,6 @@ DOCUMENTS = [ROOT / "README.md", ROOT / "ARCHITECTURE.md", *sorted((ROOT / "docs
 Capture = pytest.CaptureFixture[str]
 
 
-@pytest.fixture(autouse=True)
-def _a_state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
-
-
 @pytest.mark.parametrize("path", EXAMPLES + PATTERNS + PLANS + BASELINES, ids=lambda path: path.name)
 def test_an_example_has_no_finding_and_is_formatted(path: Path, capsys: Capture) -> None:
     outcome = in_process(capsys, "check", "--format", "json", str(path))

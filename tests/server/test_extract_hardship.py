@@ -57,9 +57,6 @@ class Answering:
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     with serving(Answering()) as server:
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-        monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         rows_file(tmp_path, WORLD.rows())

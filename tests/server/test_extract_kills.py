@@ -44,8 +44,6 @@ class Answering:
 @pytest.fixture
 def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     with serving(Answering()) as server:
-        monkeypatch.chdir(tmp_path)
-        monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         rows_file(tmp_path, WORLD.rows())
@@ -69,7 +67,6 @@ def test_killed_anywhere_it_comes_to_the_same(
     """
     answering = server.answer
     assert isinstance(answering, Answering)
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
     Path("whole").mkdir()
     done = merrow(*ASKED, "-o", "whole/operators.yaml")
     assert done.code == 0, done.err

@@ -36,14 +36,6 @@ flowchart TD
 NO_ANSWER = "The input PROBLEM has no value; give it one with: --input problem=..."
 
 
-@pytest.fixture(autouse=True)
-def _a_state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-
-
 Type = Callable[[bytes], None]
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -16,9 +15,8 @@ from merrow_runtime.store.optimizations import OptimizationRecord
 
 
 @pytest.fixture(autouse=True)
-def one_of_each(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+def one_of_each() -> None:
     """The oldest is the run; nobody works on the evaluation any more."""
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
     store = Store.open()
     store.begin(RunRecord("abrun", "/w.mmd", "finished", 1.0, snapshot={}))
     plan: dict[str, object] = {"semantic": "s"}

@@ -52,14 +52,6 @@ def judged(*moods: str) -> Callable[[Received], Step]:
     return answer
 
 
-@pytest.fixture(autouse=True)
-def own_state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def ended(events: list[Found]) -> list[tuple[str, int, str, bool]]:
     """What was told of the ends of Loops: path, turns, why, and whether another turn was wanted."""
     loops = [event for event in events if event["event"] == "loop_ended"]

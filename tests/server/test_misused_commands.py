@@ -235,11 +235,7 @@ def test_no_command_without_arguments_answers_in_the_words_of_the_parser(capsys:
     ],
     ids=" ".join,
 )
-def test_a_name_that_is_too_long_for_a_file_is_one_sentence(
-    capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, arguments: list[str]
-) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+def test_a_name_that_is_too_long_for_a_file_is_one_sentence(capsys: Capture, arguments: list[str]) -> None:
     write("one.mmd", GOOD)
     name = f"{'a' * 300}.{'py' if arguments[0] == 'compile' else 'mmd'}"
     done = in_process(capsys, *arguments, name)

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
@@ -21,12 +20,7 @@ CASES = "cases: [{id: a, inputs: {PROBLEM: one}, expect: {contains: one}}]\n"
 
 
 @pytest.fixture(autouse=True)
-def _own_settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
+def _own_settings() -> None:
     write("flow.mmd", UNNAMED)
 
 

@@ -190,8 +190,6 @@ def test_a_search_reads_what_it_searches_with(server: OpenAIServer, capsys: Capt
         (("--proposer", "nobody"), "proposer"),
         (("--strategy", "annealing"), "strategy"),
         (("--set", "alpha=0.1"), "The strategy climb has no constant 'alpha'"),
-        (("--set", "alpha", "--strategy", "evolve"), "write --set NAME=NUMBER"),
-        (("--set", "z=nan", "--strategy", "evolve"), "write --set NAME=NUMBER"),
         (("--sure", "0.05", "--strategy", "guided"), "--sure goes with the strategies climb, evolve and mcts"),
     ],
 )
@@ -586,32 +584,6 @@ def test_a_report_that_can_not_be_written_loses_nothing_else(server: OpenAIServe
     assert newest()["status"] == "finished"
     assert in_process(capsys, "show", newest()["search"], "--format", "html", "-o", "page.html").code == 0
     assert "Search for a better flow.mmd" in Path("page.html").read_text(encoding="utf-8")
-
-
-def completed(*words: str) -> list[str]:
-    done = subprocess.run(
-        [sys.executable, "-m", "merrow_server"],
-        env={
-            **os.environ,
-            "_MERROW_COMPLETE": "bash_complete",
-            "COMP_LINE": " ".join(("merrow", *words)),
-            "COMP_WORD": words[-1],
-        },
-        capture_output=True,
-        text=True,
-        check=False,
-        timeout=PATIENCE,
-    )
-    return [line.partition(",")[2] for line in done.stdout.splitlines() if line]
-
-
-@pytest.mark.slow
-def test_a_shell_completes_their_ids(server: OpenAIServer, capsys: Capture) -> None:
-    assert in_process(capsys, "optimize", "flow.mmd", *LIMITED, "--strategy", "random").code == 0
-    identity = newest()["search"]
-    for words in (("show",), ("optimizations", "--delete"), ("optimize", "flow.mmd", "--from")):
-        assert completed(*words, identity[:4]) == [identity], words
-    assert completed("cancel", identity[:4]) == completed("resume", identity[:4]) == []
 
 
 @pytest.mark.slow

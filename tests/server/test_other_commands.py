@@ -57,25 +57,6 @@ def test_help_shows_ten_options_and_all_of_them_on_request(name: str, capsys: Ca
     assert every <= completed
 
 
-def test_help_loads_nothing_of_the_analysis() -> None:
-    script = (
-        "import sys; from merrow_server.cli import main; main(['--help']);"
-        "print([name for name in sys.modules if name.startswith(('merrow_analysis', 'rich', 'lark'))])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("[]\n")
-
-
-def test_a_check_loads_no_terminal_or_network_library() -> None:
-    write("good.mmd", GOOD)
-    script = (
-        "import sys; from merrow_server.cli import main; main(['check', 'good.mmd']);"
-        "print([name for name in sys.modules if name in ('rich', 'openai', 'aiohttp', 'pygls', 'http', 'asyncio', 'pathspec')])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("[]\n")
-
-
 def test_rules_are_listed_as_text_and_json(capsys: Capture) -> None:
     listed = in_process(capsys, "rules", "--format", "json").json
     assert [rule["code"] for rule in listed] == [rule.code for rule in all_rules()]
@@ -406,36 +387,3 @@ def test_no_file_of_the_current_folder_is_imported() -> None:
     run = merrow("run", "good.mmd", "--input", "PROBLEM=x", "--no-store")
     assert run.code == 0, run.err
     assert list(Path.cwd().glob("*.hit")) == []
-
-
-@pytest.mark.parametrize("command", ["graph", "metrics", "mutate", "crossover", "render"])
-def test_help_of_a_command_loads_no_analysis(command: str) -> None:
-    script = (
-        f"import sys; from merrow_server.cli import main; main([{command!r}, '--help']);"
-        "print([name for name in sys.modules if name in ('merrow_analysis.check', 'merrow_analysis.graph.nodes', 'lark')])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("[]\n")
-
-
-def test_a_drawing_as_most_people_write_it_is_read_without_loading_the_grammar() -> None:
-    write(
-        "drawn.mmd",
-        "flowchart LR\n    a([Letter]) --> b[Answer it]\n    b --> c{Is it kind?}\n    c -->|no| b\n    c -->|yes| d([Answer])\n",
-    )
-    script = (
-        "import sys; from merrow_server.cli import main; main(['check', '--as-workflow', 'drawn.mmd']);"
-        "print([name for name in sys.modules if name == 'lark'])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("[]\n")
-
-
-def test_formatting_loads_no_rules() -> None:
-    write("good.mmd", GOOD)
-    script = (
-        "import sys; from merrow_server.cli import main; main(['fmt', '--diff', 'good.mmd']);"
-        "print([name for name in sys.modules if name in ('merrow_analysis.check', 'merrow_analysis.graph.nodes')])"
-    )
-    done = subprocess.run([sys.executable, "-c", script], capture_output=True, text=True, check=True)
-    assert done.stdout.endswith("[]\n")

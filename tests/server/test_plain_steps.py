@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.runtime.openai_server import OpenAIServer, Reply, serving
@@ -16,15 +15,6 @@ DRAWN = """flowchart TD
     C -->|billing| D[About the bill]
     C -->|technical| E[About the technique]
 """
-
-
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    """A journal and settings of its own for each test, and no key of the user's."""
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
 
 
 @pytest.fixture

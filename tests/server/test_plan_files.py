@@ -267,11 +267,7 @@ def test_an_output_whose_id_leads_elsewhere_is_a_file_inside(tmp_path: Path) -> 
     assert sorted(tmp_path.rglob("*.*")) == sorted(written)
 
 
-def test_an_id_that_leads_elsewhere_is_written_by_a_run_inside(
-    tmp_path: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+def test_an_id_that_leads_elsewhere_is_written_by_a_run_inside(capsys: pytest.CaptureFixture[str]) -> None:
     text = (
         'flowchart TD\n    PROBLEM([P]):::Interface --> A@{op: Custom, prompt: "x"}\n'
         "    A --> RETURN([R]):::Interface\n    A --> ../../out([R]):::Interface\n    classDef Interface fill:#eee\n"

@@ -69,11 +69,7 @@ def flow(name: str) -> str:
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    for name in ("OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
     return tmp_path
 
 

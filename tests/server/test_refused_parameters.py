@@ -40,11 +40,7 @@ REFUSAL = (
 
 @pytest.fixture(autouse=True)
 def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.setenv("OPENAI_API_KEY", "k")
-    for name in ("OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
     rows = [{"id": str(n), "problem": f"What is {n} plus {n}?", "answer": "2"} for n in (1, 2)]
     (tmp_path / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows), encoding="utf-8")
     (tmp_path / "one.mmd").write_text(FLOW % "", encoding="utf-8")

@@ -43,10 +43,7 @@ HELD = threading.Event()
 
 
 @pytest.fixture
-def server(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
-    monkeypatch.chdir(tmp_path)
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
     monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
     write("flow.mmd", FLOW)
     HELD.clear()
@@ -204,12 +201,3 @@ async def test_a_revision_that_waits_in_an_editor_is_decided_here(
         assert (await asyncio.to_thread(merrow, "revise", run, choice, "1")).code == 2
         HELD.set()
         assert (await ended)["outputs"] == {"RETURN": result}
-
-
-@pytest.mark.parametrize(
-    "arguments", [[], ["flow.mmd", "--apply", "1"], ["--apply", "1", "--refuse", "1"]], ids=["nothing", "file", "both"]
-)
-def test_what_is_to_be_done_is_said_once(server: OpenAIServer, arguments: list[str]) -> None:
-    done = merrow("revise", "flow.mmd", *arguments)
-    assert (done.code, done.out) == (2, "")
-    assert "Name the FILE that the run is to continue as, or a revision with --apply N or --refuse N." in done.err

@@ -31,16 +31,6 @@ KILLS = sized(6, 20)
 """Processes killed at random points."""
 
 
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    """A journal and settings of its own for each test, and no key of the user's."""
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    return tmp_path / "state"
-
-
 @pytest.fixture
 def server() -> Iterator[OpenAIServer]:
     with serving() as running:

@@ -35,14 +35,6 @@ flowchart TD
 Capture = pytest.CaptureFixture[str]
 
 
-@pytest.fixture(autouse=True)
-def _a_state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-
-
 def replayed(capsys: Capture, monkeypatch: pytest.MonkeyPatch, name: str) -> tuple[Outcome, str]:
     """What the replay of a pattern prints, and the id of the run."""
     monkeypatch.chdir(ROOT)

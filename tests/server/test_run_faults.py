@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import json
 from collections import Counter
-from pathlib import Path
 from typing import Any
 
 import pytest
@@ -51,14 +50,6 @@ LASTING: dict[str, tuple[Step, str]] = {
 """What it may go on to do."""
 
 OUTPUT = pytest.mark.parametrize("arguments", [(), ("--json",)], ids=["whole", "streamed"])
-
-
-@pytest.fixture(autouse=True)
-def _a_state_of_its_own(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def name_of(number: int) -> str:

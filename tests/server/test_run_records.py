@@ -30,15 +30,6 @@ Capture = pytest.CaptureFixture[str]
 POSIX = pytest.mark.skipif(os.name != "posix", reason="signals and terminals are of POSIX")
 
 
-@pytest.fixture(autouse=True)
-def state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Path:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    return tmp_path / "state"
-
-
 @POSIX
 @pytest.mark.parametrize("number", ["SIGINT", "SIGTERM", "SIGHUP"])
 def test_a_signal_ends_the_run_so_that_it_can_be_resumed(capsys: Capture, number: str) -> None:

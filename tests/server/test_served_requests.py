@@ -6,11 +6,9 @@ import asyncio
 import json
 from collections.abc import AsyncIterator
 from contextlib import asynccontextmanager, closing
-from pathlib import Path
 from typing import Any
 
 import httpx2
-import pytest
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 
 from merrow_runtime.errors import EndpointFailure
@@ -22,12 +20,6 @@ from merrow_server.service.runs import LONGEST_KEY, ServedRuns
 
 LINES = ('A@{op: Custom, prompt: "say"}', "PROBLEM --> A --> RETURN")
 TOKEN = "a-token-of-the-tests"  # noqa: S105
-
-
-@pytest.fixture(autouse=True)
-def _state(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
 
 
 @asynccontextmanager

@@ -65,7 +65,7 @@ SHOWN = """\
 
 
 @pytest.fixture
-def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
+def model(monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
     """A model for suggestions; a workflow that is run gets what it ``says``."""
     answers = Model(FIRST, [said(IMPOSSIBLE)], score=lambda one: 9 if one["title"] == "Ask thrice" else 4, says="wrong")
 
@@ -73,10 +73,6 @@ def model(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Iterator[Model]:
         known = is_judging(request) or '"candidates"' in request.body["messages"][-1]["content"]
         return answers(request) if known else Reply(answers.says)
 
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
     with serving(answer) as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         answers.server = server  # type: ignore[attr-defined]

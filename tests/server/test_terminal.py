@@ -9,7 +9,6 @@ import re
 import sys
 from collections.abc import Iterator
 from dataclasses import dataclass
-from pathlib import Path
 
 import pytest
 from hypothesis import given
@@ -397,11 +396,7 @@ def terminal() -> Iterator[Terminal]:
 
 
 @pytest.fixture(autouse=True)
-def _workspace(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
+def _workspace() -> None:
     write("flow.mmd", FLOW)
     write("chain.mmd", CHAIN)
     write(f"{NAME} chain.mmd", CHAIN)

@@ -5,7 +5,6 @@ from __future__ import annotations
 import re
 import time
 from collections.abc import Iterator
-from pathlib import Path
 
 import pytest
 from tests.runtime.engine.fakes import flowchart
@@ -22,14 +21,6 @@ _VARIES = (
     (r"(?<=  ) \d\d s\b", "#.# s"),  # in a column that ends where shorter times end
     (r"\b\d(?:\.\d|\d) s\b", "#.# s"),
 )
-
-
-@pytest.fixture(autouse=True)
-def settings(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
 
 
 def steady(text: str) -> str:

@@ -22,12 +22,7 @@ Capture = pytest.CaptureFixture[str]
 def test_every_step_does_what_the_tutorial_says(
     capsys: Capture, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    for name in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    monkeypatch.chdir(tmp_path)
     shown, commands = "", 0
     for language, key, value, text in BLOCKS:
         if key == "file":
@@ -61,13 +56,8 @@ def test_it_ends_with_the_example_of_the_repository() -> None:
 
 
 @pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal")
-def test_the_first_command_of_the_readme_shows_on_a_terminal_what_stands_below_it(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
-) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+def test_the_first_command_of_the_readme_shows_on_a_terminal_what_stands_below_it(tmp_path: Path) -> None:
     shutil.copytree(ROOT / "examples", tmp_path / "examples")
-    monkeypatch.chdir(tmp_path)
     first = (ROOT / "README.md").read_text("utf-8").partition("## First steps")[2]
     command = re.search(r"^    merrow (run .*?[^\\])\n\n", first, re.M | re.S)
     printed = re.search(r"^```text\n(.*?)^```$", first, re.M | re.S)

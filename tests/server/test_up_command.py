@@ -130,7 +130,6 @@ def model() -> Iterator[OpenAIServer]:
 @pytest.fixture(autouse=True)
 def _flow(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / ".state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
     write("flow.mmd", FLOW)
 
 

@@ -20,14 +20,8 @@ from pygls.exceptions import JsonRpcException
 from tests.runtime.openai_server import Hang, OpenAIServer, Reply
 from tests.server.lsp.editor import MODERN
 from tests.server.lsp.running import WAIT, RunningEditor, editor_on
+from tests.server.searching import SINGLE
 
-FLOW = """\
-flowchart TD
-    PROBLEM([Problem]):::Interface
-    A@{op: Custom, prompt: "first", model: m-1}
-    RETURN([Answer]):::Interface
-    PROBLEM --> A --> RETURN
-"""
 CASES = "cases:\n  - id: one\n    inputs: {PROBLEM: What is 1?}\n    expect: {contains: x}\n"
 LATER = "This is asked afterwards: {}."
 DATA = {"dataset": "own.jsonl", "gold": "answer", "metric": "exact"}
@@ -142,14 +136,14 @@ class Client:
 async def client_in(folder: Path, *, from_nothing: bool = False) -> AsyncIterator[Client]:
     rows = [{"id": f"q{n}", "problem": f"What is {n}?", "answer": "x"} for n in range(40)]
     (folder / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
-    (folder / "flow.mmd").write_text(FLOW)
+    (folder / "flow.mmd").write_text(SINGLE)
     (folder / "flow.cases.yaml").write_text(CASES)
     capabilities = MODERN | {"experimental": {"merrowRuns": True}}
     async with (
         OpenAIServer() as server,
         editor_on(folder, server, capabilities=capabilities, from_nothing=from_nothing) as editor,
     ):
-        editor.open(FLOW)
+        editor.open(SINGLE)
         editor.open(CASES, "flow.cases.yaml", "yaml")
         yield Client(editor, server)
 

@@ -257,15 +257,3 @@ def test_each_workflow_of_a_file_has_its_lenses(open_editor: Callable[..., Edito
         (tmp_path / "flow.cases.yaml").write_text(f"cases:\n{rows}")
         titles = [one["command"]["title"] for one in lenses() if "command" in one]
         assert titles == ["▶ Run", "Dry run", *([title] if title else [])]
-
-
-@pytest.mark.parametrize(
-    "method",
-    [
-        "documentSymbol", "documentLink", "foldingRange", "documentColor", "semanticTokens/full", "codeLens", "inlayHint",
-        "semanticTokens/range",
-    ],
-)  # fmt: skip
-def test_files_that_are_not_open(editor: Editor, method: str) -> None:
-    answer = editor.request(f"textDocument/{method}", {"textDocument": {"uri": "file:///gone.mmd"}, "range": WHOLE})
-    assert not answer or not answer["data"]

@@ -138,5 +138,3 @@ def test_what_cannot_be_compiled_is_refused_in_a_sentence(editor: Editor) -> Non
     uri = editor.open(GOOD.replace("--> RETURN", "--> NOWHERE"))
     with pytest.raises(ServerError, match="and is not run"):
         compiled(editor, uri=uri)
-    with pytest.raises(ServerError, match="`uri`"):
-        editor.request("workspace/executeCommand", {"command": "merrow.compile", "arguments": []})

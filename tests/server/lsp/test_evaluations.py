@@ -15,16 +15,10 @@ from pygls.exceptions import JsonRpcException
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
 from tests.server.lsp.editor import MODERN, Editor
 from tests.server.lsp.running import WAIT, RunningEditor, editor_on
+from tests.server.searching import SINGLE
 
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 
-FLOW = """\
-flowchart TD
-    PROBLEM([Problem]):::Interface
-    A@{op: Custom, prompt: "first", model: m-1}
-    RETURN([Answer]):::Interface
-    PROBLEM --> A --> RETURN
-"""
 OWN = {"dataset": "own.jsonl", "gold": "answer", "metric": "numeric", "agreed": True}
 
 
@@ -85,7 +79,7 @@ async def test_an_evaluation_is_watched_listed_shown_compared_and_deleted(tmp_pa
     data(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
         watched = Watched(editor)
-        uri = editor.open(FLOW)
+        uri = editor.open(SINGLE)
         forecast = await editor.execute("merrow.evaluate", uri=uri, **OWN, dryRun=True)
         assert (forecast["items"], forecast["calls"], forecast["mayCost"]) == (6, {"least": 6, "most": 6}, True)
         assert "6 items of" in forecast["text"]
@@ -164,12 +158,11 @@ async def test_an_evaluation_is_watched_listed_shown_compared_and_deleted(tmp_pa
 
 @pytest.mark.parametrize("dry", [True, False])
 def test_what_is_opened_for_an_evaluation_or_for_its_forecast_is_closed_with_it(
-    open_editor: Callable[..., Editor], tmp_path: Path, monkeypatch: pytest.MonkeyPatch, dry: bool
+    open_editor: Callable[..., Editor], tmp_path: Path, dry: bool
 ) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
     data(tmp_path, 1)
     editor = open_editor(MODERN, tmp_path)
-    asked = {"uri": editor.open(FLOW), **OWN, "baseUrl": "offline", "dryRun": dry}
+    asked = {"uri": editor.open(SINGLE), **OWN, "baseUrl": "offline", "dryRun": dry}
     with patch.object(BaseMetric, "close", autospec=True) as closed:
         editor.request("workspace/executeCommand", {"command": "merrow.evaluate", "arguments": [asked]})
         assert closed.call_count == 1
@@ -182,7 +175,7 @@ async def test_a_cancelled_evaluation_keeps_what_it_has_and_goes_on(tmp_path: Pa
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
         watched = Watched(editor)
         server.answer = slow
-        uri = editor.open(FLOW)
+        uri = editor.open(SINGLE)
         params = types.ExecuteCommandParams("merrow.evaluate", [{"uri": uri, **OWN}])
         method = types.WORKSPACE_EXECUTE_COMMAND
         running = asyncio.ensure_future(editor.client.protocol.send_request_async(method, params, msg_id="it"))
@@ -225,7 +218,7 @@ async def test_two_workflows_are_evaluated_and_resumed_at_once_and_none_twice(tm
     data(tmp_path)
     async with OpenAIServer(slow) as server, editor_on(tmp_path, server) as editor:
         watched = Watched(editor)
-        uris = [editor.open(FLOW, "one.mmd"), editor.open(FLOW.replace("first", "other"), "other.mmd")]
+        uris = [editor.open(SINGLE, "one.mmd"), editor.open(SINGLE.replace("first", "other"), "other.mmd")]
         running = [editor.begin("merrow.evaluate", uri=uri, **OWN) for uri in uris]
         async with asyncio.timeout(WAIT):
             while len(found := {news["evaluation"] for news in watched.news if news["done"] == 5}) < 2:
@@ -244,7 +237,7 @@ async def test_two_workflows_are_evaluated_and_resumed_at_once_and_none_twice(tm
 async def test_the_lens_tells_the_last_evaluation_and_whether_the_workflow_changed_since(tmp_path: Path) -> None:
     data(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
-        uri = editor.open(FLOW)
+        uri = editor.open(SINGLE)
         assert await lenses(editor, uri) == []
         ended = await editor.execute("merrow.evaluate", uri=uri, **OWN)
         found = await lens(editor, uri, "Score 0.833")
@@ -255,11 +248,11 @@ async def test_the_lens_tells_the_last_evaluation_and_whether_the_workflow_chang
         assert "own.jsonl" in hovered
         assert "- metric: `numeric`" in hovered
         assert "m-1 at http://" in hovered
-        editor.change(uri, FLOW.replace("first", "another"))
+        editor.change(uri, SINGLE.replace("first", "another"))
         await lens(editor, uri, "before this change")
         assert "does something else now" in await editor.hover(uri, 0, 3)
         # Neither an id nor a comment changes what the workflow does.
-        editor.change(uri, FLOW.replace(" A", " FIRST") + "    %% words\n")
+        editor.change(uri, SINGLE.replace(" A", " FIRST") + "    %% words\n")
         async with asyncio.timeout(WAIT):
             while "before this change" in (await lens(editor, uri, "Score 0.833")).title:
                 await asyncio.sleep(0.1)
@@ -276,7 +269,7 @@ async def test_who_shows_no_runs_is_asked_for_money_and_told_the_score(tmp_path:
             return answers.pop(0)
 
         editor.client.protocol.fm.add_builtin_feature(types.WINDOW_SHOW_MESSAGE_REQUEST, agree)
-        uri = editor.open(FLOW)
+        uri = editor.open(SINGLE)
         own = OWN | {"agreed": None}
         with pytest.raises(JsonRpcException, match="Nothing was evaluated"):
             await editor.execute("merrow.evaluate", uri=uri, **own)
@@ -310,7 +303,7 @@ async def test_what_cant_be_evaluated_is_said_before_the_first_call(
 ) -> None:
     data(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
-        uri = editor.open(FLOW)
+        uri = editor.open(SINGLE)
         with pytest.raises(JsonRpcException, match=says):
             await editor.execute("merrow.evaluate", uri=uri, **argument)
         assert server.requests == []
@@ -320,7 +313,7 @@ async def test_what_cant_be_evaluated_is_said_before_the_first_call(
 async def test_nothing_is_evaluated_in_a_workspace_that_is_not_trusted(tmp_path: Path) -> None:
     data(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server, options={"trusted": False}) as editor:
-        uri = editor.open(FLOW)
+        uri = editor.open(SINGLE)
         for argument in (OWN, OWN | {"dryRun": True}, {"resume": "x"}):
             with pytest.raises(JsonRpcException, match="not trusted"):
                 await editor.execute("merrow.evaluate", uri=uri, **argument)
@@ -357,7 +350,7 @@ async def test_all_that_is_said_goes_with_an_evaluation_and_who_shows_no_runs_is
             return found
 
         info = types.MessageType.Info
-        uri = editor.open(FLOW)
+        uri = editor.open(SINGLE)
         forecast = await editor.execute("merrow.evaluate", uri=uri, **OWN, dryRun=True)
         calls = f"6 calls to {server.origin}, for a price that is not known; what is known already costs nothing."
         assert forecast["text"] == f"6 items of own.jsonl (part all): {calls}"
@@ -403,7 +396,7 @@ async def test_all_that_is_said_goes_with_an_evaluation_and_who_shows_no_runs_is
         assert await editor.execute("merrow.deleteEvaluation", id=ids[2]) == {"evaluation": ids[2]}
         listed = await editor.execute("merrow.evaluations", limit=3)
         assert [one["evaluation"] for one in listed] == [ids[4], ids[3], ids[1]]
-        item = types.TextDocumentItem("untitled:Flow-1", "mermaid", 1, FLOW)
+        item = types.TextDocumentItem("untitled:Flow-1", "mermaid", 1, SINGLE)
         editor.client.text_document_did_open(types.DidOpenTextDocumentParams(item))
         with pytest.raises(
             JsonRpcException, match="Save the workflow first: its evaluations are kept by its file"
@@ -414,7 +407,7 @@ async def test_all_that_is_said_goes_with_an_evaluation_and_who_shows_no_runs_is
 
 async def test_a_set_that_comes_with_merrow_is_meant_where_the_folder_has_no_file_of_that_name(tmp_path: Path) -> None:
     async with editor_on(tmp_path) as editor:
-        uri = editor.open(FLOW)
+        uri = editor.open(SINGLE)
         asked = {"uri": uri, "dataset": "arithmetic", "metric": "numeric", "limit": 1, "dryRun": True}
         shipped = (await editor.execute("merrow.evaluate", **asked))["dataset"]
         assert (Path(shipped).name, Path(shipped).is_relative_to(tmp_path)) == ("arithmetic.jsonl", False)
@@ -427,7 +420,7 @@ async def test_an_evaluation_that_stops_early_is_told_as_a_warning_and_goes_on_b
     data(tmp_path)
     async with OpenAIServer(slow) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
         watched = Watched(editor)
-        evaluating = editor.begin("merrow.evaluate", uri=editor.open(FLOW), **OWN)
+        evaluating = editor.begin("merrow.evaluate", uri=editor.open(SINGLE), **OWN)
         news = await watched.until(5)
         with pytest.raises(JsonRpcException) as caught:
             await editor.execute("merrow.evaluate", uri=editor.uri("flow.mmd"), **OWN)

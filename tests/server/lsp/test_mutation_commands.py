@@ -93,45 +93,6 @@ def test_a_mutation_that_is_not_safe_says_why(editor: Editor) -> None:
     assert caught.value.code == REQUEST_FAILED
 
 
-def _named(argument: Any, uri: str) -> Any:
-    if isinstance(argument, dict):
-        return {key: uri if value == "URI" else value for key, value in argument.items()}
-    return uri if argument == "URI" else argument
-
-
-@pytest.mark.parametrize(
-    ("command", "arguments"),
-    [
-        ("merrow.mutate", ["untitled:none.mmd"]),
-        ("merrow.mutate", ["URI", "one"]),
-        ("merrow.mutate", ["URI", 1, 2]),
-        ("merrow.mutate", ["URI", 1, None, 2]),
-        ("merrow.mutate", [{"uri": "URI", "operator": "evolution"}]),
-        ("merrow.mutate", [{"uri": "URI", "id": 7}]),
-        ("merrow.mutate", [{}]),
-        ("merrow.mutations", ["URI"]),
-        ("merrow.mutations", [{"uri": "URI", "search": 3}]),
-        ("merrow.mutations", [{"uri": "URI", "node": "NOBODY"}]),
-        ("merrow.mutations", [{"uri": "URI", "range": 3}]),
-        ("merrow.mutations", [{"uri": "URI", "range": {"start": {"line": 1}}}]),
-        ("merrow.mutations", [{"uri": "URI", "operator": "evolution"}]),
-        ("merrow.mutations", [{"uri": "URI", "most": 0}]),
-        ("merrow.mutations", [{"uri": "URI", "diagram": 2}]),
-        ("merrow.moreMutations", []),
-        ("merrow.crossover", ["URI"]),
-        ("merrow.crossover", ["URI", "none.mmd"]),
-        ("merrow.crossover", ["URI", "\0"]),
-        ("merrow.crossover", ["URI", "URI", "one"]),
-    ],
-)
-def test_arguments_that_cannot_be_meant(editor: Editor, command: str, arguments: list[Any]) -> None:
-    uri = editor.open(FLOW)
-    with pytest.raises(ServerError) as caught:
-        run(editor, command, *[_named(argument, uri) for argument in arguments])
-    assert caught.value.code == INVALID_PARAMS
-    assert edits_applied(editor) == []
-
-
 def test_clients_that_cannot_be_sent_edits(open_editor: Callable[..., Editor]) -> None:
     editor = open_editor(MINIMAL)
     uri = editor.open(FLOW)
@@ -367,7 +328,10 @@ def test_the_reader_is_asked_for_the_second_workflow(
 
 
 def test_no_children(editor: Editor) -> None:
-    uri, broken = editor.open(FLOW), editor.open(FLOW.replace("VOTE --> RETURN", "VOTE --> A"), "broken.mmd")
+    uri = editor.open(FLOW)
+    with pytest.raises(ServerError, match="must be the other workflow"):
+        run(editor, "merrow.crossover", uri)  # there is none to choose
+    broken = editor.open(FLOW.replace("VOTE --> RETURN", "VOTE --> A"), "broken.mmd")
     with pytest.raises(ServerError, match="second workflow has errors") as caught:
         run(editor, "merrow.crossover", uri, broken)
     assert caught.value.code == REQUEST_FAILED

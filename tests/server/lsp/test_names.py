@@ -131,27 +131,45 @@ def test_linked_editing(open_editor: Callable[..., Editor]) -> None:
         assert editor.request("textDocument/linkedEditingRange", editor.at(uri, "C")) is None
 
 
-@pytest.mark.parametrize(
-    "method",
-    [
-        "definition",
-        "references",
-        "documentHighlight",
-        "prepareRename",
-        "rename",
-        "linkedEditingRange",
-        "prepareCallHierarchy",
-    ],
-)
+OF_A_PLACE = [
+    "definition",
+    "references",
+    "documentHighlight",
+    "prepareRename",
+    "rename",
+    "linkedEditingRange",
+    "prepareCallHierarchy",
+    "hover",
+    "completion",
+    "signatureHelp",
+]
+OF_A_DOCUMENT = [
+    "documentSymbol",
+    "documentLink",
+    "foldingRange",
+    "documentColor",
+    "semanticTokens/full",
+    "semanticTokens/range",
+    "codeLens",
+    "inlayHint",
+]
+
+
+@pytest.mark.parametrize("method", OF_A_PLACE + OF_A_DOCUMENT)
 def test_unknown_files_and_places_beyond_the_end(editor: Editor, method: str) -> None:
-    more = {"newName": "x", "context": {"includeDeclaration": True}}
     place = {"line": 999, "character": 999}
+    more = {"newName": "x", "context": {"includeDeclaration": True}, "range": {"start": place, "end": place}}
+    if method == "completion":
+        more["context"] = {"triggerKind": 1}
+    elif method == "signatureHelp":
+        del more["context"]
     gone = {"textDocument": {"uri": "file:///gone.mmd"}, "position": place, **more}
-    assert not editor.request(f"textDocument/{method}", gone)
+    answer = editor.request(f"textDocument/{method}", gone)
+    assert not answer or not (answer.get("data") or answer.get("items"))
     uri = editor.open(FLOW)
     beyond = {"textDocument": {"uri": uri}, "position": place, **more}
     if method == "rename":
         with pytest.raises(ServerError, match="Nothing here"):
             editor.request(f"textDocument/{method}", beyond)
-    else:
+    elif method in OF_A_PLACE and method != "completion":
         assert not editor.request(f"textDocument/{method}", beyond)

@@ -11,7 +11,7 @@ from hypothesis import given, settings
 from hypothesis import strategies as st
 from lsprotocol import types
 from pytest_lsp import LanguageClient
-from tests.server.lsp.editor import MODERN, Editor, ServerError
+from tests.server.lsp.editor import MODERN, Editor
 from tests.server.lsp.words import text_at
 
 FLOW = """---
@@ -229,16 +229,6 @@ def test_what_is_not_there(editor: Editor) -> None:
     assert graph(editor, "untitled:nonesuch") is None
     assert graph(editor, editor.open("no fences\n", "a.md")) is None
     assert graph(editor, editor.open("", "empty.mmd"))["kind"] == "unknown"
-
-
-@pytest.mark.parametrize(
-    "params", [None, {}, {"textDocument": 3}, {"textDocument": {"uri": "untitled:flow.mmd"}, "diagram": "1"}]
-)
-def test_what_is_no_request(editor: Editor, params: Any) -> None:
-    editor.open("flowchart LR\n  A\n")
-    with pytest.raises(ServerError) as refused:
-        editor.request("merrow/graph", params)
-    assert refused.value.code == -32602
 
 
 _LINES = st.sampled_from(

@@ -167,9 +167,8 @@ async def test_a_run_that_failed_at_the_endpoint_is_resumed(tmp_path: Path) -> N
 
 
 def test_a_fault_in_merrow_ends_a_run_with_one_event_and_it_can_be_resumed(
-    open_editor: Callable[..., Editor], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    open_editor: Callable[..., Editor], tmp_path: Path
 ) -> None:
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
     editor = open_editor(RUNS, tmp_path)
     asked = {"uri": editor.open(CHAIN), "inputs": QUESTION, "baseUrl": "offline"}
     with (

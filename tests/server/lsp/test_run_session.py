@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import re
 import threading
@@ -14,10 +13,11 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from tests.optimizer.suggestions.scripted import FLOW as VOICES
+from tests.optimizer.suggestions.scripted import SINGLE as VOICES
 from tests.optimizer.suggestions.scripted import Model, candidate, is_judging, prompt, said, setting
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step
 from tests.runtime.workflows import CHAIN
+from tests.server.searching import SINGLE, lucky
 
 from merrow_optimizer.mutations.moves import OPERATORS
 from merrow_runtime.errors import RunFailure
@@ -38,13 +38,6 @@ from merrow_server.jobs.worker import JobThread
 
 Json = dict[str, Any]
 _T = TypeVar("_T")
-FLOW = """\
-flowchart TD
-    PROBLEM([Problem]):::Interface
-    A@{op: Custom, prompt: "first", model: m-1}
-    RETURN([Answer]):::Interface
-    PROBLEM --> A --> RETURN
-"""
 QUESTION = {"PROBLEM": "How many legs has a spider?"}
 
 
@@ -97,10 +90,6 @@ class Bench:
 @pytest.fixture
 async def bench(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> AsyncIterator[Bench]:
     ticket.cache_clear()
-    for name in ("OPENAI_API_KEY", "MERROW_MODEL"):
-        monkeypatch.delenv(name, raising=False)
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
     async with OpenAIServer() as server:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         made = Bench(server, tmp_path)
@@ -378,7 +367,7 @@ async def evaluated(bench: Bench, text: EditorWorkflow, asked: Json, news: list[
 
 async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> None:
     bench.server.answer = numbers
-    asked, text = data(bench.folder), bench.text(FLOW)
+    asked, text = data(bench.folder), bench.text(SINGLE)
     evaluations = bench.session.evaluations
     assert (evaluations.last(text), evaluations.list(None, 9)) == (None, [])
     forecast = await bench.forecast("evaluation", EvaluationOrder(ticket(1), text, asked))
@@ -403,7 +392,7 @@ async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> 
     assert news[-1]["done"] == 6
     assert evaluations.list(text.name, 9) == evaluations.list(None, 1) == [ended]
     assert evaluations.last(text) == ended | {"changed": False}
-    assert evaluations.last(replace(text, text=FLOW.replace("first", "other"))) == ended | {"changed": True}
+    assert evaluations.last(replace(text, text=SINGLE.replace("first", "other"))) == ended | {"changed": True}
     assert evaluations.last(replace(text, text="flowchart TD\n    A[\n")) == ended | {"changed": True}
     name = ended["evaluation"]
     item = evaluations.report(name[:6], "q3")
@@ -424,13 +413,13 @@ async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> 
     assert evaluations.rate(name, "q3", 0, None, None) == rated | {"verdict": None}
 
     bench.server.answer = lambda request: Status(400) if "1 plus" in str(request.body) else numbers(request)
-    failing = await evaluated(bench, bench.text(FLOW.replace("first", "last")), asked)
+    failing = await evaluated(bench, bench.text(SINGLE.replace("first", "last")), asked)
     assert failing["answers"] == {"right": 4, "wrong": 1, "failed": 0, "unanswered": 1, "invalid": 0}
     sentence = f"Evaluation {failing['evaluation']} has no answer to q1 that could be rated."
     assert await bench.refused(lambda: evaluations.rate(failing["evaluation"], "q1", 0, "good", None)) == sentence
     evaluations.delete(failing["evaluation"])
 
-    changed = bench.text(FLOW.replace("first", "other"))
+    changed = bench.text(SINGLE.replace("first", "other"))
     bench.server.answer = lambda request: Reply("0") if "1 plus" in str(request.body) else numbers(request)
     second = await evaluated(bench, changed, asked)
     assert [one["evaluation"] for one in evaluations.list(None, 9)] == [second["evaluation"], name]
@@ -449,7 +438,7 @@ async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> 
 
 
 async def test_an_evaluation_is_dropped_cancelled_and_gone_on_with(bench: Bench) -> None:
-    evaluations, text, asked = bench.session.evaluations, bench.text(FLOW), data(bench.folder)
+    evaluations, text, asked = bench.session.evaluations, bench.text(SINGLE), data(bench.folder)
     bench.server.answer = lambda request: Hang() if "5 plus" in str(request.body) else numbers(request)
     ticket(2).cancel()
     refused = await bench.refused(bench.do("evaluation", EvaluationOrder(ticket(2), text, asked)))
@@ -483,21 +472,10 @@ async def test_an_evaluation_is_dropped_cancelled_and_gone_on_with(bench: Bench)
     assert (news[0]["done"], news[-1]["done"]) == (5, 6)
 
 
-def lucky(request: Received) -> Step:
-    """Rarely right by the first prompt alone, nearly always where anybody else has a look."""
-    said = json.dumps(request.body["messages"])
-    asked = re.search(r"What is (\d+)", said)
-    if asked is None:  # What another one has answered is passed on.
-        return Reply((re.findall(r"[\d.]*\d", said) or ["7.5"])[-1])
-    luck = int(hashlib.sha256(said.encode()).hexdigest(), 16) % 100
-    is_alone = request.body["messages"][0]["content"].startswith("first")
-    return Reply(str(2 * int(asked[1])) if luck < (10 if is_alone else 97) else "7.5")
-
-
 @pytest.mark.slow
 async def test_a_search_is_told_listed_reported_and_gives_its_best(bench: Bench) -> None:
     bench.server.answer = lucky
-    searches, text = bench.session.searches, bench.text(FLOW)
+    searches, text = bench.session.searches, bench.text(SINGLE)
     out = bench.folder / "found"
     asked = data(bench.folder, 90)
     wanted = {"strategy": "climb", "bounds": {"evaluations": 500}}
@@ -541,10 +519,10 @@ async def test_a_search_is_told_listed_reported_and_gives_its_best(bench: Bench)
     assert searches.list(text.name, 9) == searches.list(None, 1) == [ended]
     assert searches.list("another", 9) == []
     assert searches.last(text) == ended
-    assert searches.last(replace(text, text=FLOW.replace("first", "other"))) is None
+    assert searches.last(replace(text, text=SINGLE.replace("first", "other"))) is None
     better = searches.better(name)
     assert {key: better[key] for key in ended} == ended
-    assert (better["before"], better["file"]) == (FLOW, str(out / "best.mmd"))
+    assert (better["before"], better["file"]) == (SINGLE, str(out / "best.mmd"))
     assert Path(better["file"]).read_text("utf-8").endswith(better["after"])
     assert better["title"] in report["text"]
     assert better["text"] != report["text"], "in short, without all rounds"
@@ -559,7 +537,7 @@ async def test_a_search_is_told_listed_reported_and_gives_its_best(bench: Bench)
 async def test_a_search_that_found_nothing_has_nothing_better_and_one_that_goes_on_is_not_begun_again(
     bench: Bench,
 ) -> None:
-    searches, text = bench.session.searches, bench.text(FLOW)
+    searches, text = bench.session.searches, bench.text(SINGLE)
     bench.server.answer = lambda _: Hang()
     wanted = {"strategy": "climb", "bounds": {"evaluations": 150}}
     order = SearchOrder(ticket(1), text, data(bench.folder, 24), search=wanted, out=str(bench.folder / "found"))
@@ -753,9 +731,9 @@ async def test_what_was_evaluated_is_shown_to_the_model_and_no_more(bench: Bench
     assert (await bench.forecast("suggestion", order(3, changed)))["notices"] == []
     right = data(bench.folder, 16, "right.jsonl")
     bench.server.answer = lambda request: Reply(str(2 * int(re.findall(r"What is (\d+)", str(request.body))[-1])))
-    single = bench.text(FLOW, "single.mmd")
+    single = bench.text(SINGLE, "single.mmd")
     await evaluated(bench, single, right)
-    other = replace(single, text=FLOW.replace("first", "other"))
+    other = replace(single, text=SINGLE.replace("first", "other"))
     prepared = await bench.forecast("suggestion", order(4, other, datasets=(right["dataset"],)))
     assert prepared["notices"] == [f"The last evaluation on {right['dataset']} was before this change of the workflow."]
     again = order(4, single, datasets=(right["dataset"],))
@@ -765,7 +743,7 @@ async def test_what_was_evaluated_is_shown_to_the_model_and_no_more(bench: Bench
 
 
 async def test_a_session_that_is_closed_ends_what_goes_on_and_says_so_in_the_journal(bench: Bench) -> None:
-    session, text, asked = bench.session, bench.text(FLOW), data(bench.folder)
+    session, text, asked = bench.session, bench.text(SINGLE), data(bench.folder)
     bench.server.answer = lambda _: Hang()
     run = bench.begin(Order(ticket(1), text, inputs=QUESTION))
     evaluation = asyncio.create_task(bench.do("evaluation", EvaluationOrder(ticket(2), text, asked)))

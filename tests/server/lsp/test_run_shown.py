@@ -13,6 +13,7 @@ from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status
 from tests.runtime.workflows import CHAIN
 from tests.server.lsp.editor import MODERN, PULLING, Json
 from tests.server.lsp.running import RUNS, WAIT, RunningEditor, editor_on
+from tests.server.lsp.test_preview import BOXES
 from tests.server.test_loops_that_were_stopped import judged, refining
 
 QUESTION = {"problem": "How many legs has a spider?"}
@@ -273,24 +274,6 @@ async def test_the_embedded_model_is_named_wherever_a_result_is_shown(tmp_path: 
         assert (
             f"Last run: {name}" in [one.command.title for one in lenses or [] if one.command is not None]
         ) is offline
-
-
-BOXES = """flowchart TD
-    PROBLEM([Problem]):::Interface
-    RETURN([Result]):::Interface
-    subgraph REFINE["Loop (max: 2)"]
-        WRITE["Custom<br/>(role: writer)"]
-        REVIEW["Review<br/>"]
-    end
-    PROBLEM --> WRITE
-    PROBLEM -->|problem| REVIEW
-    WRITE -->|solution| REVIEW
-    REVIEW -->|again:feedback:input| WRITE
-    REVIEW -->|feedback:input| READ["Custom<br/>(role: reader)"]
-    WRITE --> READ
-    READ --> RETURN
-    classDef Interface fill:#eee
-"""
 
 
 async def test_turns_are_shown_in_progress_hints_and_hovers(tmp_path: Path) -> None:

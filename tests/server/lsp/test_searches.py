@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import hashlib
 import json
 import re
 from importlib.util import find_spec
@@ -17,16 +16,10 @@ from tests.optimizer.suggestions.scripted import candidate, prompt, said, verdic
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
 from tests.server.lsp.editor import MODERN
 from tests.server.lsp.running import WAIT, RunningEditor, editor_on
+from tests.server.searching import SINGLE, lucky
 
 from merrow_optimizer.search.available import why_not
 
-FLOW = """\
-flowchart TD
-    PROBLEM([Problem]):::Interface
-    A@{op: Custom, prompt: "first", model: m-1}
-    RETURN([Answer]):::Interface
-    PROBLEM --> A --> RETURN
-"""
 OWN = {
     "dataset": "own.jsonl",
     "gold": "answer",
@@ -35,17 +28,6 @@ OWN = {
     "strategy": "climb",
     "out": "found",
 }
-
-
-def answer(request: Received) -> Step:
-    """Rarely right by the first prompt alone, nearly always where anybody else has a look."""
-    said = json.dumps(request.body["messages"])
-    asked = re.search(r"What is (\d+)", said)
-    if asked is None:  # What another one has answered is passed on.
-        return Reply((re.findall(r"[\d.]*\d", said) or ["7.5"])[-1])
-    luck = int(hashlib.sha256(said.encode()).hexdigest(), 16) % 100
-    is_alone = request.body["messages"][0]["content"].startswith("first")
-    return Reply(str(2 * int(asked[1])) if luck < (10 if is_alone else 97) else "7.5")
 
 
 def data(folder: Path, count: int = 90) -> None:
@@ -81,9 +63,9 @@ async def lens(editor: RunningEditor, uri: str) -> types.Command:
 @pytest.mark.slow
 async def test_a_search_is_watched_listed_reported_and_above_the_workflow(tmp_path: Path) -> None:
     data(tmp_path)
-    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
+    async with OpenAIServer(lucky) as server, editor_on(tmp_path, server) as editor:
         watched = Watched(editor)
-        uri = editor.open(FLOW)
+        uri = editor.open(SINGLE)
         asked = {**OWN, "uri": uri, "evaluations": 500}
         forecast = await editor.execute("merrow.optimize", **asked, dryRun=True)
         assert "60 items of" in forecast["text"]
@@ -114,8 +96,8 @@ async def test_a_search_is_watched_listed_reported_and_above_the_workflow(tmp_pa
         assert found.title.endswith("(held-out, p < 0.001)")
         assert list(found.arguments or []) == [{"id": ended["search"]}]
         better = await editor.execute("merrow.showBetter", id=ended["search"])
-        assert better["before"] == FLOW
-        assert better["after"] != FLOW
+        assert better["before"] == SINGLE
+        assert better["after"] != SINGLE
         assert Path(better["file"]).name == "best.mmd"
         assert Path(better["file"]).parent == tmp_path / "found"
 
@@ -125,12 +107,12 @@ async def test_a_stopped_search_keeps_what_it_has_and_goes_on(tmp_path: Path) ->
     data(tmp_path)
 
     def slow(request: Received) -> Step:
-        step = answer(request)
+        step = lucky(request)
         return Reply(step.text, delay=0.02) if isinstance(step, Reply) else step
 
     async with OpenAIServer(slow) as server, editor_on(tmp_path, server) as editor:
         watched = Watched(editor)
-        uri = editor.open(FLOW)
+        uri = editor.open(SINGLE)
         asked = {**OWN, "uri": uri, "evaluations": 400}
         searching = asyncio.ensure_future(editor.execute("merrow.optimize", **asked))
         news = await watched.until(30, "best so far: round")
@@ -143,7 +125,7 @@ async def test_a_stopped_search_keeps_what_it_has_and_goes_on(tmp_path: Path) ->
         better = await editor.execute("merrow.showBetter", id=news["search"])
         assert Path(better["file"]).parent == tmp_path / "found"
         assert Path(better["file"]).name != "best.mmd", "that is written at the end"
-        assert better["after"] != FLOW
+        assert better["after"] != SINGLE
         assert Path(better["file"]).read_text("utf-8").endswith(better["after"]), "below comments on its score"
         calls = len(server.requests)
 
@@ -156,7 +138,7 @@ async def test_a_stopped_search_keeps_what_it_has_and_goes_on(tmp_path: Path) ->
 @pytest.mark.slow
 async def test_a_client_without_runs_is_asked_and_told_in_words(tmp_path: Path) -> None:
     data(tmp_path)
-    async with OpenAIServer(answer) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
+    async with OpenAIServer(lucky) as server, editor_on(tmp_path, server, capabilities=MODERN) as editor:
         asked: list[str] = []
         answers: list[types.MessageActionItem | None] = [None, types.MessageActionItem("Search")]
 
@@ -165,7 +147,7 @@ async def test_a_client_without_runs_is_asked_and_told_in_words(tmp_path: Path) 
             return answers.pop(0)
 
         editor.client.protocol.fm.add_builtin_feature(types.WINDOW_SHOW_MESSAGE_REQUEST, agree)
-        wanted = {**OWN, "uri": editor.open(FLOW), "evaluations": 300, "agreed": False}
+        wanted = {**OWN, "uri": editor.open(SINGLE), "evaluations": 300, "agreed": False}
         with pytest.raises(JsonRpcException, match="Nothing was searched for"):
             await editor.execute("merrow.optimize", **wanted)
         assert server.requests == []
@@ -200,8 +182,8 @@ async def test_what_can_not_be_searched_is_refused_in_a_sentence(
     tmp_path: Path, more: dict[str, Any], says: str
 ) -> None:
     data(tmp_path)
-    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
-        uri = editor.open(FLOW)
+    async with OpenAIServer(lucky) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(SINGLE)
         with pytest.raises(JsonRpcException) as refused:
             await editor.execute("merrow.optimize", **{**OWN, "uri": uri, "evaluations": 500, **more})
         assert says in str(refused.value)
@@ -216,7 +198,7 @@ async def test_a_search_that_found_nothing_has_no_better_version(tmp_path: Path,
     data(tmp_path, 24)
     async with OpenAIServer(lambda _: Reply("7.5")) as server, editor_on(tmp_path, server) as editor:
         watched = Watched(editor)
-        uri = editor.open(FLOW)
+        uri = editor.open(SINGLE)
         ended = await editor.execute("merrow.optimize", **{**OWN, "uri": uri, **bound})
         assert ended["crown"] == 0
         total = watched.news[-1]["total"]
@@ -241,11 +223,11 @@ async def test_a_model_proposes_where_the_editor_says_so(tmp_path: Path) -> None
             return Reply(verdicts(request, lambda _: 7))
         if model == "opt":
             return Reply(said(candidate(prompt("Add them with care."), title="Care")))
-        return answer(request)
+        return lucky(request)
 
     async with OpenAIServer(proposing) as server, editor_on(tmp_path, server) as editor:
         models = {"proposer": "both", "strategy": "guided", "optimizerModel": "opt", "judgeModel": "judge"}
-        wanted = {**OWN, **models, "uri": editor.open(FLOW), "evaluations": 300, "goal": "answers of one word"}
+        wanted = {**OWN, **models, "uri": editor.open(SINGLE), "evaluations": 300, "goal": "answers of one word"}
         forecast = await editor.execute("merrow.optimize", **wanted, dryRun=True)
         assert (forecast["proposer"], forecast["free"]) == ("both", False)
         ended = await editor.execute("merrow.optimize", **wanted)
@@ -260,8 +242,8 @@ async def test_a_model_proposes_where_the_editor_says_so(tmp_path: Path) -> None
 @pytest.mark.slow
 async def test_a_search_that_was_taken_out_is_listed_no_more(tmp_path: Path) -> None:
     data(tmp_path)
-    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
-        uri = editor.open(FLOW)
+    async with OpenAIServer(lucky) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(SINGLE)
         ended = await editor.execute("merrow.optimize", **{**OWN, "uri": uri, "evaluations": 500})
         await lens(editor, uri)
         assert await editor.execute("merrow.deleteOptimization", id=ended["search"]) == {"search": ended["search"]}
@@ -282,7 +264,7 @@ async def test_strategies_are_told_with_what_they_lack_before_anything_is_asked(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     data(tmp_path)
-    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
+    async with OpenAIServer(lucky) as server, editor_on(tmp_path, server) as editor:
         told = {one["strategy"]: one["missing"] for one in await editor.execute("merrow.strategies")}
     assert next(iter(told)) == "climb"
     assert told["climb"] is None

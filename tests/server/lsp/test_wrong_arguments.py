@@ -274,7 +274,7 @@ WRONG: dict[str, dict[str, list[Any]]] = {
         "The argument must be an object with the `uri` of a document.": [[]],
     },
     "merrow.mutate": {
-        "The first argument must be the URI of an open document.": [{"uri": "file:///nowhere.mmd"}],
+        "The first argument must be the URI of an open document.": [{"uri": "file:///nowhere.mmd"}, [{}]],
         "The seed must be a whole number.": [{"seed": "one"}, {"seed": 1.5}, ["URI", "one"]],
         "The id of a mutation must be a text.": [{"id": 7}, ["URI", 1, 2]],
         "The operator must be one of substitution, addition, rewiring, deletion, subgraph.": [
@@ -353,19 +353,21 @@ WRONG: dict[str, dict[str, list[Any]]] = {
         "merrow/inputSets needs `text`, that of a file of input sets.": [{}, {"text": 4}],
     },
     "merrow/graph": {
-        "merrow/graph needs a textDocument with a uri.": [{"textDocument": {}}],
+        "merrow/graph needs a textDocument with a uri.": [None, {}, {"textDocument": {}}, {"textDocument": 3}],
         "The diagram of merrow/graph must be a number from 1.": [
             {"textDocument": {"uri": "URI"}, "diagram": "1"},
             {"textDocument": {"uri": "URI"}, "diagram": True},
         ],
     },
     "merrow.fix": {
-        "The first argument must be the URI of an open document.": [[], [4]],
+        "The first argument must be the URI of an open document.": [[], [4], ["untitled:none"], [None, {}]],
     },
     "merrow.metrics": {
+        "The first argument must be the URI of an open document.": [[], [5], ["untitled:none"], [None, {}]],
         "The document has 1 diagram; the argument must name one, from 1.": [["URI", 2], ["URI", 0], ["URI", "1"]],
     },
     "merrow.graph": {
+        "The first argument must be the URI of an open document.": [[], [5], ["untitled:none"], [None, {}]],
         "The document has 2 diagrams; the argument must name one, from 1.": [["TWO", 3]],
         f"This diagram is not a workflow: {WHY}.": [["TWO", 1]],
     },
@@ -383,13 +385,14 @@ WRONG: dict[str, dict[str, list[Any]]] = {
         ],
     },
     "merrow.explain": {
-        "The first argument must be the code or the name of a rule, such as MW105.": [[], ["MW000"], [105]],
+        "The first argument must be the code or the name of a rule, such as MW105.": [[], ["MW000"], [105], [None, {}]],
     },
     "merrow.moreMutations": {
         "The argument must be an object with the `uri` of an open document.": [[]],
     },
     "merrow.crossover": {
         "The second argument must be the other workflow: a URI or a path.": [["URI", ""], ["URI", 4]],
+        "The other workflow, \0, can't be read; name an open document or a file.": [["URI", "\0"]],
         "The other workflow, none.mmd, can't be read; name an open document or a file.": [["URI", "none.mmd"]],
         "The seed must be a whole number.": [["URI", "URI", "one"]],
         "The document has 1 diagram; the argument must name one, from 1.": [["URI", "URI", 1, 2]],
