@@ -107,7 +107,7 @@ async def test_what_is_asked_for_is_answered_or_refused_in_a_sentence() -> None:
         assert (shown["status"], shown["outputs"], shown["usage"]["calls"]) == ("finished", {"RETURN": "six"}, 1)
         await runs.ended()
         kept = (await client.get(f"/runs/{run}")).json()
-        assert list(kept) == ["run", "status", "outputs", "usage", "seconds"]
+        assert list(kept) == ["run", "status", "outputs", "usage", "seconds", "exhausted"]
         assert {name: one for name, one in kept.items() if name != "seconds"} == {
             name: one for name, one in shown.items() if name in kept and name != "seconds"
         }

@@ -13,7 +13,7 @@ from pathlib import Path
 from typing import Any, TypeVar
 
 import pytest
-from tests.optimizer.suggestions.scripted import SINGLE as VOICES
+from tests.optimizer.suggestions.scripted import FLOW as VOICES
 from tests.optimizer.suggestions.scripted import Model, candidate, is_judging, prompt, said, setting
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step
 from tests.runtime.workflows import CHAIN
@@ -111,6 +111,7 @@ async def test_a_run_says_that_it_began_and_how_it_ended(bench: Bench) -> None:
         "usage": usage,
         "seconds": ended["seconds"],
         "sources": [source],
+        "exhausted": [],
     }
     assert (name, session.desk.here, {one["run"] for one in bench.events}) == (text.name, set(), {run})
     listed = {
