@@ -25,14 +25,9 @@ from merrow_server.jobs.orders import EditorWorkflow, Order
 from merrow_server.jobs.runs import RunJobs
 
 if TYPE_CHECKING:
-    from merrow_server.jobs.asking import PlanJobs, SuggestionJobs
     from merrow_server.jobs.case_jobs import CaseJobs
-    from merrow_server.jobs.evaluations import EvaluationJobs
-    from merrow_server.jobs.searches import SearchJobs
 
 T = TypeVar("T")
-
-_ROOMS = {"evaluation": "evaluations", "search": "searches", "plan": "plans", "suggestion": "suggestions"}
 
 
 class Session:
@@ -43,47 +38,28 @@ class Session:
     def __init__(self, keys: Keys) -> None:
         self._endpoints = Endpoints(keys)
         self._store: Store | None = None
+        self._kinds: dict[str, Kind[Any, Any, Any]] = {}
         self.desk = Desk(lambda: self.store)
         self.runs = RunJobs(lambda: self.store, self._endpoints)
 
-    def kind(self, what: str) -> Kind[Any, Any, Any]:
+    def kind(self, what: str) -> Any:
         """What works on an evaluation, a search, a plan or a suggestion."""
-        found: Kind[Any, Any, Any] = getattr(self, _ROOMS[what])
-        return found
+        if what not in self._kinds:
+            self._kinds[what] = self._kind(what, self.store)
+        return self._kinds[what]
 
-    @cached_property
-    def evaluations(self) -> EvaluationJobs:
-        """The evaluations."""
-        return self._evaluations(self.store)
+    def _kind(self, what: str, store: Store) -> Kind[Any, Any, Any]:
+        if what in ("plan", "suggestion"):
+            from merrow_server.jobs.asking import PlanJobs, SuggestionJobs
 
-    @cached_property
-    def searches(self) -> SearchJobs:
-        """The searches."""
-        return self._searches(self.store)
+            return (PlanJobs if what == "plan" else SuggestionJobs)(store, self._endpoints.own, check)
+        if what == "search":
+            from merrow_server.jobs.searches import SearchJobs
 
-    def _evaluations(self, store: Store) -> EvaluationJobs:
+            return SearchJobs(store, self._endpoints.own, check, lambda: self.desk.here)
         from merrow_server.jobs.evaluations import EvaluationJobs
 
         return EvaluationJobs(store, self._endpoints.own, check, lambda: self.desk.here)
-
-    def _searches(self, store: Store) -> SearchJobs:
-        from merrow_server.jobs.searches import SearchJobs
-
-        return SearchJobs(store, self._endpoints.own, check, lambda: self.desk.here)
-
-    @cached_property
-    def plans(self) -> PlanJobs:
-        """The plans."""
-        from merrow_server.jobs.asking import PlanJobs
-
-        return PlanJobs(self.store, self._endpoints.own, check)
-
-    @cached_property
-    def suggestions(self) -> SuggestionJobs:
-        """The suggestions from a model."""
-        from merrow_server.jobs.asking import SuggestionJobs
-
-        return SuggestionJobs(self.store, self._endpoints.own, check)
 
     @cached_property
     def cases(self) -> CaseJobs:
@@ -113,15 +89,10 @@ class Session:
         with contextlib.closing(Store.open(reading=True)) as opened:
             yield opened
 
-    def look_at_evaluations(self, look: Callable[[EvaluationJobs], T]) -> T:
-        """What ``look`` gives, which only reads; also where nothing can be written. Raises `StoreFailure`."""
+    def look_at(self, what: str, look: Callable[[Any], T]) -> T:
+        """What ``look`` gives of a kind's jobs, which only reads; also where nothing can be written. Raises `StoreFailure`."""
         with self.reading() as store:
-            return look(self.evaluations if store is self._store else self._evaluations(store))
-
-    def look_at_searches(self, look: Callable[[SearchJobs], T]) -> T:
-        """The same of searches. Raises `StoreFailure`."""
-        with self.reading() as store:
-            return look(self.searches if store is self._store else self._searches(store))
+            return look(self.kind(what) if store is self._store else self._kind(what, store))
 
     def plan(self, order: Order) -> Json:
         """What a run would do, with ``findings`` on models that the endpoint doesn't list and those that are ``served``. Raises

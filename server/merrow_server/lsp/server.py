@@ -68,10 +68,10 @@ class MerrowServer(Host):
             self,
             self.jobs,
             evaluated,
-            lambda session, text: session.look_at_evaluations(lambda known: known.last(text)),
+            lambda session, text: session.look_at("evaluation", lambda known: known.last(text)),
         )
         self.last_searches = LastFound(
-            self, self.jobs, searched, lambda session, text: session.look_at_searches(lambda known: known.last(text))
+            self, self.jobs, searched, lambda session, text: session.look_at("search", lambda known: known.last(text))
         )
         self.is_initialized = False
         self.initial_settings: object = {}

@@ -369,7 +369,7 @@ async def evaluated(bench: Bench, text: EditorWorkflow, asked: Json, news: list[
 async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> None:
     bench.server.answer = numbers
     asked, text = data(bench.folder), bench.text(SINGLE)
-    evaluations = bench.session.evaluations
+    evaluations = bench.session.kind("evaluation")
     assert (evaluations.last(text), evaluations.list(None, 9)) == (None, [])
     forecast = await bench.forecast("evaluation", EvaluationOrder(ticket(1), text, asked))
     assert forecast.items() >= {"items": 6, "endpoint": bench.server.origin, "model": "m-1", "notices": []}.items()
@@ -439,7 +439,7 @@ async def test_an_evaluation_is_told_listed_compared_and_rated(bench: Bench) -> 
 
 
 async def test_an_evaluation_is_dropped_cancelled_and_gone_on_with(bench: Bench) -> None:
-    evaluations, text, asked = bench.session.evaluations, bench.text(SINGLE), data(bench.folder)
+    evaluations, text, asked = bench.session.kind("evaluation"), bench.text(SINGLE), data(bench.folder)
     bench.server.answer = lambda request: Hang() if "5 plus" in str(request.body) else numbers(request)
     ticket(2).cancel()
     refused = await bench.refused(bench.do("evaluation", EvaluationOrder(ticket(2), text, asked)))
@@ -476,7 +476,7 @@ async def test_an_evaluation_is_dropped_cancelled_and_gone_on_with(bench: Bench)
 @pytest.mark.slow
 async def test_a_search_is_told_listed_reported_and_gives_its_best(bench: Bench) -> None:
     bench.server.answer = lucky
-    searches, text = bench.session.searches, bench.text(SINGLE)
+    searches, text = bench.session.kind("search"), bench.text(SINGLE)
     out = bench.folder / "found"
     asked = data(bench.folder, 90)
     wanted = {"strategy": "climb", "bounds": {"evaluations": 500}}
@@ -538,7 +538,7 @@ async def test_a_search_is_told_listed_reported_and_gives_its_best(bench: Bench)
 async def test_a_search_that_found_nothing_has_nothing_better_and_one_that_goes_on_is_not_begun_again(
     bench: Bench,
 ) -> None:
-    searches, text = bench.session.searches, bench.text(SINGLE)
+    searches, text = bench.session.kind("search"), bench.text(SINGLE)
     bench.server.answer = lambda _: Hang()
     wanted = {"strategy": "climb", "bounds": {"evaluations": 150}}
     order = SearchOrder(ticket(1), text, data(bench.folder, 24), search=wanted, out=str(bench.folder / "found"))
@@ -722,7 +722,7 @@ async def test_what_was_evaluated_is_shown_to_the_model_and_no_more(bench: Bench
     tried = re.findall(r'\{"change": "([^"]*)", "score before": ([\d.]+), "score after": ([\d.]+)\}', question)
     assert tried == [("New prompt of B", "0.0", "0.0")] * 5
     shown = set(re.findall(r"What is (\d+) plus", question))
-    evaluations = bench.session.evaluations
+    evaluations = bench.session.kind("evaluation")
     await evaluated(bench, text, asked | {"part": "validate"})
     report = evaluations.report(evaluations.list(None, 1)[0]["evaluation"], None)
     assert 0 < len(shown) <= 5
@@ -755,7 +755,7 @@ async def test_a_session_that_is_closed_ends_what_goes_on_and_says_so_in_the_jou
         await asyncio.Event().wait()
 
     order = EvaluationOrder(ticket(3), bench.text(CHAIN, "chain.mmd"), asked)
-    asked_for = asyncio.create_task(session.desk.carry_out(session.evaluations, order, unheard, nobody_answers))
+    asked_for = asyncio.create_task(session.desk.carry_out(session.kind("evaluation"), order, unheard, nobody_answers))
     await asks.wait()
     await bench.server.arrived(3)
     await session.close()
@@ -764,7 +764,7 @@ async def test_a_session_that_is_closed_ends_what_goes_on_and_says_so_in_the_jou
     assert (await asyncio.gather(evaluation, return_exceptions=True))[0] is not None
     other = Session(Keys())
     assert [one["status"] for one in journal.list_runs(other, None, 9)[0]] == ["cancelled"]
-    assert [one["status"] for one in other.evaluations.list(None, 9)] == ["cancelled"]
+    assert [one["status"] for one in other.kind("evaluation").list(None, 9)] == ["cancelled"]
     await other.close()
 
 

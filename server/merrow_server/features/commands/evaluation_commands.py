@@ -18,59 +18,55 @@ an error with a sentence and data, as for runs. Meanwhile each answer that is sc
 
 from __future__ import annotations
 
-from collections.abc import Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import ref
 
 from lsprotocol import types
 
+from merrow_server.features.commands.job_commands import EVALUATION, Field, fields_of, flag, text, whole
 from merrow_server.features.commands.run_commands import asked_of, check_trust, name_of, runnable, tell
-from merrow_server.features.commands.run_journal import text_in, what_to_list
+from merrow_server.features.commands.run_journal import text_in
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import path_of
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Consent, JobLocation, refused
+from merrow_server.lsp.work.following import JobLocation, refused
 from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
     from merrow_server.jobs.orders import EditorWorkflow, EvaluationOrder
 
-EVALUATE, EVALUATIONS, SHOW = "merrow.evaluate", "merrow.evaluations", "merrow.showEvaluation"
-COMPARE, DELETE, REPORT = "merrow.compareEvaluations", "merrow.deleteEvaluation", "merrow/evaluation"
+EVALUATE, SHOW = "merrow.evaluate", "merrow.showEvaluation"
+COMPARE, REPORT = "merrow.compareEvaluations", "merrow/evaluation"
 RATE = "merrow.rateAnswer"
 LONGEST_NOTE = 2_000
 """Characters of a note beside a verdict."""
 _VERDICTS = ("good", "bad", None)
-TEXT = (str, "a text")
-FROM_1 = (int, "a whole number from 1")
-_KINDS: dict[str, tuple[type[Any], str]] = {
-    "reader": TEXT,
-    "mapping": (dict, "an object, such as {problem: question}"),
-    "gold": TEXT,
-    "part": TEXT,
-    "limit": FROM_1,
-    "items": (list, "a list of ids"),
-    "metric": TEXT,
-    "metricOptions": (dict, "an object"),
-    "repeat": FROM_1,
-    "seed": (int, "a whole number"),
-    "model": TEXT,
-    "judgeModel": TEXT,
-    "baseUrl": TEXT,
-    "concurrency": FROM_1,
-    "fresh": (bool, "true or false"),
+_FIELDS = {
+    "reader": text(),
+    "mapping": Field(dict, "an object, such as {problem: question}"),
+    "gold": text(),
+    "part": text(),
+    "limit": whole(),
+    "items": Field(list, "a list of ids"),
+    "metric": text(),
+    "metricOptions": Field(dict, "an object"),
+    "repeat": whole(),
+    "seed": whole(None, None),
+    "model": text(),
+    "judgeModel": text(),
+    "baseUrl": text(),
+    "concurrency": whole(),
+    "fresh": flag(),
 }
-"""What may be asked for beside the data: its type, and that in words."""
+"""What may be told beside the data."""
 
 
 def register(server: MerrowServer) -> None:
     server.command(EVALUATE)(evaluate)
-    server.command(EVALUATIONS)(evaluations)
     server.command(SHOW)(show)
     server.command(COMPARE)(compare)
-    server.command(DELETE)(delete)
     server.command(RATE)(rate)
     server.feature(REPORT)(report)
 
@@ -80,21 +76,11 @@ async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     asked = asked_of(arguments)
     said = said_of(asked)
     order, place, title = _resumed(server, asked, said) if "resume" in asked else _new(server, asked, said)
+    ended: dict[str, Any] = await EVALUATION.carry_out(
+        server, asked, order, place, title, title.removeprefix("Evaluating ")
+    )
     if asked.get("dryRun", False):
-        forecast = await server.jobs.forecast("evaluation", order)
-        if not server.supports.shows_runs:
-            tell(server, f"{forecast['text']} No call was made.", types.MessageType.Info)
-        return forecast
-    if server.jobs.works_on(place, "evaluation"):
-        raise refused(f"{title.removeprefix('Evaluating ')} is being evaluated already; stop that first.")
-
-    consent = Consent(title, "Evaluate", "to evaluate", "Nothing was evaluated.")
-    try:
-        ended: dict[str, Any] = await server.jobs.follow(
-            "evaluation", order, place, title, None if asked.get("agreed") else consent
-        )
-    finally:
-        server.last_evaluations.forget()
+        return ended
     if not server.supports.shows_runs:
         from merrow_server.evaluations.evaluation_words import ended_text
 
@@ -103,21 +89,12 @@ async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     return ended
 
 
-async def evaluations(server: MerrowServer, arguments: list[Any]) -> list[dict[str, Any]]:
-    """The newest evaluations, of one document or of all."""
-    name, limit = what_to_list(server, asked_of(arguments), EVALUATIONS)
-    found: list[dict[str, Any]] = await server.jobs.ask(
-        lambda session: session.look_at_evaluations(lambda known: known.list(name, limit))
-    )
-    return found
-
-
 async def report(server: MerrowServer, params: Any) -> dict[str, Any]:
     """A whole evaluation, or one item of it with its answers."""
     evaluation = text_in(params, "id", REPORT)
     item = None if params.get("item") is None else text_in(params, "item", REPORT)
     return await server.jobs.ask(
-        lambda session: session.look_at_evaluations(lambda known: known.report(evaluation, item))
+        lambda session: session.look_at("evaluation", lambda known: known.report(evaluation, item))
     )
 
 
@@ -125,7 +102,7 @@ async def show(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """A whole evaluation, and as a page in ``text``; a client that shows no runs is told how it came out."""
     evaluation = text_in(asked_of(arguments), "id", SHOW)
     found: dict[str, Any] = await server.jobs.ask(
-        lambda session: session.look_at_evaluations(lambda known: known.report(evaluation, None))
+        lambda session: session.look_at("evaluation", lambda known: known.report(evaluation, None))
     )
     from merrow_server.evaluations.evaluation_words import ended_text, report_text
 
@@ -139,19 +116,11 @@ async def compare(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     asked = asked_of(arguments)
     first, second = text_in(asked, "a", COMPARE), text_in(asked, "b", COMPARE)
     found: dict[str, Any] = await server.jobs.ask(
-        lambda session: session.look_at_evaluations(lambda known: known.compare(first, second))
+        lambda session: session.look_at("evaluation", lambda known: known.compare(first, second))
     )
     if not server.supports.shows_runs:
         tell(server, found["text"], types.MessageType.Info)
     return found
-
-
-async def delete(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
-    """Take an evaluation with its runs out of the journal."""
-    evaluation = text_in(asked_of(arguments), "id", DELETE)
-    deleted = await server.jobs.ask(lambda session: session.evaluations.delete(evaluation))
-    server.last_evaluations.forget()
-    return {"evaluation": deleted}
 
 
 async def rate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
@@ -168,7 +137,9 @@ async def rate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     note = asked.get("note")
     if note is not None and (not isinstance(note, str) or len(note) > LONGEST_NOTE):
         raise InvalidParameters(f"`note` must be a text of at most {LONGEST_NOTE:,} characters.")
-    return await server.jobs.ask(lambda session: session.evaluations.rate(evaluation, item, repeat, verdict, note))
+    return await server.jobs.ask(
+        lambda session: session.kind("evaluation").rate(evaluation, item, repeat, verdict, note)
+    )
 
 
 def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, JobLocation, str]:
@@ -225,7 +196,7 @@ def said_of(asked: dict[str, Any]) -> dict[str, Any]:
     """What is asked for, by the names of `Asked`. Raises `InvalidParameters`."""
     from merrow_server.jobs.orders import ASKED
 
-    found = {ASKED[key]: value for key, value in checked(asked, _KINDS).items()}
+    found = {ASKED[key]: value for key, value in fields_of(asked, _FIELDS).items()}
     for key in ("mapping", "items"):
         values = list(found.get(key, {}).values()) if key == "mapping" else found.get(key, [])
         if not all(isinstance(value, str) for value in values):
@@ -234,23 +205,4 @@ def said_of(asked: dict[str, Any]) -> dict[str, Any]:
         if not found["items"]:
             raise InvalidParameters("`items` must name at least one id.")
         found["items"] = tuple(found["items"])
-    return found
-
-
-def checked(
-    asked: dict[str, Any], kinds: Mapping[str, tuple[type[Any] | tuple[type[Any], ...], str]]
-) -> dict[str, Any]:
-    """Those of the named values that are given, each of its type. Raises `InvalidParameters`."""
-    found: dict[str, Any] = {}
-    for key, (kind, words) in kinds.items():
-        value = asked.get(key)
-        if value is None:
-            continue
-        if (
-            not isinstance(value, kind)
-            or (isinstance(value, bool) and kind is not bool)
-            or (words == FROM_1[1] and value < 1)
-        ):
-            raise InvalidParameters(f"`{key}` must be {words}.")
-        found[key] = value
     return found

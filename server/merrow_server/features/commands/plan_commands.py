@@ -18,98 +18,66 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from lsprotocol import types
-
-from merrow_server.features.commands.evaluation_commands import TEXT, checked
-from merrow_server.features.commands.run_commands import asked_of, check_trust, tell
+from merrow_server.features.commands.job_commands import PLAN, Field, fields_of, flag, text, whole
+from merrow_server.features.commands.run_commands import asked_of, check_trust
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Consent, JobLocation
+from merrow_server.lsp.work.following import JobLocation
 
 if TYPE_CHECKING:
     from merrow_server.jobs.orders import PlanOrder
 
-PLAN = "merrow.plan"
-_MOST_PLANS, _MOST_TASKS = 50, 500
+COMMAND = "merrow.plan"
 _LONGEST_TASK = 100_000
-_FORMS = ("json", "mermaid")
-_RANKS = ("expected", "paper", "code")
-_YES_OR_NO = (bool, "true or false")
-_KINDS: dict[str, tuple[Any, str]] = {
-    "task": TEXT,
-    "n": (int, f"a whole number from 1 to {_MOST_PLANS}"),
-    "rank": TEXT,
-    "roles": (list, "a list of texts"),
-    "maxAgents": (int, "a whole number from 1"),
-    "maxNodes": (int, f"a whole number from 1 to {_MOST_TASKS}"),
-    "judge": _YES_OR_NO,
-    "form": TEXT,
-    "optimizerModel": TEXT,
-    "judgeModel": TEXT,
-    "model": TEXT,
-    "baseUrl": TEXT,
-    "fresh": _YES_OR_NO,
-    "dryRun": _YES_OR_NO,
-    "uri": TEXT,
+_FIELDS = {
+    "n": whole(None, 1, 50),
+    "rank": text(None, "expected", "paper", "code"),
+    "maxAgents": whole("max_agents"),
+    "maxNodes": whole("max_nodes", 1, 500),
+    "judge": flag(),
+    "optimizerModel": text("optimizer_model"),
+    "judgeModel": text("judge_model"),
+    "model": text(),
+    "baseUrl": text("base_url"),
+    "fresh": flag(),
 }
-_NAMES = {
-    "n": "n",
-    "rank": "rank",
-    "maxAgents": "max_agents",
-    "maxNodes": "max_nodes",
-    "judge": "judge",
-    "optimizerModel": "optimizer_model",
-    "judgeModel": "judge_model",
-    "model": "model",
-    "baseUrl": "base_url",
-    "fresh": "fresh",
+"""What may be told as it is."""
+_OTHERS = {
+    "task": text(),
+    "roles": Field(list, "a list of texts"),
+    "form": text(None, "json", "mermaid"),
+    "dryRun": flag(),
+    "uri": text(),
 }
 
 
 def register(server: MerrowServer) -> None:
-    server.command(PLAN)(plan)
+    server.command(COMMAND)(plan)
 
 
 async def plan(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Have models plan a workflow for a task."""
     asked = asked_of(arguments)
-    given = checked(asked, _KINDS)
-    order = _order(server, given)
-    if given.get("dryRun", False):
-        forecast = await server.jobs.forecast("plan", order)
-        if not server.supports.shows_runs:
-            tell(server, f"{forecast['text']} No call was made.", types.MessageType.Info)
-        return forecast
-
-    consent = Consent("Plan a workflow", "Ask the Model", "to plan", "No model was asked.")
     place = JobLocation(asked.get("uri"), 1)
-    planned: dict[str, Any] = await server.jobs.follow(
-        "plan", order, place, "Planning a workflow", None if asked.get("agreed") else consent
-    )
+    planned: dict[str, Any] = await PLAN.carry_out(server, asked, _order(server, asked), place, "Planning a workflow")
     return planned
 
 
-def _order(server: MerrowServer, given: dict[str, Any]) -> PlanOrder:
+def _order(server: MerrowServer, asked: dict[str, Any]) -> PlanOrder:
     from merrow_server.jobs.orders import PlanOrder
 
+    said, given = fields_of(asked, _FIELDS), fields_of(asked, _OTHERS)
     check_trust(server)
     task = given.get("task", "").strip()
     if not task:
         raise InvalidParameters("`task` must be the task to plan, in words.")
     if len(task) > _LONGEST_TASK:
         raise InvalidParameters(f"`task` has {len(task):,} characters; at most {_LONGEST_TASK:,} can be planned.")
-    for key, most in (("n", _MOST_PLANS), ("maxNodes", _MOST_TASKS), ("maxAgents", None)):
-        if key in given and not 1 <= given[key] <= (most or given[key]):
-            raise InvalidParameters(f"`{key}` must be {_KINDS[key][1]}.")
-    for key, known in (("rank", _RANKS), ("form", _FORMS)):
-        if given.get(key, known[0]) not in known:
-            raise InvalidParameters(f"`{key}` must be one of {', '.join(known)}.")
     roles = given.get("roles", [])
     if not all(isinstance(role, str) for role in roles):
         raise InvalidParameters("`roles` must be a list of texts.")
     document = server.document(given.get("uri", ""))
-    said = {name: given[key] for key, name in _NAMES.items() if key in given}
     said["task"] = task
     said["roles"] = tuple(filter(None, (role.strip() for role in roles)))
     said["as_mermaid"] = given.get("form") == "mermaid"

@@ -22,19 +22,20 @@ when it was suggested. It answers ``{id, title, uri}``.
 
 from __future__ import annotations
 
-from typing import TYPE_CHECKING, Any
+from typing import TYPE_CHECKING, Any, cast
 from weakref import ref
 
 from lsprotocol import types
 
 from merrow_server.features.code_action import SUGGEST_COMMAND, as_mapping
 from merrow_server.features.commands.execute_command import apply
+from merrow_server.features.commands.job_commands import SUGGESTION, Field, fields_of, flag, text, whole
 from merrow_server.features.commands.run_commands import asked_of, check_trust, name_of, runnable, tell
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.following import Consent, JobLocation, refused
+from merrow_server.lsp.work.following import JobLocation, refused
 from merrow_server.lsp.work.suggestions import Kept, Last
 from merrow_server.lsp.work.workflow_texts import text_of
 
@@ -43,32 +44,21 @@ if TYPE_CHECKING:
     from merrow_server.jobs.orders import SuggestionOrder
 
 APPLY_COMMAND = "merrow.applySuggestion"
-_MOST = 16
 _GOAL = 1_000
 _NOT_AGAIN = ("version", "dryRun", "agreed", "preview", "fresh", "budget")
 """What is said of one question alone."""
-_NAMES = {
-    "node": "node",
-    "goal": "goal",
-    "n": "n",
-    "optimizerModel": "optimizer_model",
-    "judgeModel": "judge_model",
-    "model": "model",
-    "baseUrl": "base_url",
-    "fresh": "fresh",
-    "seed": "seed",
+_FIELDS = {
+    "node": text(),
+    "goal": text(),
+    "n": whole(None, 1, 16),
+    "optimizerModel": text("optimizer_model"),
+    "judgeModel": text("judge_model"),
+    "model": text(),
+    "baseUrl": text("base_url"),
+    "fresh": flag(),
+    "seed": whole(None, None),
 }
-_KINDS: dict[str, tuple[type, str]] = {
-    "goal": (str, "a text"),
-    "n": (int, f"a whole number from 1 to {_MOST}"),
-    "optimizerModel": (str, "a text"),
-    "judgeModel": (str, "a text"),
-    "baseUrl": (str, "a text"),
-    "seed": (int, "a whole number"),
-    "version": (int, "the version of the document"),
-    "dryRun": (bool, "true or false"),
-    "preview": (bool, "true or false"),
-}
+_OTHERS = {"version": Field(int, "the version of the document"), "dryRun": flag(), "preview": flag()}
 
 
 def register(server: MerrowServer) -> None:
@@ -78,20 +68,19 @@ def register(server: MerrowServer) -> None:
 
 async def suggest(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Have a model suggest improvements of a workflow as it is in the editor."""
-    asked = _asked(arguments)
+    asked = asked_of(arguments)
+    said = fields_of(asked, _FIELDS)
+    fields_of(asked, _OTHERS)
     diagram = runnable(server, asked)
     document, version = diagram.document, diagram.document.version
     if asked.get("version", version) != version:
         raise _changed()
-    order = _order(server, asked, diagram)
+    place, title = JobLocation(document.uri, asked["diagram"], ref(diagram)), f"Suggestions for {name_of(diagram)}"
+    suggested = await SUGGESTION.carry_out(server, asked, _order(server, asked, said, diagram), place, title)
     if asked.get("dryRun", False):
-        return await server.jobs.forecast("suggestion", order)
-    title = f"Suggestions for {name_of(diagram)}"
-
-    consent = None if asked.get("agreed") else Consent(title, "Ask the Model", "to ask", "No model was asked.")
-    place = JobLocation(document.uri, asked["diagram"], ref(diagram))
-    suggested: Suggested = await server.jobs.follow("suggestion", order, place, title, consent)
-    answer, differences = suggested
+        forecast: dict[str, Any] = suggested
+        return forecast
+    answer, differences = cast("Suggested", suggested)
     if document.version != version or server.document(document.uri) is not document:
         raise _changed()
     from merrow_server.lsp.offers.mutations import delta_object
@@ -131,28 +120,16 @@ async def _applied(server: MerrowServer, name: str, *, confirmed: bool) -> Kept:
     return kept
 
 
-def _asked(arguments: list[Any]) -> dict[str, Any]:
-    asked = asked_of(arguments)
-    for key, (kind, words) in _KINDS.items():
-        value = asked.get(key)
-        if value is not None and (not isinstance(value, kind) or (isinstance(value, bool) and kind is not bool)):
-            raise InvalidParameters(f"`{key}` must be {words}.")
-    if not 1 <= asked.get("n", 4) <= _MOST:
-        raise InvalidParameters(f"`n` must be {_KINDS['n'][1]}.")
-    return asked
-
-
-def _order(server: MerrowServer, asked: dict[str, Any], diagram: OpenDiagram) -> SuggestionOrder:
+def _order(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any], diagram: OpenDiagram) -> SuggestionOrder:
     from merrow_server.jobs.orders import SuggestionOrder
     from merrow_server.lsp.offers.mutations import operators_for
 
     check_trust(server)
-    said = {name: asked[key] for key, name in _NAMES.items() if key in asked}
     said["goal"] = said.get("goal", "")[:_GOAL]
     said["about"] = () if asked.get("range") is None or "node" in asked else _selected(server, diagram, asked["range"])
     said["ask_above_usd"] = float(server.surroundings.settings(diagram.document).values["suggest-ask-above-usd"])
-    text = text_of(diagram, asked["diagram"])
-    return SuggestionOrder(Ticket(), text, said, asked.get("budget", {}), operators_for(diagram))
+    workflow = text_of(diagram, asked["diagram"])
+    return SuggestionOrder(Ticket(), workflow, said, asked.get("budget", {}), operators_for(diagram))
 
 
 def _selected(server: MerrowServer, diagram: OpenDiagram, given: Any) -> tuple[str, ...]:
