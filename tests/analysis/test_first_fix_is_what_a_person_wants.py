@@ -255,6 +255,9 @@ CASES = {
     "the quote before a value is missing": Case(
         slip(CHAIN, ("classDef Interface", 'PROBLEM@{ default: Say it: now" }\nclassDef Interface')), "MW003", 'Add "'
     ),
+    "the quote before a sentence is missing": Case(
+        slip(CHAIN, ("classDef Interface", 'PROBLEM@{ default: Say it." }\nclassDef Interface')), "MW003", 'Add "'
+    ),
     "quotes inside quotes": Case(
         slip(CHAIN, ("(role: one)", '(role: one, prompt: "Do it")')), "MW006", "Write ' for the quotes inside"
     ),

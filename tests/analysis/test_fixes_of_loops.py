@@ -385,3 +385,21 @@ def test_what_is_asked_before_the_first_turn_reads_what_enters_the_loop() -> Non
         "REVIEW2 -->|feedback:feedback| REVISE",
     ):
         assert line in after
+
+
+def test_an_arrow_that_says_again_is_not_told_so_twice() -> None:
+    text = workflow(
+        WRITE,
+        'subgraph BOX["Loop (max: 3)]',
+        REVISE,
+        REVIEW,
+        "end",
+        "PROBLEM -->|input| WRITE -->|solution| REVISE -->|solution| REVIEW",
+        "PROBLEM -->|problem| REVISE & REVIEW",
+        "REVIEW -.->|again:feedback| REVISE",
+        "REVISE -.->|again:solution| REVISE",
+        "REVISE --> RETURN",
+    )
+    fixes = [fix for one in analyse(text).diagnostics for fix in one.fixes if fix.title.startswith("Draw a Loop")]
+    assert fixes
+    assert all("again:again" not in apply_edits(text, fix.edits) for fix in fixes)

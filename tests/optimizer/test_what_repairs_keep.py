@@ -130,6 +130,8 @@ CASES = {
     "half an arrow": ("A -- B", "A --> B"),
     "half an arrow with a text": ('A ==|"no"| B', 'A ==>|"no"| B'),
     "a bar too many": ('A -->|"no"|| B', 'A -->|"no"| B'),
+    "a bar too many before a text": ("A -->||no| B", "A -->|no| B"),
+    "a bracket twice": ("A([([Read]) --> B", "A([Read]) --> B"),
     "an open bar": ("A -->| B", "A --> B"),
     "a missing bar": ('A -->"no"| B', 'A -->|"no"| B'),
     "two statements on a line": ('A --> B    B -->|"no"| C', 'A --> B\nB -->|"no"| C'),
@@ -147,6 +149,10 @@ CASES = {
     "the id end in a box": (
         "subgraph G\nA --> end\nend\nend -->|x| B",
         "subgraph G\nA --> End\nend\nEnd -->|x| B",
+    ),
+    "the id end-user, alone in a box": (
+        "subgraph G\nend-user[Read]\nend\nA --> B",
+        "subgraph G\nEnd-user[Read]\nend\nA --> B",
     ),
     "the id graph, with a style": (
         "A --> graph\ngraph[Map] --> B\nstyle graph fill:#eee\nclass graph big",

@@ -77,7 +77,7 @@ _CLASS = re.compile(r":::[\w-]+")
 _METADATA = re.compile(r'@\{(?:[^"{}]|"[^"]*")*\}')
 _SPACE = re.compile(r"[ \t]*")
 _SWALLOWED = re.compile(
-    r'(?:--[->]|==[=>]|\.-[->]?)(?![-=>])(?:\|[^|]{0,200}\|)?[ \t]{0,9}[^\s\[\](){}|"]{1,60}[ \t]{0,9}[\[({]'
+    r'(?:--[-xo>]|==[=xo>]|\.-[->]?|~~~)(?![-=~>])(?:\|[^|]{0,200}\|)?[ \t]{0,9}[^\s\[\](){}|"]{1,60}[ \t]{0,9}[\[({]'
 )
 """An arrow and the beginning of a node: no label, but one that lacks its end."""
 _WRONGLY_CLOSED = re.compile(
@@ -218,6 +218,11 @@ class _Reader:
             openers = []  # The > is part of an arrow.
         for opener, closers in openers:
             inside = start + len(opener)
+            if len(opener) > 1 and self.line.startswith(opener, inside):
+                once = inside + len(opener)
+                for end, closer in self._ends(once, opener, closers):
+                    twice = Piece("stray", (start, inside))
+                    yield (*space, twice, Piece("label", (once, end), opener, closer)), end + len(closer)
             for end, closer in self._ends(inside, opener, closers):
                 yield (*space, Piece("label", (inside, end), opener, closer)), end + len(closer)
         yield (), at
@@ -279,6 +284,13 @@ class _Reader:
         if self.line.startswith("|", bar):
             opener = f"{link}|"
             ends = list(_places(self.line, "|", bar + 1))
+            if ends[:1] == [bar + 1]:
+                for end in ends[1:2]:
+                    twice, label = (
+                        Piece("closer", (bar, bar + 2), closer="|"),
+                        Piece("edge label", (bar + 2, end), opener, "|"),
+                    )
+                    yield (twice, label), end + 1
             for end in ends:
                 self.steps += 1
                 text = self.line[bar + 1 : end]
@@ -288,7 +300,7 @@ class _Reader:
                 yield (label,), end + 1
                 if self.line.startswith("||", end) and text.strip():
                     yield (label, Piece("closer", (end, end + 2), opener, "|")), end + 2
-            if not ends:
+            if not ends and self.line[bar + 1 : bar + 2] in (" ", "\t"):
                 yield (Piece("stray", (bar, bar + 1)),), bar + 1
             return
         half = _HALF_BARS.match(self.line, bar)

@@ -129,6 +129,7 @@ def check_syntax(context: TextContext) -> list[Diagnostic]:
     reserved = ReservedIds(diagram, flow)
     open_subgraphs: list[tuple[SubgraphStart, Block]] = []
     half_open = 0
+    begins_id: Range | None = None
     for block in context.notable:
         for statement, following in zip_longest(block.statements, block.statements[1:]):
             if isinstance(statement, Chain):
@@ -144,10 +145,12 @@ def check_syntax(context: TextContext) -> list[Diagnostic]:
                     continue  # it is the id of a node
                 if open_subgraphs:
                     open_subgraphs.pop()
+                    if _begins_id(statement, block):
+                        begins_id = block.range(statement.span)
                 elif half_open:
                     half_open -= 1  # it belongs to a subgraph whose first line can't be read
                 else:
-                    found.append(_stray_end(statement, block, reserved))
+                    found.append(_stray_end(statement, block, reserved, begins_id))
             elif isinstance(statement, LinkStyle) and flow.scenery.undrawn is None:
                 found += _link_style(statement, block, _edges_before(flow, (block.line, statement.span[0])))
     if open_subgraphs:
@@ -313,13 +316,23 @@ def _empty_comment(vertex: Vertex, block: Block) -> Diagnostic:
 # Subgraphs and edges
 
 
-def _stray_end(statement: SubgraphEnd, block: Block, reserved: ReservedIds) -> Diagnostic:
-    place = block.range(statement.span)
-    if block.text.startswith("-", statement.span[1]):
+def _begins_id(end: SubgraphEnd, block: Block) -> bool:
+    """Whether an end is the beginning of what looks like an id: ``end-user``."""
+    return block.text.startswith("-", end.span[1])
+
+
+def _stray_end(end: SubgraphEnd, block: Block, reserved: ReservedIds, before: Range | None) -> Diagnostic:
+    """The finding; ``before`` is the place of an end that closed a subgraph although it begins what looks like an id."""
+    place = block.range(end.span)
+    if _begins_id(end, block):
         message = "The word end closes a subgraph, so no id can begin with it and a dash: choose another id."
         return report(RESERVED_WORD, place, message, fixes=reserved.fixes(place.start.line))
+    if before is not None:
+        message = "This end closes no subgraph, since an id above begins with the word end, which closes one: choose another id."
+        related = [Related(before, "closes the subgraph")]
+        return report(STRAY_END, place, message, related=related, fixes=reserved.fixes(before.start.line))
     message = "This end closes no subgraph: remove it, or open a subgraph above it."
-    fixes = []
+    fixes: list[Fix] = []
     if len(block.statements) == 1:
         whole = Range(Position(block.line, 0), Position(block.line + block.line_count, 0))
         fixes.append(Fix("Remove this end", (TextEdit(whole, ""),), Applicability.UNSAFE))

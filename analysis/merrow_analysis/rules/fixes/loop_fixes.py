@@ -133,6 +133,9 @@ def _words(graph: TypedGraph, knot: Knot, marked: Collection[EdgeRecord]) -> lis
         edge = graph.edge(record)
         if len(edges_of_arrow(edge, graph)) > 1 or edge.implied:
             return None
+        label = record.arrow.label
+        if label is not None and edge.source.kind != "decision" and label.text.partition(":")[0].strip() == AGAIN:
+            continue  # It says so already, outside of a Loop.
         text = with_word(edge, AGAIN)
         if not takes_label(edge, text):
             return None

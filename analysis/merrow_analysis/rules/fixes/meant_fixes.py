@@ -85,7 +85,7 @@ def label_changes(line: str, meant: Meant) -> list[Change]:
         elif piece.kind == "arrow":
             changes.append(Change(piece.span, piece.closer, f"Write {piece.closer}", safe=False))
         elif piece.kind == "closer":
-            if text != piece.closer and line[piece.span[0] - 1] != piece.opener[-1]:
+            if text != piece.closer and (not piece.opener or line[piece.span[0] - 1] != piece.opener[-1]):
                 changes.append(Change(piece.span, piece.closer, f"Write {piece.closer}", safe=False))
         elif following is not None and following.kind == "closer" and not text:
             place = piece.span[0] - len(piece.opener), following.span[1]

@@ -37,6 +37,7 @@ _UNQUOTED = re.compile(r"[\w ]+")
 _APART = (" ", "\t", "]", ")", "}")
 """What may be before an arrow that is missing; elsewhere a word is only half typed."""
 _PLAIN_ID = re.compile(r"[\w-]+")
+_BEFORE_VALUE = re.compile(r"[:,\[{][ \t]*$")
 _CLICK = re.compile(r"\s*click\b")
 _STATEMENTS = ("subgraph", "direction", "classDef", "linkStyle", "style", "class", "click")
 _FIRST_WORD = re.compile(r"(\s*)([A-Za-z]+)(?=\s+\S)")
@@ -119,7 +120,7 @@ def _unclosed(_problem: SyntaxProblem, line_number: int, line: str, column: int)
     """End a metadata block, a value in it or the text on an arrow; brackets are for `meant_fixes`."""
     opener = "@{" if line.startswith("@{", column) else line[column : column + 1]
     closers = _CLOSERS.get(opener, ())
-    if opener == '"' and "@{" not in line[:column] and not _CLICK.match(line):
+    if opener == '"' and not (_CLICK.match(line) or ("@{" in line[:column] and _BEFORE_VALUE.search(line, 0, column))):
         return []
     if opener == "@{" and line.count('"', column) % 2:
         closers = ('" }',)
