@@ -144,6 +144,9 @@ CASES = {
         'subgraph in["The #quot;raw#quot; one"]\nA --> B\nend',
     ),
     "a title without an id": ("subgraph [Input]\nA --> B\nend", 'subgraph "Input"\nA --> B\nend'),
+    "an open title without words": ('subgraph in ["\nA --> B\nend', "subgraph in \nA --> B\nend"),
+    "a title and a node": ('subgraph in [Input]    A{"Ok?"}\nend', 'subgraph in [Input]\nA{"Ok?"}\nend'),
+    "half a quote in half a bracket": ('A[["Read] --> B', 'A[["Read"]] --> B'),
     "an open title": ("subgraph in [Input\nA --> B\nend", "subgraph in [Input]\nA --> B\nend"),
     "the id end": ("A --> end\nend --> B\nend[Last]", "A --> End\nEnd --> B\nEnd[Last]"),
     "the id end in a box": (

@@ -81,12 +81,13 @@ _SWALLOWED = re.compile(
 )
 """An arrow and the beginning of a node: no label, but one that lacks its end."""
 _WRONGLY_CLOSED = re.compile(
-    r'(?P<text>"[^"]*"|[^\[\](){}|"/\\]*)(?P<closer>[/\\]?[\])}][\])}/\\]*)'
+    r'(?P<text>"[^"]*"|"?[^\[\](){}|"/\\]*)(?P<closer>[/\\]?[\])}][\])}/\\]*)'
     rf"(?=[ \t]*(?:$|;|&|:::|@\{{|{_ARROW}))"
 )
 _SMILEY = re.compile(r"[:;=]-?[])}]$")
 _END_OF_UNCLOSED = re.compile(rf"(?<![ \t])[ \t]*(?:{_ARROW}|:::|;|$)")
 _SUBGRAPH = re.compile(rf"subgraph[ \t]+(?!{_ARROW}|&)(?=\S)")
+_GAP = re.compile(r"[\]\"][ \t]{2,}\S")
 _TITLED = re.compile(r'([^\s\[\](){}|"]+)?[ \t]*\[(.*)\]')
 _TITLE_OPEN = re.compile(r'([^\s\[\](){}|"]+)[ \t]*\[([^\[\];]*)(?=;?$)')
 _DIRECTIVE = re.compile(rf"(?:style|class|click)[ \t]+(?!{_ARROW}|&|:::)(\S+)(?=[ \t]+\S)")
@@ -132,6 +133,8 @@ class _Reader:
             return None
         subgraph = _SUBGRAPH.match(self.line, at)
         if subgraph is not None:
+            if _GAP.search(self.line, subgraph.end()):
+                return None  # Two statements, one of them without its line break.
             return Meant(tuple(self._title(subgraph.end())), boxes=1)
         directive = _DIRECTIVE.match(self.line, at)
         if directive is not None:
@@ -161,7 +164,7 @@ class _Reader:
         if titled is not None and titled[1] is not None and not _is_more_than_a_label(titled[2], "["):
             yield Piece("id", titled.span(1))
             yield Piece("title", titled.span(2), "[", "]")
-        elif half is not None and half[2].strip(' "'):
+        elif half is not None:
             yield Piece("id", half.span(1))
             yield Piece("unclosed", half.span(2), "[", "]")
         else:

@@ -83,7 +83,9 @@ class ReservedIds:
         for number, (line_number, places) in enumerate(self._named(word)):
             line = self._lines[line_number]
             meant = read_meant(line)
-            is_node |= line.strip(" \t;") not in RESERVED  # Else it may be a statement that somebody is about to write.
+            is_node |= (
+                line.strip(" \t;])}") not in RESERVED
+            )  # Else it may be a statement that somebody is about to write.
             if number == _MOST_LINES or new is None or meant is None:
                 return None
             if not is_as_meant(changed(line, [*label_changes(line, meant), *with_other_ids(line, meant)]), meant):

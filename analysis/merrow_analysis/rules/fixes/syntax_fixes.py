@@ -186,7 +186,12 @@ def _led_on(line_number: int, line: str, column: int, flow: Flowchart) -> Iterat
     if not line[:column].endswith(_APART):
         return
     before, after = _ends(line[:column]), _ends(line[column:])
-    if before is not None and after is not None and reads(f"{line[:column]}--> {line[column:]}"):
+    if (
+        before is not None
+        and after is not None
+        and before[1] != after[0]
+        and reads(f"{line[:column]}--> {line[column:]}")
+    ):
         at = Position(line_number, column)
         title = f"Write {before[1]} --> {after[0]}"
         yield Fix(title, (TextEdit(Range(at, at), "--> "),), Applicability.UNSAFE)
