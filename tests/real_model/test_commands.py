@@ -154,7 +154,7 @@ def test_a_template_ends(server: Tap, template: str) -> None:
     if "ENTRY_POINT([" in Path("flow.mmd").read_text():
         inputs["ENTRY_POINT"] = "answer"
     values = [part for name, value in inputs.items() for part in ("--input", f"{name}={value}")]
-    done = merrow("run", "flow.mmd", "--model", MODEL, *values, "--budget-tokens", "1500", "--budget-seconds", "40")
+    done = merrow("run", "flow.mmd", "--model", MODEL, *values, "--budget-tokens", "1200", "--budget-seconds", "30")
     ends(done, 0, 1)
     assert server.exchanges
     assert all(one.asked["model"] == MODEL for one in server.exchanges)

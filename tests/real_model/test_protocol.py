@@ -126,7 +126,7 @@ def test_an_answer_without_an_end_has_one(server: Tap) -> None:
     first = server.exchanges[0]
     assert first.asked["max_tokens"] == 300
     assert first.finish in ("stop", "length"), "the server ended it, not a limit of time"
-    assert ("cut off" in done.err) == (server.exchanges[-1].finish == "length")
+    assert ("cut off" in done.err) == any(one.finish == "length" for one in server.answers)
 
 
 def test_samples_wait_for_a_place_of_the_server_and_waiting_is_no_timeout(server: Tap) -> None:
@@ -140,7 +140,7 @@ def test_samples_wait_for_a_place_of_the_server_and_waiting_is_no_timeout(server
         if not (late := f"within {limit} seconds" in done.out + done.err):
             break
     assert server.most == SLOTS
-    assert len(server.exchanges) == 8
+    assert len(server.exchanges) >= 8  # and one more for each that was cut off
     assert all(one.whole for one in server.exchanges)
     assert {one.finish for one in server.answers} <= {"stop", "length"}
     assert not late
