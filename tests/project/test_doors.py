@@ -29,6 +29,7 @@ KNOWN = {
     ("merrow_analysis/syntax/grammar.py", "lark.lexer"): "the grammar is Merrow's own, LALR",
     ("merrow_analysis/syntax/lexer.py", "re"): _OWN,
     ("merrow_analysis/syntax/problems.py", "re"): _OWN,
+    ("merrow_analysis/syntax/slips.py", "re"): f"{_OWN}, over 2,000 characters at most",
     ("merrow_analysis/syntax/sanitise.py", "nh3"): "linear",
     ("merrow_optimizer/evaluation/data/names.py", "glob"): "one star, in Merrow's own folder",
     ("merrow_optimizer/evaluation/metrics/amounts.py", "**"): "three digits at most, by the pattern",
