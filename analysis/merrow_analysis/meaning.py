@@ -104,7 +104,7 @@ def _same(old: object, new: object) -> bool:
     if isinstance(old, SubgraphStart) and isinstance(new, SubgraphStart):
         return _same(old.id, new.id) and _same(_spaced(old.title), _spaced(new.title))
     if is_dataclass(old):
-        names = (field.name for field in fields(old) if field.name not in ("span", "body_span"))
+        names = (field.name for field in fields(old) if not field.name.endswith("span"))
         return all(_same(getattr(old, name), getattr(new, name)) for name in names)
     return old == new
 

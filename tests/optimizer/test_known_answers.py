@@ -10,11 +10,12 @@ from tests.optimizer.scripted_asker import ScriptedPurse
 
 from merrow_optimizer.evaluation import late_asker
 from merrow_optimizer.evaluation.cases import judging
-from merrow_optimizer.extraction.asking import ExtractionRows, Generator
+from merrow_optimizer.extraction.asking import Generator
 from merrow_optimizer.planning import questions
 from merrow_optimizer.suggestions import answers
 from merrow_runtime.asking.asker import ACCOUNT, Asker, PurposeAccount
 from merrow_runtime.asking.question import JobQuestion, Key, QuestionAttempt
+from merrow_runtime.asking.rows import JobRows
 from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
 from merrow_runtime.store.cache import kept
 from merrow_runtime.store.memory import MemoryStore
@@ -67,7 +68,7 @@ async def test_an_answer_of_an_extraction_is_found_in_its_rows_and_in_the_cache(
     row = "answer 2 169fcdbf8c154d902fb289e022aaaf8b399c0a8aa104dd407caa2265c0f14c5c"
     store, purse = MemoryStore(), ScriptedPurse(lambda _: "paid", ORIGIN)
     said = {**WHOLE, "text": '{"a": 1}'}
-    rows = ExtractionRows("x", store.extractions, {row: {**said, "paid": True}})
+    rows = JobRows("x", store.extractions, {row: {**said, "paid": True}})
     generator = Generator("m", Asker(purse, MemoryStore().cache, answers.KEY, rows))
     assert await generator.answer(2, MESSAGES, SCHEMA, dict) == {"a": 1}
     assert (rows.used.calls, purse.asked) == (1, [])
