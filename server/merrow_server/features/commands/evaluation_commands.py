@@ -24,7 +24,7 @@ from weakref import ref
 
 from lsprotocol import types
 
-from merrow_server.features.commands.job_commands import EVALUATION, Field, fields_of, flag, text, whole
+from merrow_server.features.commands.job_commands import EVALUATION, JobArgument, fields_of, flag, text, whole
 from merrow_server.features.commands.run_commands import asked_of, check_trust, name_of, runnable, tell
 from merrow_server.features.commands.run_journal import text_in
 from merrow_server.jobs.ticket import Ticket
@@ -45,13 +45,13 @@ LONGEST_NOTE = 2_000
 _VERDICTS = ("good", "bad", None)
 _FIELDS = {
     "reader": text(),
-    "mapping": Field(dict, "an object, such as {problem: question}"),
+    "mapping": JobArgument(dict, "an object, such as {problem: question}"),
     "gold": text(),
     "part": text(),
     "limit": whole(),
-    "items": Field(list, "a list of ids"),
+    "items": JobArgument(list, "a list of ids"),
     "metric": text(),
-    "metricOptions": Field(dict, "an object"),
+    "metricOptions": JobArgument(dict, "an object"),
     "repeat": whole(),
     "seed": whole(None, None),
     "model": text(),

@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 
 
-class Field(NamedTuple):
+class JobArgument(NamedTuple):
     """What may be told: of which type, that ``words`` say; ``name`` is what it is called inside, where that is another name than
     the editor's. It is one of ``known`` where there are any, and a number from ``least`` to ``most``.
     """
@@ -42,23 +42,23 @@ class Field(NamedTuple):
         return (self.least is None or value >= self.least) and (self.most is None or value <= self.most)
 
 
-def text(name: str | None = None, *known: str) -> Field:
+def text(name: str | None = None, *known: str) -> JobArgument:
     """A text, of those that are ``known``."""
-    return Field(str, "a text", name, known)
+    return JobArgument(str, "a text", name, known)
 
 
-def flag(name: str | None = None) -> Field:
+def flag(name: str | None = None) -> JobArgument:
     """True or false."""
-    return Field(bool, "true or false", name)
+    return JobArgument(bool, "true or false", name)
 
 
-def whole(name: str | None = None, least: int | None = 1, most: int | None = None) -> Field:
+def whole(name: str | None = None, least: int | None = 1, most: int | None = None) -> JobArgument:
     """A whole number, from 1 where nothing else is said."""
     words = "a whole number" if least is None else f"a whole number from {least}"
-    return Field(int, words if most is None else f"{words} to {most}", name, (), least, most)
+    return JobArgument(int, words if most is None else f"{words} to {most}", name, (), least, most)
 
 
-def fields_of(asked: Json, fields: Mapping[str, Field]) -> Json:
+def fields_of(asked: Json, fields: Mapping[str, JobArgument]) -> Json:
     """Those that are given, by their names inside. Raises `InvalidParameters`."""
     found: Json = {}
     for key, field in fields.items():

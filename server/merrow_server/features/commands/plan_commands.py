@@ -18,7 +18,7 @@ from __future__ import annotations
 
 from typing import TYPE_CHECKING, Any
 
-from merrow_server.features.commands.job_commands import PLAN, Field, fields_of, flag, text, whole
+from merrow_server.features.commands.job_commands import PLAN, JobArgument, fields_of, flag, text, whole
 from merrow_server.features.commands.run_commands import asked_of, check_trust
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.protocol import InvalidParameters
@@ -45,7 +45,7 @@ _FIELDS = {
 """What may be told as it is."""
 _OTHERS = {
     "task": text(),
-    "roles": Field(list, "a list of texts"),
+    "roles": JobArgument(list, "a list of texts"),
     "form": text(None, "json", "mermaid"),
     "dryRun": flag(),
     "uri": text(),

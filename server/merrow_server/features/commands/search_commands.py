@@ -25,7 +25,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from merrow_server.features.commands.evaluation_commands import said_of, with_data
-from merrow_server.features.commands.job_commands import SEARCH, Field, fields_of, flag, text, whole
+from merrow_server.features.commands.job_commands import SEARCH, JobArgument, fields_of, flag, text, whole
 from merrow_server.features.commands.run_commands import asked_of, check_trust, tell
 from merrow_server.features.commands.run_journal import text_in
 from merrow_server.jobs.ticket import Ticket
@@ -53,10 +53,10 @@ _BOUNDS = {
     "small": flag(),
     "patience": whole(),
     "maxNodes": whole("max_nodes"),
-    "maxCostPerItem": Field((int, float), "a number of US dollars", "max_cost"),
+    "maxCostPerItem": JobArgument((int, float), "a number of US dollars", "max_cost"),
     "objective": text(None, "score", "pareto"),
-    "sure": Field((int, float), "a number between 0 and 1"),
-    "constants": Field(dict, "an object of numbers"),
+    "sure": JobArgument((int, float), "a number between 0 and 1"),
+    "constants": JobArgument(dict, "an object of numbers"),
 }
 
 

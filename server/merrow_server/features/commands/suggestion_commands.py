@@ -29,7 +29,7 @@ from lsprotocol import types
 
 from merrow_server.features.code_action import SUGGEST_COMMAND, as_mapping
 from merrow_server.features.commands.execute_command import apply
-from merrow_server.features.commands.job_commands import SUGGESTION, Field, fields_of, flag, text, whole
+from merrow_server.features.commands.job_commands import SUGGESTION, JobArgument, fields_of, flag, text, whole
 from merrow_server.features.commands.run_commands import asked_of, check_trust, name_of, runnable, tell
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.documents import OpenDiagram
@@ -58,7 +58,7 @@ _FIELDS = {
     "fresh": flag(),
     "seed": whole(None, None),
 }
-_OTHERS = {"version": Field(int, "the version of the document"), "dryRun": flag(), "preview": flag()}
+_OTHERS = {"version": JobArgument(int, "the version of the document"), "dryRun": flag(), "preview": flag()}
 
 
 def register(server: MerrowServer) -> None:
