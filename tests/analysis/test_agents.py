@@ -10,7 +10,6 @@ from tests.analysis.workflows import diagnose
 
 from merrow_analysis.check import Analyser, analyse
 from merrow_analysis.diagnostics import Diagnostic
-from merrow_analysis.formatting import format_text
 from merrow_analysis.ide.completion.completion import complete
 from merrow_analysis.ide.hover import hover
 from merrow_analysis.ide.names.rename import rename
@@ -37,14 +36,6 @@ def node(name: str) -> str:
     return f'A["Custom"]@{{ prompt: "Draw.", agent: {name} }}'
 
 
-def test_an_agent_is_read_regardless_of_case() -> None:
-    text = flow(f"UI: {FRONT}", node("ui"))
-    assert not found(text)
-    (agent,) = analyse(text).settings.agents.values()
-    assert (agent.name, agent.role, agent.prompt, agent.model) == ("UI", "UI designer", "Use plain HTML.", "m")
-    assert (agent.temperature, agent.instances) == (0.5, 2)
-
-
 @pytest.mark.parametrize(
     ("agents", "code"),
     [
@@ -57,28 +48,6 @@ def test_an_agent_is_read_regardless_of_case() -> None:
 )
 def test_agents_are_checked(agents: str, code: str) -> None:
     assert code in [one.code for one in found(flow(agents, node("ui")))]
-
-
-def test_what_is_wrong_in_an_agent_does_not_take_the_rest_of_it() -> None:
-    (agent,) = analyse(flow("ui: {role: x, temperature: 3, model: m}", node("ui"))).settings.agents.values()
-    assert (agent.temperature, agent.model) == (None, "m")
-
-
-def test_an_unknown_agent_is_an_error_with_its_fixes() -> None:
-    text = flow("designer: {role: Designer}", node("designr"))
-    (problem,) = found(text)
-    assert problem.code == "MW317"
-    assert "did you mean `designer`" in problem.message
-    assert not found(apply_edits(text, problem.fixes[0].edits))
-    declared = apply_edits(text, problem.fixes[1].edits)
-    assert [one.code for one in found(declared)] == ["MW318"]
-
-
-def test_an_agent_is_declared_where_there_is_no_front_matter() -> None:
-    text = flow("x: {role: X}", node("writer")).partition("---\nflowchart")[2]
-    text = f"flowchart{text}"
-    (problem,) = found(text)
-    assert not found(apply_edits(text, problem.fixes[-1].edits))
 
 
 def test_an_agent_that_nobody_names_is_a_hint() -> None:
@@ -95,11 +64,6 @@ def test_an_agent_that_another_one_hides_is_a_hint() -> None:
         "Agent `A` is declared, but case does not count in its name, so nodes use `a`, which is declared first."
     )
     assert not found(apply_edits(text, problem.fixes[0].edits))
-
-
-def test_an_agent_changes_nothing_where_no_model_is_asked() -> None:
-    lines = ["P@{ op: Pass, agent: a, aims: true }", 'A["Custom"]@{ prompt: x, agent: a }', "A --> P --> RETURN"]
-    assert len(found(flow("a: {role: A}", *lines), "MW406")) == 2
 
 
 @pytest.mark.parametrize(
@@ -121,12 +85,6 @@ def test_memory_of_an_agent_needs_one(line: str, code: str | None) -> None:
         assert not found(apply_edits(text, problems[0].fixes[0].edits), "MW406", "MW305")
 
 
-def test_memory_of_an_agent_in_the_front_matter_needs_no_agent_at_every_node() -> None:
-    text = flow("a: {role: A}", 'A["Custom"]@{ prompt: x }').replace("workflow:\n", "workflow:\n  memory: agent\n")
-    assert analyse(text).settings.memory.kind == "agent"
-    assert not found(text, "MW305", "MW310", "MW311", "MW406")
-
-
 def test_memory_of_an_agent_is_offered_and_described() -> None:
     here = marked(flow("a: {role: A}", 'A["Custom"]@{ prompt: x, agent: a, memory: <|> }'))
     assert "agent" in [item.label for item in complete(here.analysis, here.position).items]
@@ -144,11 +102,6 @@ def test_a_plain_step_says_that_it_sees_the_results_of_its_agent() -> None:
     shown = hover(here.analysis, here.position)
     assert shown is not None
     assert "the earlier results of its own agent" in shown.text.markdown()
-
-
-def test_formatting_keeps_agents() -> None:
-    text = flow(f"UI: {FRONT}", node("ui"))
-    assert analyse(format_text(text)).settings.agents == analyse(text).settings.agents
 
 
 def test_completion_offers_the_agents() -> None:

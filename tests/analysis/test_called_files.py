@@ -56,17 +56,6 @@ def test_inputs_and_outputs_are_ports_with_their_types() -> None:
     assert edge(graph, "C", "N").type == "Code"
 
 
-def test_edges_are_checked_against_the_called_file() -> None:
-    wants = flow("LEVEL([Level]):::Interface", "LEVEL@{type: Number}", THINK, "PROBLEM & LEVEL --> A --> RETURN")
-    found = check(CALLS, f=wants)
-    assert codes(found) == ["MW204"]
-    assert "LEVEL" in found[0].message
-    wrong = flow(call("f.mmd"), "PROBLEM --> C", "PROBLEM -->|LEVEL| C", "C --> RETURN")
-    assert codes(check(wrong, f=wants)) == ["MW206"]
-    unknown = flow(call("f.mmd"), "PROBLEM -->|nothing| C", "C -->|other| RETURN")
-    assert "MW201" in codes(check(unknown, f=SIMPLE))
-
-
 def test_a_type_of_the_called_file_is_the_callers_where_both_mean_the_same() -> None:
     front = "{types: {Level: [low, high]}, prompts: {p: q}}"
     gives = flow('A@{op: Custom, prompt: "a", returns: Level}', "PROBLEM --> A --> RETURN", front=front)
@@ -123,10 +112,6 @@ def test_an_error_is_seen_through_several_files() -> None:
 def test_a_call_needs_a_file() -> None:
     for node in ("C@{op: Call}", 'C["Call<br/>"]:::CallOp', "C@{op: Call, workflow: 3}"):
         assert codes(check(flow(node, "PROBLEM --> C --> RETURN"))) == ["MW227"]
-
-
-def test_nothing_is_said_of_files_that_nobody_can_read() -> None:
-    assert analyse(CALLS).errors == []
 
 
 @pytest.mark.parametrize("count", [1, 2, 3, 7])

@@ -55,13 +55,6 @@ def test_a_consequence_is_told_where_its_cause_is_not(text: str, cause: str, con
     assert consequence not in codes(text, both)
 
 
-def test_another_place_of_the_same_rule_explains_nothing() -> None:
-    """Of two dead ends the ensemble may wait for either; the finding about a node apart is not a reason."""
-    lines = WAITING.replace("PROBLEM --> A", "%% merrow: ignore[MW102]\nB\nX:::CustomOp\nPROBLEM --> A")
-    assert sorted(codes(lines)) == ["MW102", "MW105"]
-    assert codes(WAITING + "X:::CustomOp\n").count("MW105") == 0
-
-
 @given(st.sets(st.sampled_from(["MW001", "MW101", "MW102", "MW105", "MW204"])), st.sampled_from(
     [WAITING, NO_PROBLEM, NO_ENTRY, UNREADABLE]
 ))  # fmt: skip

@@ -8,7 +8,7 @@ from hypothesis import given
 from hypothesis import strategies as st
 
 from merrow_analysis.edits.difference import line_edits
-from merrow_analysis.text import Position, Range, TextEdit, apply_edits
+from merrow_analysis.text import apply_edits
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d\n", "e\n"]), max_size=12).map("".join)
 
@@ -32,14 +32,6 @@ def test_of_lines_that_each_text_has_once_as_many_stay_as_can(old: list[int], ne
         before = [longest[m] for m in range(n) if old[m] in place and place[old[m]] < place.get(one, -1)]
         longest[n] = 1 + max(before, default=0) if one in place else 0
     assert len(old) - gone == max(longest)
-
-
-def test_lines_that_were_moved_and_lines_beside_them_that_are_written_often() -> None:
-    old = "".join(f"same\nline {n}\n" for n in range(4))
-    new = "".join(f"line {n}\n" for n in range(4))
-    assert line_edits(old, new) == [TextEdit(Range(Position(2 * n, 0), Position(2 * n + 1, 0)), "") for n in range(4)]
-    moved = "line 3\n" + "".join(f"line {n}\n" for n in range(3))
-    assert [edit.new_text for edit in line_edits(new, moved)] == ["line 3\n", ""]
 
 
 def test_thousands_of_equal_lines_are_replaced_together() -> None:

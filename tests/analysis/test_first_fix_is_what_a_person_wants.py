@@ -290,11 +290,6 @@ def test_a_prompt_stays_with_the_node_whose_operator_is_written() -> None:
     assert "one: Write a draft." in apply_edits(text, next(iter(finding.fixes)).edits)
 
 
-def test_what_metadata_would_say_is_not_told_as_missing() -> None:
-    text = PROMPTS + CASES["a comma is missing in metadata"].text
-    assert [one.code for one in serious(text)] == ["MW007"]
-
-
 def test_ids_that_differ_in_a_number_are_different_ones() -> None:
     finding = next(
         one

@@ -41,13 +41,6 @@ def test_a_value_of_metadata_is_put_in_quotes_up_to_the_next_entry(said: str, wr
     assert results(text, "MW007") == {"Put the value in quotes": text.replace(said, written)}
 
 
-def test_declarations_that_contradict_each_other_get_ids_of_their_own() -> None:
-    one, two, three = (f'    A["Custom<br/>(role: {role})"]:::CustomOp\n' for role in "abc")
-    text = f"{HEAD}{one}{two}{one}{three}{two}    PROBLEM --> A --> RETURN\n"
-    expected = HEAD + one + two.replace("A[", "A2[") + one + three.replace("A[", "A3[") + two.replace("A[", "A2[")
-    assert results(text, "MW109")["Rename to A2 and A3"] == expected + "    PROBLEM --> A --> RETURN\n"
-
-
 def test_three_ways_into_a_subgraph_are_offered() -> None:
     members = "".join(f'    {name}["Custom<br/>(role: a)"]:::CustomOp\n' for name in "ABCD")
     text = f'{HEAD}    subgraph G["Group"]\n{members}    end\n    PROBLEM -->|input| G\n    A & B & C & D --> RETURN\n'
@@ -94,13 +87,3 @@ def test_metadata_of_a_box_is_moved_below_its_end() -> None:
     assert results(text, "MW122") == {"Move it below the end of L": moved}
     shared = text.replace("    end\n", "    end; class A CustomOp\n")
     assert results(shared, "MW122") == {}
-
-
-@pytest.mark.parametrize(
-    ("label", "told"), [('say "hi" now', True), ('"hi" now', False), ("say #quot;hi#quot; now", False)]
-)
-def test_a_double_quote_inside_a_label_without_quotes_is_told_as_one(label: str, told: bool) -> None:
-    found = analyse(f"flowchart TD\n    A[{label}] --> B[So]\n").refusals
-    said = [one.message for one in found if one.message.startswith("A double quote isn't allowed in a label")]
-    assert bool(said) is told
-    assert all("#quot;" in one for one in said)

@@ -217,17 +217,6 @@ def test_a_fix_repairs_its_finding_and_touches_nothing_else(name: str, ending: s
                 assert "\n" not in after.replace("\r\n", "")
 
 
-def test_edges_are_written_as_the_file_writes_them() -> None:
-    text = (
-        "flowchart LR\n  PROBLEM([Problem]):::Interface;\n  RETURN([Return]):::Interface;\n"
-        '  PY["Programmer<br/>"]:::ProgrammerOp;\n  A["Custom<br/>(role: one)"]:::CustomOp;\n'
-        "  PROBLEM==>|input|A;\n  A==>|analysis|PY;\n  PY==>RETURN;\n"
-        "  classDef Interface fill:#eee;\n  classDef ProgrammerOp fill:#eee;\n  classDef CustomOp fill:#eee;\n"
-    )
-    [fix] = found(text, "MW204").fixes
-    assert [edit.new_text.strip() for edit in fix.edits] == ["PROBLEM==>|problem|PY;"]
-
-
 def test_a_new_edge_draws_no_node_into_a_box() -> None:
     text = workflow(
         LOOP, A, REVIEW, "A -->|solution| REVIEW", "REVIEW -->|again:feedback:input| A", "end", "A --> RETURN"

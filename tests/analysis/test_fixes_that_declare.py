@@ -106,27 +106,9 @@ def test_a_second_declaration_takes_the_edges_of_its_own_line() -> None:
     assert errors(made["Rename to A2"]) == []
 
 
-def test_a_second_declaration_becomes_the_next_step() -> None:
-    text = HEAD + '    A["Custom<br/>(role: one)"]\n    A["Custom<br/>(role: two)"]\n'
-    text += "    PROBLEM -->|input| A --> RETURN\n"
-    made = results(text, "MW109")
-    assert list(made)[-1] == "Rename to A2, the step after A"
-    after = made["Rename to A2, the step after A"]
-    assert errors(after) == []
-    assert '    A2["Custom<br/>(role: two)"]\n' in after
-    assert "A -->|input| A2" in after
-
-
 def test_a_second_declaration_on_an_edge_that_would_move_is_only_renamed() -> None:
     text = HEAD + "    PROBLEM --> A[Write it.]\n    A[Check it.] --> RETURN\n    A --> B[Do it.] --> RETURN\n"
     assert not any("the step after" in title for title in results(text, "MW109"))
-
-
-def test_more_declarations_become_nodes_without_edges_after_all_else() -> None:
-    text = HEAD + "".join(f'    A["Custom<br/>(role: {one})"]\n' for one in ("one", "two", "three"))
-    made = results(text + "    PROBLEM --> A --> RETURN\n", "MW109")
-    assert list(made)[-1] == "Rename to A2 and A3"
-    assert set(errors(made["Rename to A2 and A3"])) == {"MW102"}
 
 
 def test_an_ensemble_votes_over_three() -> None:

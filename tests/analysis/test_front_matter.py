@@ -32,10 +32,5 @@ def test_any_body_is_survived(body: str, indent: str) -> None:
     assert isinstance(doc.values, dict)
 
 
-def test_what_is_no_mapping_is_ignored() -> None:
-    assert read_front_matter("- a\n- b").values == {}
-    assert read_front_matter("just text").error is None
-
-
 def test_quotes_inside_html_tags_are_single_ones_for_mermaid() -> None:
     assert read_front_matter('title: "a <b class="c">d</b>"').values == {"title": "a <b class='c'>d</b>"}

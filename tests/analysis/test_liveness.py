@@ -8,7 +8,7 @@ import pytest
 from hypothesis import HealthCheck, assume, given, settings
 from hypothesis import strategies as st
 from tests.analysis.decision_workflows import decision_workflows
-from tests.analysis.workflows import diagnose, errors, told, typed, workflow
+from tests.analysis.workflows import errors, told, typed, workflow
 
 from merrow_analysis.graph.bare.conditions import ALWAYS, NEVER, Conditions, TooManyCombinationsError
 from merrow_analysis.graph.live_state import live_state
@@ -275,17 +275,6 @@ def entangle(store: Conditions) -> None:
         condition = store.both(condition, pair)
 
 
-def test_an_output_that_a_case_leaves_empty_names_the_case() -> None:
-    text = workflow(
-        'A["Custom"]:::CustomOp', "D{which?}:::DecisionOp", 'B["Custom"]:::CustomOp',
-        "PROBLEM --> A --> D", "D -- one --> B --> RETURN", "D -- else --> RETURN", "PROBLEM --> B",
-    )  # fmt: skip
-    found = [one for one in diagnose(text) if one.code == "MW216"]
-    assert len(found) == 1
-    assert "RETURN stays empty when D chooses `else`" in found[0].message
-    assert errors(text) == ["MW216"]
-
-
 def test_ensembles_need_sources_that_are_live_together() -> None:
     text = workflow(
         'A["Custom"]:::CustomOp', "D{which?}:::DecisionOp", 'B["Custom"]:::CustomOp', 'C["Custom"]:::CustomOp',
@@ -294,19 +283,3 @@ def test_ensembles_need_sources_that_are_live_together() -> None:
     )  # fmt: skip
     assert told(text) == [("MW105", "V")]
     assert errors(text + "A --> V\n") == []
-
-
-def test_a_port_for_one_value_is_told_when_it_gets_two() -> None:
-    text = workflow(
-        'A["Custom"]:::CustomOp', 'B["Custom"]:::CustomOp', "PROBLEM --> A & B", "A --> RETURN", "B --> RETURN"
-    )
-    assert told(text) == [("MW205", "-->")]
-
-
-def test_a_node_that_never_runs_is_told_and_what_follows_is_not() -> None:
-    text = workflow(
-        'A["Custom"]:::CustomOp', "D{which?}:::DecisionOp", 'B["Custom"]:::CustomOp', 'F["Format"]:::FormatOp',
-        'C["Custom"]:::CustomOp', "PROBLEM --> A --> D", "D -- one --> B", "PROBLEM --> B & C", "D -- else --> C",
-        "B -->|solution| F", "C -->|problem| F", "F --> RETURN",
-    )  # fmt: skip
-    assert told(text) == [("MW217", "F")]

@@ -134,16 +134,6 @@ def _lines_of(text: str) -> list[str]:
     return [line_content(line) if line.strip() else "" for line in split_lines(text.rstrip())]
 
 
-def test_several_fences_are_numbered_and_their_text_keeps_its_line_endings() -> None:
-    written = "# a\n```mermaid\nA --> B\n```\n\n- item\n  ~~~ Mermaid\n  C\n  ~~~\n```js\nmermaid\n```\n"
-    text = written.replace("\n", "\r\n")
-    first, second = find_fences(text)
-    assert (first.index, first.text, first.line) == (1, "A --> B\r\n", 2)
-    assert (second.index, second.text, second.line) == (2, "C\r\n", 7)
-    assert first.range == Range(Position(1, 0), Position(3, 3))
-    assert second.range == Range(Position(6, 2), Position(8, 5))
-
-
 @pytest.mark.parametrize(
     "info", ["mermaid", "MERMAID", " mermaid", "{mermaid}", "{.mermaid}", "mermaid title", "mermaid {x}"]
 )

@@ -47,20 +47,6 @@ def test_any_body_is_answered_with_spans_inside_it(body: str) -> None:
     assert doc.error is None or 0 <= doc.error.offset <= len(body)
 
 
-@pytest.mark.parametrize(
-    ("body", "values"),
-    [
-        (" op: Custom, role: solver ", {"op": "Custom", "role": "solver"}),
-        ("\n  op: Custom\n  prompt: |\n    One.\n    Two.\n", {"op": "Custom", "prompt": "One.\nTwo.\n"}),
-        ('label: "a: b"', {"label": "a: b"}),
-        ("", {}),
-        ("\n  just text\n", {}),
-    ],
-)
-def test_values(body: str, values: dict[str, object]) -> None:
-    assert parse_metadata(body).values == values
-
-
 @pytest.mark.parametrize("body", ["a: b^: {", "a: 1, a: 2", "a: b\n c: d", 'a: "b', "\n\ta: b"])
 def test_what_mermaid_refuses_has_an_error(body: str) -> None:
     assert parse_metadata(body).error is not None

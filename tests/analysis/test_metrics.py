@@ -85,14 +85,6 @@ def test_the_candidates_of_published_runs_measure_as_defined_or_are_refused_in_a
     assert all("metrics" not in candidate and sentence.endswith(".") for candidate, sentence in refused)
 
 
-@pytest.mark.shared("corpus/flow")
-def test_task_dictionaries_are_read() -> None:
-    graphs = [load(path.name) for path in sorted(FLOW_CORPUS.glob("*.initflow.json"))]
-    graphs.append(load("prompt_init_template.json")["graph"])
-    for graph in graphs:
-        assert measure(*read_task_graph(graph)).undefined is None
-
-
 def by_letters(*edges: str, nodes: str = "ABCD") -> Measures:
     return measure(nodes, [(edge[0], edge[1]) for edge in edges])
 

@@ -51,13 +51,6 @@ def test_what_is_not_clear_is_one_error_and_suspends_the_ports(lines: tuple[str,
     assert told(text) == [(code, place)]
 
 
-def test_a_disagreement_names_all_places() -> None:
-    text = workflow('A["Test<br/>"]:::CustomOp', "A@{ op: Review }", *ENDS)
-    [found] = [one for one in diagnose(text) if one.code == "MW107"]
-    assert all(word in found.message for word in ("Review", "Custom", "Test"))
-    assert len(found.related) == 2
-
-
 @pytest.mark.parametrize(
     ("lines", "right"),
     [
@@ -116,22 +109,3 @@ def test_wrong_declarations_are_told_in_the_front_matter(body: str, word: str) -
     assert len(found) == 1
     assert word in found[0].message
     assert found[0].range.start.line == 3
-
-
-def test_a_box_with_nothing_in_it_is_told_from_one_with_an_unknown_operator() -> None:
-    for box in ('A[" "]', "A"):
-        [found] = [one for one in diagnose(workflow(box, *ENDS)) if one.code == "MW104"]
-        assert "has no text" in found.message
-
-
-def test_an_end_that_is_declared_twice_is_an_end_all_the_same() -> None:
-    once = workflow("A[Custom]:::CustomOp", *ENDS)
-    twice = once + "    PROBLEM([Another title])\n    RETURN([One more])\n"
-    codes = [one.code for one in diagnose(twice)]
-    assert codes.count("MW109") == 2
-    assert [code for code in codes if code != "MW109"] == [one.code for one in diagnose(once)]
-    graph = typed(twice)
-    assert [(node.id, node.kind) for node in (*graph.inputs, *graph.outputs)] == [
-        ("PROBLEM", "input"),
-        ("RETURN", "output"),
-    ]

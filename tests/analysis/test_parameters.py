@@ -5,7 +5,7 @@ from __future__ import annotations
 import pytest
 from hypothesis import given
 from hypothesis import strategies as st
-from tests.analysis.definition_checks import check, fixed, said
+from tests.analysis.definition_checks import said
 
 from merrow_analysis.definitions.labels.parameters import parse_label
 
@@ -117,27 +117,3 @@ def test_findings(declaration: str, found: list[tuple[str, str]]) -> None:
 def test_a_quoted_text_over_two_lines_shifts_no_place() -> None:
     text = node('A@{ op: Custom, role: solver, prompt: "one\n      two", sampels: 2 }')
     assert said(text) == [("MW304", "sampels")]
-
-
-@pytest.mark.parametrize(
-    "declaration",
-    [
-        'A["Custom<br/>(role: solver, temprature: 1)"]',
-        "A@{ op: Custom, role: solver, sampels: 2 }",
-        'A["Custom<br/>(role: solver, seed: 1)"]\n  A@{ seed: 2 }',
-    ],
-)
-def test_fixes_remove_their_finding_once_and_for_all(declaration: str) -> None:
-    text = node(declaration)
-    [diagnostic] = check(text)
-    assert check(fixed(text, diagnostic)) == []
-
-
-def test_a_conflict_names_both_places() -> None:
-    [diagnostic] = check(node('A["Custom<br/>(role: solver, seed: 1)"]\n  A@{ seed: 2 }'))
-    assert [related.range.start.line for related in diagnostic.related] == [6]
-
-
-def test_a_node_without_a_known_operator_is_left_alone() -> None:
-    # In a file without operators it is a box like any other.
-    assert [code for code, _ in said(node('A["Whatever<br/>(foo: 1, role: x)"]'))] == ["MW303", "MW313"]

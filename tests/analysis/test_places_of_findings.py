@@ -76,13 +76,6 @@ def test_a_case_called_again_that_leads_back_is_told_from_the_word() -> None:
     assert errors(repaired) == []
 
 
-def test_a_cycle_in_a_box_asks_for_the_word_on_the_edge_back() -> None:
-    text = workflow(*LOOP, *FED, "R -->|feedback:input| W", "W --> RETURN")
-    assert [code for code, _ in told(text)] == ["MW110"]
-    [found] = [one for one in diagnose(text) if one.code == "MW110"]
-    assert "`again:feedback:input`" in found.message
-
-
 def test_an_edge_to_the_id_of_a_box_is_the_one_finding() -> None:
     inside = ('subgraph L["Loop (max: 3)"]', 'W["Custom (role: w)"]:::CustomOp', "end", "W -.->|again:input| W")
     assert told(workflow(*inside, "PROBLEM -->|input| L", "W --> RETURN")) == [("MW104", "L")]
@@ -110,14 +103,6 @@ def test_a_key_inside_of_a_parameter_is_named(key: str, word: str) -> None:
     [found] = [one for one in diagnose(text) if one.code == "MW304"]
     assert word in found.message
     assert ("MW304", key) in told(text)
-
-
-@pytest.mark.parametrize(
-    ("declared", "word"), [("{text: Texte, size: Number}", "Texte"), ("Query | Answer", "Query"), ("Txt", "Txt")]
-)
-def test_an_unknown_type_is_shown_where_it_is_written(declared: str, word: str) -> None:
-    text = workflow("PROBLEM --> RETURN", front=f"workflow:\n  types:\n    Thing: {declared}")
-    assert ("MW220", word) in told(text)
 
 
 def test_a_field_is_not_vouched_for_by_what_its_node_returns() -> None:

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import pytest
-from tests.analysis.test_called_files import check, codes, flow
+from tests.analysis.test_called_files import check, flow
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.graph.measures.metrics import metrics
@@ -20,26 +20,6 @@ def read(text: str) -> Analysis:
     return analyse(text, path="main.mmd")
 
 
-def test_its_ports_and_outputs() -> None:
-    graph = read(PLANNED).typed
-    assert graph is not None
-    assert check(PLANNED) == []
-    node = graph.by_id["WORK"]
-    assert {port.name: (port.type, port.required) for port in node.input_ports} == {
-        "problem": ("Text", True),
-        "workflow": ("Workflow", True),
-    }
-    assert node.outputs == {"result": "Text", "state": "Json", "done": "Bool"}
-
-
-def test_a_workflow_is_a_text_but_not_every_text_is_one() -> None:
-    shown = flow(PLAN, 'B@{op: Custom, prompt: "judge"}', "PROBLEM --> PLAN --> B --> RETURN")
-    assert check(shown) == []
-    (found,) = check(PLANNED.replace(", returns: Workflow", ""))
-    assert found.code == "MW206"
-    assert "write `returns: Workflow` at PLAN" in found.message
-
-
 @pytest.mark.parametrize("plan", ['PLAN@{op: Custom, prompt: "plan"}', 'PLAN["Custom<br/>(prompt: plan)"]:::CustomOp'])
 def test_the_promise_of_a_workflow_is_written_by_a_fix(plan: str) -> None:
     text = flow(plan, "WORK@{op: Call}", *EDGES)
@@ -48,30 +28,6 @@ def test_the_promise_of_a_workflow_is_written_by_a_fix(plan: str) -> None:
     repaired = apply_edits(text, repair.edits)
     assert "returns: Workflow" in repaired
     assert check(repaired) == []
-
-
-@pytest.mark.parametrize("more", ["", ", stop_after: 2"])
-def test_without_a_workflow_there_is_one_finding(more: str) -> None:
-    text = flow(f"WORK@{{op: Call{more}}}", "PROBLEM -->|LEVEL| WORK", "WORK --> RETURN")
-    (found,) = check(text)
-    assert found.code == "MW227"
-    assert "into its port `workflow`" in found.message
-    start, end = found.range
-    assert text.splitlines()[start.line][start.column : end.column].startswith("WORK")
-
-
-def test_again_alone_brings_no_workflow_in_the_first_turn() -> None:
-    text = flow(
-        'subgraph L["Loop (max: 2)"]', PLAN, "WORK@{op: Call}", "end", "PROBLEM -->|input| PLAN", "PROBLEM -->|problem| WORK",
-        "PLAN -->|again:workflow| WORK", "WORK -->|result:| RETURN",
-    )  # fmt: skip
-    assert "MW204" in codes(check(text))
-
-
-@pytest.mark.parametrize(("key", "code"), [("stop_after: 0", "MW305"), ("depth: 3", "MW304")])
-def test_its_parameters_are_checked(key: str, code: str) -> None:
-    found = analyse(PLANNED.replace("stop_after: 3", key), path="main.mmd").diagnostics
-    assert code in [one.code for one in found]
 
 
 def test_how_many_calls_it_makes_is_not_known() -> None:

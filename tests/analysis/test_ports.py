@@ -148,16 +148,6 @@ def test_a_routers_word_never_leaks_into_its_branches() -> None:
     assert edge(typed(text), "D", "M").order_only
 
 
-def test_a_port_given_by_a_parameter_and_by_an_edge() -> None:
-    lines = ('V["Programmer<br/>(analysis: count)"]', "PROBLEM -->|problem| V --> RETURN", "A -->|analysis| V")
-    text = workflow(*DRAFT, *lines)
-    assert told(text) == [("MW306", "count")]
-    [found] = [one for one in diagnose(text) if one.code == "MW306"]
-    assert "A feeds port `analysis`" in found.message
-    assert [related.range.start.line for related in found.related] == [text.splitlines().index(lines[2])]
-    assert told(workflow(*lines[:2])) == []
-
-
 def test_an_input_of_a_decision_that_its_expression_does_not_use() -> None:
     def unused(expression: str) -> list[str]:
         text = workflow(
@@ -175,12 +165,6 @@ def test_an_input_of_a_decision_that_its_expression_does_not_use() -> None:
     assert unused("len(score) > len(task)") == []
     assert unused("len(score) > 3") == ["task"]
     assert unused("1 < 2") == ["score", "task"]
-
-
-def test_an_edge_to_another_port_of_an_ensemble_leaves_one_finding() -> None:
-    """That nothing votes is MW105; that the port of the votes is empty is not reported beside it."""
-    text = workflow(*DRAFT, 'V["ScEnsemble"]:::ScEnsembleOp', "PROBLEM -->|problem| V", "V --> RETURN", "A --> RETURN")
-    assert [code for code, _ in told(text) if code in ("MW105", "MW204")] == ["MW105"]
 
 
 OPERATORS = """workflow:

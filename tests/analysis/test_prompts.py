@@ -9,7 +9,6 @@ from tests.analysis.definition_checks import check, fixed, marked, said
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.prompts import read_prompt_module, read_prompt_yaml
-from merrow_analysis.diagnostics import Tag
 from merrow_analysis.text import apply_edits
 
 
@@ -33,19 +32,6 @@ def test_a_role_finds_its_constant_regardless_of_case(files: dict[str, str]) -> 
     assert said(flow(CUSTOM), files) == []
 
 
-def test_a_role_finds_its_prompt_in_the_front_matter_and_in_a_yaml_file() -> None:
-    assert said(flow(CUSTOM, front="workflow:\n  prompts:\n    Simple_Solver_1: Solve it.\n")) == []
-    named = "workflow:\n  prompts: ./p.yaml\n"
-    assert said(flow(CUSTOM, front=named), {"p.yaml": "SIMPLE_SOLVER_1: Solve it."}) == []
-    assert said(flow(CUSTOM, front=named), {"p.yaml": "prompts:\n  simple_solver_1: |\n    Solve it.\n"}) == []
-
-
-def test_a_role_without_a_prompt() -> None:
-    text = flow(CUSTOM, 'B["CustomCodeGenerate<br/>(instruction: code_it)"]', "C@{ op: Custom, role: solv }")
-    files = {"prompt.py": "SIMPLE_SOLVER = 'a'\nCODE = 'b'\n"}
-    assert said(text, files) == [("MW301", "simple_solver_1"), ("MW301", "code_it"), ("MW301", "solv")]
-
-
 def test_a_near_prompt_is_offered_in_the_style_of_the_role() -> None:
     text = flow(CUSTOM)
     [diagnostic] = check(text, {"prompt.py": "X = 'a'\nSIMPLE_SOLVER = 'a'\n"})
@@ -60,12 +46,6 @@ def test_a_constant_that_is_no_plain_text_is_said_to_be_none() -> None:
     assert diagnostic.code == "MW301"
     assert "is not plain text" in diagnostic.message
     assert said(flow(CUSTOM), {"prompt.py": "SIMPLE_SOLVER_1 = f'{x}'\n"}) == [("MW301", "simple_solver_1")]
-
-
-def test_without_any_prompts_there_is_one_hint_a_file() -> None:
-    text = flow(CUSTOM, 'B["Custom<br/>(role: other)"]')
-    assert said(text) == [("MW302", "simple_solver_1")]
-    assert said(text, {"prompt.py": "x = 1\n"}) == [("MW302", "simple_solver_1")]
 
 
 @pytest.mark.parametrize(
@@ -83,32 +63,6 @@ def test_one_fix_adds_the_prompts_of_all_roles_in_their_order(front: str) -> Non
     assert "MW302" not in [one.code for one in after.diagnostics]
 
 
-def test_a_prompt_of_the_nodes_own_needs_none_elsewhere() -> None:
-    own = 'A@{ op: Custom, role: r, prompt: "Do it." }'
-    assert said(flow(own)) == []
-    assert said(flow(own), {"prompt.py": "OTHER = 'a'"}) == []
-    assert said(flow(own, CUSTOM.replace("A", "B", 1))) == [("MW302", "simple_solver_1")]
-
-
-def test_an_operator_with_a_prompt_of_its_own_needs_no_role() -> None:
-    front = "workflow:\n  operators: {Judge: {inputs: {text: Text}, outputs: {verdict: Text}, prompt: Judge it.}}\n"
-    assert said(flow("A@{ op: Judge, role: x }", front=front), {"prompt.py": "OTHER = 'a'"}) == []
-
-
-def test_a_model_call_without_role_and_prompt_is_a_hint() -> None:
-    assert said(flow("A@{ op: Custom }", "B@{ op: Programmer }")) == [("MW309", "A")]
-
-
-def test_prompts_that_no_node_uses() -> None:
-    front = "workflow:\n  prompts:\n    simple_solver_1: a\n    left: |\n      over\n    right: b\n"
-    text = flow(CUSTOM, front=front)
-    found = check(text)
-    assert [(d.code, marked(text, d.range)) for d in found] == [("MW303", "left"), ("MW303", "right")]
-    assert all(d.tags == (Tag.UNNECESSARY,) for d in found)
-    assert fixed(text, found[0]) == text.replace("    left: |\n      over\n", "")
-    assert said(fixed(text, found[1])) == [("MW303", "left")]
-
-
 @pytest.mark.parametrize(
     ("prompts", "after"),
     [
@@ -120,10 +74,6 @@ def test_an_unused_prompt_leaves_an_inline_mapping_with_its_comma(prompts: str, 
     text = flow(CUSTOM, front=f"workflow:\n  prompts: {prompts}\n")
     [diagnostic] = check(text)
     assert fixed(text, diagnostic) == text.replace(prompts, after)
-
-
-def test_prompts_left_over_in_a_shared_file_are_not_unused() -> None:
-    assert said(flow(CUSTOM), {"prompt.py": "SIMPLE_SOLVER_1 = 'a'\nOTHER = 'b'\n"}) == []
 
 
 @pytest.mark.parametrize(
@@ -168,23 +118,6 @@ def test_any_text_is_survived_as_module_and_as_yaml(text: str) -> None:
 def test_nothing_is_executed() -> None:
     found = read_prompt_module("raise SystemExit\nA = print('x')\nB = 'b'\n")
     assert list(found.prompts) == ["b"]
-
-
-def test_places_in_prompt_files_count_characters() -> None:
-    prompt = read_prompt_module("é = 1; A = 'x'\n").prompts["a"]
-    assert prompt.range is not None
-    assert (prompt.range.start.line, prompt.range.start.column) == (0, 7)
-    prompt = read_prompt_yaml("é: b\nA: |\n  x\n", "p.yaml").prompts["a"]
-    assert prompt.range is not None
-    assert (prompt.range.start.line, prompt.range.start.column) == (1, 0)
-
-
-LIBRARY = "types: {Draft: Text}\noperators:\n  Planner: {inputs: {problem: Problem}, outputs: {plan: Draft}}\n"
-
-
-def test_a_library_adds_operators() -> None:
-    text = flow('A["Planner<br/>(role: x, prompt: y)"]', front="workflow:\n  libraries: [lib.yaml]\n")
-    assert said(text, {"lib.yaml": LIBRARY}) == []
 
 
 @pytest.mark.parametrize("library", ["a: [", "- a", "operators: {P: {}}", "operators: 3"])

@@ -145,14 +145,6 @@ def test_what_follows_from_a_wrong_declaration_is_not_told_again(old: str, new: 
     assert errors(text.replace(old, new)) == ["MW220"]
 
 
-def test_a_misspelled_type_has_a_fix() -> None:
-    text = workflow(front="workflow:\n  types:\n    Task: {title: Text, size: 'list[Numbr]'}")
-    [found] = [one for one in diagnose(text) if one.code == "MW220"]
-    assert text.splitlines()[found.range.start.line][found.range.start.column : found.range.end.column] == "Numbr"
-    [fix] = found.fixes
-    assert apply_edits(text, fix.edits) == text.replace("Numbr", "Number")
-
-
 def test_fields_are_further_outputs() -> None:
     graph = typed(
         flow(
@@ -172,15 +164,6 @@ def test_fields_are_further_outputs() -> None:
     assert list(graph.by_id["N"].outputs) == ["note", "verdict"]
 
 
-def test_fields_of_what_an_input_gives_or_a_list_holds() -> None:
-    lines = ('A["Custom<br/>(role: a)"]', "PLACE@{ type: TYPE }", "PLACE:::Interface", "PLACE -->|city:input| A")
-    front = TYPES + "  inputs: [PLACE, PROBLEM]\n"
-    good = workflow(*lines, "A & PROBLEM --> RETURN", front=front).replace("TYPE }", "Place }")
-    assert "MW207" not in errors(good)
-    bad = workflow(*lines, "A & PROBLEM --> RETURN", front=front).replace("TYPE }", "'list[Place]' }")
-    assert ("MW207", "city") in told(bad)
-
-
 @pytest.mark.parametrize(
     ("label", "near"),
     [("advise:input", "advice:input"), ("place.sity:input", "place.city:input"), ("place.x.y:input", None)],
@@ -192,19 +175,6 @@ def test_a_field_that_is_not_there(label: str, near: str | None) -> None:
     assert [apply_edits(text, fix.edits) for fix in found.fixes] == (
         [] if near is None else [text.replace(label, near)]
     )
-
-
-def test_an_output_hides_a_field_of_its_name() -> None:
-    text = flow(
-        'JUDGE["Custom<br/>(role: judge, returns: Verdict)"]', "PROBLEM --> JUDGE", "JUDGE -->|response:| RETURN"
-    )
-    assert edge(typed(text), "JUDGE", "RETURN").type == "Verdict"
-    [found] = [one for one in diagnose(text) if one.code == "MW224"]
-    [fix] = found.fixes
-    fixed = apply_edits(text, fix.edits)
-    assert "JUDGE -->|response.response:| RETURN" in fixed
-    assert edge(typed(fixed), "JUDGE", "RETURN").type == "Text"
-    assert "MW224" not in [one.code for one in diagnose(fixed)]
 
 
 def test_the_only_bool_among_the_fields_decides() -> None:
@@ -296,15 +266,6 @@ def test_another_union_at_value_is_not_the_one_that_decides() -> None:
     assert {one.type for one in graph.by_id["D"].outgoing} == {"Step"}
 
 
-ON = 'P["Pass<br/>"]'
-
-
-def test_pass_keeps_the_type() -> None:
-    graph = typed(flow(ON, "PROBLEM --> P", "P --> RETURN"))
-    assert edge(graph, "P", "RETURN").type == "Problem"
-    assert errors(flow(ON, "PROBLEM --> P", "P --> RETURN")) == []
-
-
 def test_pass_makes_a_record_of_its_ports() -> None:
     lines = ('P["Pass<br/>(returns: Place)"]', 'N["Custom<br/>(role: n, returns: Number)"]', "PROBLEM --> N")
     text = flow(*lines, "PROBLEM -->|city| P", "N -->|rank| P", "P -->|city:| RETURN")
@@ -315,17 +276,7 @@ def test_pass_makes_a_record_of_its_ports() -> None:
     assert "MW219" in errors(flow('P["Pass<br/>(returns: Code)"]', "PROBLEM --> P", "P --> RETURN"))
 
 
-SELECT = 'S["Select<br/>(by: rank)"]'
 PLACES = 'W["Custom<br/>(role: w, returns: Place, samples: 3)"]'
-
-
-def test_select_gives_what_it_is_given() -> None:
-    text = flow(SELECT, PLACES, "PROBLEM --> W --> S", "S -->|best.city:| RETURN")
-    assert errors(text) == []
-    graph = typed(text)
-    assert graph.by_id["S"].outputs == {"selected": "list[Place]", "best": "Place", "score": "Number"}
-    nested = text.replace("returns: Place", "returns: 'list[list[Place]]'")
-    assert typed(nested).by_id["S"].outputs == graph.by_id["S"].outputs
 
 
 @pytest.mark.parametrize(
@@ -347,19 +298,6 @@ def test_a_select_without_a_number_is_an_error(returns: str, by: str, fixed: str
         assert not found.fixes
     else:
         assert errors(apply_edits(text, found.fixes[0].edits)) == []
-
-
-def test_select_by_numbers_needs_no_field() -> None:
-    text = flow('S["Select<br/>"]', PLACES.replace("Place", "Number"), "PROBLEM --> W --> S", "S -->|best:| RETURN")
-    assert errors(text) == []
-
-
-@pytest.mark.parametrize("key", ["role", "model", "temperature", "memory", "format"])
-@pytest.mark.parametrize("operator", ["Pass", "Select"])
-def test_what_asks_no_model_has_no_use_for_what_models_are_told(operator: str, key: str) -> None:
-    found = [one for one in diagnose(workflow(f'A@{{ op: {operator}, {key}: "1" }}')) if one.code == "MW406"]
-    assert len(found) == 1
-    assert "asks no model" in found[0].message
 
 
 def test_a_field_changes_while_somebody_types() -> None:

@@ -51,10 +51,6 @@ def test_what_makes_a_workflow(body: str, declared: bool, opted_out: bool) -> No
     assert (settings.declared, settings.opted_out) == (declared, opted_out)
 
 
-def test_a_prompt_file_is_named_by_a_path() -> None:
-    assert read_settings("workflow:\n  prompts: ./p.yaml").prompt_file == "./p.yaml"
-
-
 @pytest.mark.parametrize(
     ("line", "code", "place"),
     [
@@ -78,19 +74,6 @@ def test_a_prompt_file_is_named_by_a_path() -> None:
 )
 def test_mistakes_are_told_where_they_stand(line: str, code: str, place: str) -> None:
     assert said(workflow(line)) == [(code, place)]
-
-
-def test_a_misspelled_key_has_a_fix() -> None:
-    text = workflow("temprature: 1")
-    [diagnostic] = check(text)
-    assert "did you mean `temperature`?" in diagnostic.message
-    assert check(fixed(text, diagnostic)) == []
-
-
-def test_a_misspelled_workflow_key() -> None:
-    text = "---\nworklfow:\n  model: x\n---\nflowchart TD\n  PROBLEM --> RETURN\n"
-    assert said(text) == [("MW312", "worklfow")]
-    assert check(fixed(text, check(text)[0])) == []
 
 
 VALUES: st.SearchStrategy[Any] = st.one_of(

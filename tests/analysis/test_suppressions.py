@@ -37,29 +37,6 @@ def test_the_next_statement_is_silenced_and_no_other(what: str) -> None:
     assert run(before, at(1), at(5))[0] == [1]
 
 
-def test_several_comments_above_one_statement() -> None:
-    text = "flowchart TD\n  %% merrow: ignore[MW304]\n  %% merrow: ignore[MW306]\n  A --> B\n"
-    assert run(text, at(3), at(3, CONFLICT)) == ([], [])
-
-
-def test_a_statement_of_several_lines() -> None:
-    text = 'flowchart TD\n  %% merrow: ignore[MW304]\n  A["one\n  two"]\n  B --> C\n'
-    assert run(text, at(3), at(4)) == ([4], [])
-
-
-def test_the_whole_file_is_silenced_from_anywhere() -> None:
-    text = "flowchart TD\n  A --> B\n  %% merrow: ignore-file[MW304] all over\n"
-    assert run(text, at(0), at(1), at(1, CONFLICT)) == ([1], [])
-
-
-def test_what_silences_nothing_is_reported() -> None:
-    text = (
-        "flowchart TD\n%% merrow: ignore[MW304]\nA --> B\n%% merrow: ignore-file[MW306]\n%% merrow: ignore\nC --> D\n"
-    )
-    assert run(text) == ([], [("MW512", 3), ("MW512", 1), ("MW512", 4)])
-    assert apply(parse_diagram(text).blocks, [], report_unused=False) == ([], [])
-
-
 @pytest.mark.parametrize(
     "comment",
     [
@@ -73,15 +50,6 @@ def test_what_silences_nothing_is_reported() -> None:
 )
 def test_what_cannot_be_read_is_reported(comment: str) -> None:
     assert run(f"flowchart TD\n%% {comment}\nA --> B\n", at(2)) == ([2], [("MW510", 1)])
-
-
-def test_unknown_rules_are_reported_with_what_was_meant() -> None:
-    text = "flowchart TD\n%% merrow: ignore[MW3O4, unknown-paramter, zzz]\nA --> B\n"
-    kept, extra = apply(parse_diagram(text).blocks, [at(2)])
-    assert len(kept) == 1
-    assert [d.code for d in extra] == ["MW511", "MW511", "MW511"]
-    assert [len(d.fixes) for d in extra] == [1, 1, 0]
-    assert "unknown-parameter" in apply_edits(text, extra[1].fixes[0].edits)
 
 
 @pytest.mark.parametrize("comment", ["merrow is nice", "not merrow: ignore", "merrows: ignore", "TODO merrow: x"])
@@ -103,10 +71,6 @@ def test_the_fix_removes_what_is_unused(before: str, after: str) -> None:
     fixed = apply_edits(text, unused.fixes[0].edits)
     assert fixed == "flowchart TD\n" + after
     assert run(fixed, at(fixed.count("\n") - 1))[1] == []
-
-
-def test_a_comment_with_nothing_below_it_is_unused() -> None:
-    assert run("flowchart TD\nA --> B\n%% merrow: ignore[MW304]\n", at(1)) == ([1], [("MW512", 2)])
 
 
 REFUSED = """flowchart TD

@@ -65,18 +65,9 @@ def _places(text: str) -> list[tuple[int, Position]]:
     return places
 
 
-def test_no_edits_give_the_text_itself() -> None:
-    assert apply_edits("a\r\nb", []) == "a\r\nb"
-
-
 def test_insertions_at_one_place_keep_their_order_and_precede_a_replacement_there() -> None:
     edits = [edit((0, 1), (0, 2), "X"), edit((0, 1), (0, 1), "1"), edit((0, 1), (0, 1), "2")]
     assert apply_edits("abc", edits) == "a12Xc"
-
-
-def test_a_column_or_line_beyond_the_end_means_the_end() -> None:
-    assert apply_edits("ab\r\nc", [edit((0, 99), (0, 99), "!")]) == "ab!\r\nc"
-    assert apply_edits("ab\r\nc", [edit((9, 0), (9, 5), "!")]) == "ab\r\nc!"
 
 
 @pytest.mark.parametrize(

@@ -113,8 +113,3 @@ def test_a_wrong_declaration_is_told_at_its_name(declared: dict[str, object], na
     _, problems = declare_types(declared)
     assert [problem.path for problem in problems] == [("types", name)]
     assert word in problems[0].message
-
-
-def test_an_enumeration_knows_its_words() -> None:
-    assert TABLE.words_of("Route") == ("math", "code")
-    assert TABLE.words_of("Text") is None

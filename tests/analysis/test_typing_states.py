@@ -132,15 +132,6 @@ def test_an_arrow_before_a_statement(arrow: str) -> None:
     assert "is not a node" in message
 
 
-@pytest.mark.parametrize("arrow", ARROWS)
-def test_an_arrow_at_the_end(arrow: str) -> None:
-    text = f"{HEAD}    B {arrow}\n"
-    (one,) = [one for one in analyse(text).diagnostics if one.code.startswith("MW0")]
-    assert one.code == "MW001"
-    assert one.message.startswith(LEADS_NOWHERE)
-    assert apply_edits(text, one.fixes[0].edits) == f"{HEAD}    B\n"
-
-
 @pytest.mark.parametrize("arrow", [arrow for arrow in ARROWS if arrow != "~~~"])
 @pytest.mark.parametrize(
     ("typed", "below", "code", "part"),
@@ -173,22 +164,6 @@ def test_the_text_on_an_arrow_that_runs_on() -> None:
     assert parse_record(text)["ok"]
     found = [one for one in analyse(text).diagnostics if one.range.start.line == TYPED and one.code == "MW111"]
     assert [one.message.partition(",")[0] for one in found] == ["The text on this arrow continues onto the next line"]
-
-
-@pytest.mark.parametrize(
-    ("front", "code", "line"),
-    [
-        ("---\nworkflow:\n  prompts: {a: x\n---\n", "MW008", 2),
-        ("---\nworkflow:\n  model gpt\n  seed: 1\n---\n", "MW008", 2),
-        ("---\nworkflow:\n  model: gpt\n", "MW010", 0),
-        ("---\n", "MW010", 0),
-    ],
-)
-def test_half_typed_front_matter(front: str, code: str, line: int) -> None:
-    text = f"{front}{HEAD}{NODE_BELOW}"
-    errors = [one for one in analyse(text).diagnostics if one.code.startswith("MW0")]
-    assert [one.code for one in errors] == [code]
-    assert errors[0].range.start.line in (line, line + 1)
 
 
 def test_an_unfinished_line_hides_no_other_line() -> None:

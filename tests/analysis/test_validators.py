@@ -14,7 +14,6 @@ from tests.analysis.workflows import diagnose
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.validators import KINDS, names_in
 from merrow_analysis.diagnostics import Diagnostic
-from merrow_analysis.formatting import format_text
 from merrow_analysis.graph.measures.call_bounds import call_bounds
 from merrow_analysis.ide.completion.completion import complete
 from merrow_analysis.ide.hover import hover
@@ -96,19 +95,6 @@ def test_validators_are_checked(body: str, code: str | None) -> None:
     assert codes == [] if code is None else code in codes, codes
 
 
-@pytest.mark.parametrize(
-    ("keys", "code"),
-    [
-        (", attempts: 3, on_invalid: accept", None),
-        (", attempts: 0", "MW305"),
-        (", attempts: 21", "MW305"),
-        (", on_invalid: retry", "MW305"),
-    ],
-)
-def test_keys_of_validated_nodes_are_checked(keys: str, code: str | None) -> None:
-    assert [one.code for one in found(flow("v: {if: output}", node("v", keys)))] == ([] if code is None else [code])
-
-
 def test_an_unknown_validator_is_an_error_with_its_fixes() -> None:
     for named in ("shrt", "[other, shrt]"):
         text = flow("short: {if: len(output) < 9}\nother: {regex: a}", node(named))
@@ -116,13 +102,6 @@ def test_an_unknown_validator_is_an_error_with_its_fixes() -> None:
         assert "did you mean `short`" in problem.message
         assert not found(apply_edits(text, problem.fixes[0].edits), "MW331", "MW333")
         assert not found(apply_edits(text, problem.fixes[1].edits), "MW331", "MW333")
-
-
-def test_a_validator_that_nobody_names_is_a_hint() -> None:
-    text = flow("a: {if: output}\nb: {if: output}", node("a"))
-    (problem,) = found(text)
-    assert (problem.code, "`b`" in problem.message) == ("MW332", True)
-    assert not found(apply_edits(text, problem.fixes[0].edits))
 
 
 def test_a_validator_that_another_one_hides_is_a_hint() -> None:
@@ -156,19 +135,6 @@ def test_attempts_without_a_validator_are_idle(key: str, line: str) -> None:
     assert not found(apply_edits(text, problem.fixes[0].edits))
 
 
-def test_an_output_may_be_validated_but_nobody_tries_again_there() -> None:
-    lines = ['A["Custom"]@{ prompt: x }', "RETURN@{ validate: v, attempts: 3, on_invalid: accept }"]
-    (problem,) = found(flow("v: {if: output}", *lines))
-    assert (problem.code, "where nobody tries again" in problem.message) == ("MW334", True)
-    assert [one.code for one in found(flow("v: {if: output}", node("v"), "PROBLEM@{ validate: v }"))] == ["MW304"]
-
-
-def test_where_no_model_is_asked_only_attempts_are_idle() -> None:
-    lines = ["P@{ op: Pass, validate: v, attempts: 2, on_invalid: skip }", node("v"), "A --> P --> RETURN"]
-    (problem,) = found(flow("v: {if: output}", *lines), "MW406")
-    assert "`attempts` changes nothing" in problem.message
-
-
 def test_a_node_that_may_be_skipped_can_not_end_a_loop() -> None:
     def loop(keys: str) -> str:
         lines = [
@@ -192,11 +158,6 @@ def test_bounds_of_calls_count_attempts_and_judges() -> None:
     graph = analyse(text).typed
     assert graph is not None
     assert call_bounds(graph).as_json() == {"least": 1, "most": 4 + 12 + 1}
-
-
-def test_formatting_keeps_validators() -> None:
-    text = flow("V: [{rubric: Good,   votes: 3}, {regex: '\\d'}]", node("v"))
-    assert analyse(format_text(text)).settings.validators == analyse(text).settings.validators
 
 
 @pytest.mark.parametrize("place", ["validate: <|>", "validate: [a, <|>]"])

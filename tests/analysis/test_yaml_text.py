@@ -75,19 +75,6 @@ def test_each_key_and_value_stands_where_it_is_said_to(
         assert text[slice(*places[1])] == source
 
 
-def test_places_of_nested_values() -> None:
-    text = "workflow:\n  prompts:\n    solver: |\n      One.\n      Two.\n    other: {a: [x, yy]}\n"
-    result = read_yaml(text)
-    places = result.places(("workflow", "prompts", "solver"))
-    assert places is not None
-    assert text[slice(*places[0])] == "solver"
-    assert text[slice(*places[1])] == "|\n      One.\n      Two."
-    places = result.places(("workflow", "prompts", "other", "a", 1))
-    assert places is not None
-    assert text[slice(*places[1])] == "yy"
-    assert result.places(("workflow", "nothing")) is None
-
-
 @pytest.mark.parametrize(
     ("text", "place"),
     [

@@ -214,28 +214,6 @@ def test_turns_are_written_where_the_loop_says_or_could_say_them() -> None:
     }
 
 
-def test_a_node_is_reviewed_in_a_loop_of_its_own() -> None:
-    text = """flowchart TD
-    PROBLEM([Problem]):::Interface
-    RETURN([Result]):::Interface
-    SOLVE["Custom<br/>(role: solver)"]
-    PROBLEM -->|input| SOLVE
-    SOLVE --> RETURN
-    classDef Interface fill:#e2e2f2
-"""
-    mutant = made(text, "Review SOLVE and repeat it until it is accepted")
-    assert (
-        """    subgraph REFINE["Loop (until: REVIEW.result)"]
-    SOLVE["Custom<br/>(role: solver)"]
-    REVIEW["Review<br/>"]
-    end
-"""
-        in mutant
-    )
-    assert '    REVIEW -->|"again:feedback:input"| SOLVE\n' in mutant
-    assert analyse(mutant).is_valid
-
-
 def test_a_loop_taken_back_is_a_group_whose_nodes_run_once() -> None:
     mutant = made(UNTIL, "Run the nodes of REFINE once")
     assert 'subgraph REFINE["REFINE"]' in mutant
@@ -247,40 +225,6 @@ def test_a_loop_taken_back_is_a_group_whose_nodes_run_once() -> None:
 def test_a_node_that_a_loop_names_stays_what_it_is() -> None:
     titles = {move.title for move in moves(analyse(UNTIL))}
     assert not {title for title in titles if title.startswith(("Remove REVIEW", "Replace Review REVIEW"))}
-
-
-LIST = """flowchart TD
-    PROBLEM([Problem]):::Interface
-    RETURN([Result]):::Interface
-    SPLIT["Custom<br/>(role: splitter, returns: 'list[Text]')"]
-    SOLVE["Custom<br/>(role: solver)"]
-    SUM["Custom<br/>(role: summer)"]
-    PROBLEM -->|input| SPLIT
-    SPLIT -->|input| SOLVE
-    SOLVE --> SUM
-    SUM --> RETURN
-    classDef Interface fill:#e2e2f2
-"""
-
-
-def test_a_node_that_reads_a_list_works_on_each_item() -> None:
-    text = LIST
-    mutant = made(text, "Run SOLVE for each item that SPLIT gives (Map)")
-    assert (
-        """    subgraph EACH_ITEM["Map (max: 100)"]
-    SOLVE["Custom<br/>(role: solver)"]
-    end
-"""
-        in mutant
-    )
-    assert "    SPLIT -->|each:input| SOLVE\n" in mutant
-    after = analyse(mutant)
-    assert after.is_valid
-    assert after.typed is not None
-    (edge,) = after.typed.by_id["SUM"].incoming
-    assert edge.feeds[0].type == "list[Text]"
-    # What gives no list can't be taken apart.
-    assert not [one for one in moves(analyse(text.replace("list[Text]", "Text"))) if "(Map)" in one.title]
 
 
 @settings(parent=SMALL, max_examples=4)

@@ -69,18 +69,6 @@ def test_built_in_patterns_say_what_they_are_about(pattern: package.Pattern) -> 
             assert len(node.prompt.split()) < 100
 
 
-def test_a_pattern_as_it_is_read() -> None:
-    pattern = read_pattern(SECOND_OPINION, "second_opinion")
-    assert pattern.core == "CORE"
-    assert pattern.sides == {"PROBLEM": "Problem"}
-    assert [node.id for node in pattern.nodes] == ["SECOND"]
-    assert [(edge.source, edge.target, edge.port) for edge in pattern.edges] == [
-        ("PROBLEM", "SECOND", "input"),
-        ("CORE", "SECOND", "input"),
-    ]
-    assert (pattern.exit, pattern.exit_type) == ("SECOND", "Text")
-
-
 @pytest.mark.parametrize(
     ("old", "new", "says"),
     [

@@ -13,7 +13,7 @@ from hypothesis import strategies as st
 from tests.breakage import broken
 from tests.optimizer.seeded import KINDS, seeded
 
-from merrow_analysis.check import Analyser, analyse
+from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import NO_FIXES, Diagnostic, Severity
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
@@ -124,13 +124,6 @@ def test_what_a_repair_weighs(text: str, weight: int) -> None:
     assert weight <= done.weight < weight + WORDS
     assert sum(step.weight for step in done.steps) == done.weight
     assert apply_edits(text, done.edits) == done.text
-
-
-def test_several_defects_take_several_steps() -> None:
-    text = without(PLAN, "    PROBLEM -->|problem| PY\n").replace("|analysis|", "|analyse|")
-    done = repair(text)
-    assert sorted(step.codes for step in done.steps) == [("MW201",), ("MW204",)]
-    assert done.is_valid
 
 
 def test_meaning_is_without_ids_order_of_lines_and_layout() -> None:
@@ -418,18 +411,6 @@ def test_no_remedies_where_a_fix_is_enough_or_time_is_short(monkeypatch: pytest.
         assert remedies(text, finding_of(text, "MW201"), 9) == []
     cycle = PLAN.replace("    PLAN -->|analysis| PY\n", "    PY -->|input| PLAN\n")
     assert remedies(cycle, finding_of(cycle, "MW102"), 0) == []
-
-
-def test_the_files_around_a_workflow_are_used() -> None:
-    opened: list[str] = []
-
-    def opener(text: str) -> Analyser:
-        opened.append(text)
-        return Analyser(text)
-
-    repair(PLAN, opener=opener)
-    assert opened == [PLAN]
-    assert line_edits(PLAN, PLAN) == []
 
 
 @pytest.mark.parametrize("lines", ["{a} --> {b}\n", "{a}\n    A --> {b}\n"])

@@ -40,16 +40,6 @@ def codes(text: str) -> list[str]:
     return [diagnostic.code for diagnostic in analyse(text).diagnostics]
 
 
-def test_fixes_come_first_and_suppressions_last() -> None:
-    _, found = offered(FLOW + "    PROBLEM -<|>-> P --> RETURN\n")
-    assert [action.title for action in found] == [
-        "Write |problem|",
-        "Ignore MW202 (missing-port-label) here",
-        "Ignore MW202 (missing-port-label) in this file",
-    ]
-    assert [action.preferred for action in found] == [True, False, False]
-
-
 def test_of_several_fixes_none_is_preferred() -> None:
     text = FLOW + "    T[Test]\n    B@{ op: Custom }\n    PROBLEM --> B -<|>-> T --> RETURN\n"
     _, found = offered(text)
@@ -71,26 +61,6 @@ def test_ignored_here_beside_what_is_ignored_already() -> None:
     assert "    %% merrow: ignore[MW401, MW202] a reason\n" in after(text, "Ignore MW202 (missing-port-label) here")
 
 
-def test_ignored_in_the_file() -> None:
-    text = FLOW + "    PROBLEM -<|>-> P --> RETURN\n"
-    result = after(text, "Ignore MW202 (missing-port-label) in this file")
-    assert result.startswith("flowchart TD\n    %% merrow: ignore-file[MW202]\n    PROBLEM")
-    assert "MW202" not in codes(result)
-    again = result.replace("P --> RETURN", "P --> <|>RETURN").replace("PROBLEM -->", "PROBLEM[ -->")
-    text = again if "<|>" in again else again + "<|>"
-    _, found = offered(text)
-    for action in found:
-        if "in this file" in action.title:
-            edits = action.edits()
-            assert edits is not None
-            assert "ignore-file[MW202, " in apply_edits(text.replace("<|>", ""), edits)
-
-
-def test_what_mermaid_refuses_cannot_be_ignored() -> None:
-    _, found = offered(FLOW + '    X<|>["\n')
-    assert not [action.title for action in found if action.title.startswith("Ignore MW0")]
-
-
 def test_in_the_front_matter_only_for_the_file() -> None:
     text = "---\nworkflow:\n  modle<|>: x\n---\n" + FLOW + "    PROBLEM -->|problem| P --> RETURN\n"
     _, found = offered(text)
@@ -99,11 +69,6 @@ def test_in_the_front_matter_only_for_the_file() -> None:
     assert titles[0].endswith("in this file")
     result = after(text, titles[0])
     assert codes(result) == []
-
-
-def test_a_group_of_actions_is_asked_for_by_kind() -> None:
-    here = marked(FLOW + "    PROBLEM -<|>-> P --> RETURN\n")
-    assert actions(here.analysis, here.range, None, "source".__eq__) == []
 
 
 @given(any_flowcharts)

@@ -9,12 +9,11 @@ from tests.analysis.ide.cursor import drawn, marked
 from tests.analysis.ide.meaning import errors
 
 from merrow_analysis.check import analyse
-from merrow_analysis.diagnostics import Severity
 from merrow_analysis.ide.hover import hover
 from merrow_analysis.ide.names.definition import definition
 from merrow_analysis.ide.names.references import highlights, references
 from merrow_analysis.ide.names.rename import RenameRefusedError, rename
-from merrow_analysis.text import Position, apply_edits
+from merrow_analysis.text import apply_edits
 
 TEXT = """---
 workflow:
@@ -93,10 +92,6 @@ def at(field: str, place: str) -> str:
 CASES = [(field, place) for field, places in FIELDS.items() for place in places]
 
 
-def test_the_text_is_valid() -> None:
-    assert [one.message for one in analyse(TEXT).diagnostics if one.severity is Severity.ERROR] == []
-
-
 @pytest.mark.parametrize(("field", "place"), CASES)
 def test_every_place_leads_to_all(field: str, place: str) -> None:
     here = marked(at(field, place))
@@ -116,31 +111,6 @@ def test_every_place_leads_to_all(field: str, place: str) -> None:
     said = hover(here.analysis, here.position)
     assert said is not None
     assert f"A field of record {record}" in said.text.plain().replace("`", "")
-
-
-def test_an_arrow_of_several_edges_names_a_field_once_and_an_invisible_one_names_none() -> None:
-    text = """---
-workflow:
-  types:
-    Trip: {city: Text}
----
-flowchart TD
-    PROBLEM([Problem]):::Interface
-    A["Custom<br/>(role: a, returns: Trip)"]
-    B["Custom<br/>(role: b, returns: Trip)"]
-    C["Custom<br/>(role: c)"]
-    D["Custom<br/>(role: d)"]
-    RETURN([Return]):::Interface
-    PROBLEM --> A & B
-    A & B -->|city:input| C & D
-    A ~~~|city:input| D
-    C & D --> RETURN
-    classDef Interface fill:#eee
-"""
-    position = Position(3, text.splitlines()[3].index("city") + 1)
-    found = references(analyse(text), position)
-    assert [one.range.start.line for one in found] == [3, 13]
-    assert len(rename(analyse(text), position, "town").edits) == 2
 
 
 @pytest.mark.parametrize(("field", "place"), CASES)

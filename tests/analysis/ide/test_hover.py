@@ -52,25 +52,6 @@ def shown(place: str) -> tuple[str, str]:
     return under[0][begin : under[1].rindex("^") + 1], found.text.markdown()
 
 
-def test_a_node() -> None:
-    under, text = shown("SOL<|>VE[")
-    assert under == "SOLVE"
-    for part in (
-        "`SOLVE` is a `Custom`.",
-        "Custom(input*: Any...) -> response: Draft",
-        "its class `CustomOp` on line 17",
-        "its label `Custom` on line 12",
-        "- `returns:` `Draft` (label)",
-        "- `temperature:` `0.5` (metadata)",
-        "Prompt `solver` of the front matter.",
-        "````text\nSolve *it*.\n```\n````",
-        "promises by `returns` that it answers with `Draft`",
-        "- `PROBLEM -> SOLVE.input : Problem` (inferred)",
-        "- `SOLVE.response -> CHECK.value : Draft` (written)",
-    ):
-        assert part in text
-
-
 @pytest.mark.parametrize(
     ("place", "under", "said"),
     [

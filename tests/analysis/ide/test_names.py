@@ -178,15 +178,3 @@ def test_names_stand_where_they_are_written() -> None:
             named = place.symbol.name.rpartition(":")[2]
             assert place.written.casefold() == named.casefold()
             assert slice_of(found.text, place.range) == place.written + place.suffix
-
-
-def test_labels_of_inputs_and_decisions_name_nothing() -> None:
-    text = """\
-flowchart TD
-PROBLEM(["Custom (role: solver)"]):::Interface
-C{"Test (role: x)"}:::DecisionOp
-PROBLEM --> C -- yes --> RETURN
-"""
-    found = marked("<|>" + text)
-    kinds = {o.symbol.kind for b in found.analysis.diagram.blocks for o in occurrences_in(found.analysis, b)}
-    assert kinds == {"node", "class"}

@@ -87,36 +87,12 @@ def test_a_node_everywhere(place: str) -> None:
         assert line in text
 
 
-def test_an_input_that_the_front_matter_lists() -> None:
-    text = renamed(EVERYTHING.replace("TASK([", "TASK<|>(["), "QUESTION")
-    assert "inputs: [QUESTION]" in text
-    assert "QUESTION e1@--> P" in text
-    assert "TASK" not in text
-
-
-def test_an_output_that_the_front_matter_lists() -> None:
-    assert "outputs: RESULT" in renamed(EVERYTHING.replace("B --> ANSWER", "B --> <|>ANSWER"), "RESULT")
-
-
 def test_a_class_in_all_notations() -> None:
     text = renamed(EVERYTHING.replace("classDef hot", "classDef h<|>ot"), "warm")
     assert "classDef warm stroke" in text
     assert "A:::warm & B" in text
     assert "work:::warm" in text
     assert "hot" not in text
-
-
-def test_a_subgraph_keeps_its_title() -> None:
-    text = renamed(EVERYTHING.replace("style work", "style wo<|>rk"), "labour")
-    assert "subgraph labour [The work]" in text
-    assert "labour:::hot" in text
-    assert "style labour fill" in text
-
-
-def test_an_edge_id() -> None:
-    text = renamed(EVERYTHING.replace("e1@{", "<|>e1@{"), "first")
-    assert "TASK first@--> P" in text
-    assert "first@{ animate" in text
 
 
 def test_a_prompt_keeps_the_spelling_of_each_place() -> None:

@@ -317,18 +317,6 @@ async def test_the_order_of_the_data_changes_nothing(user: Store) -> None:
     assert found[0] == found[1]
 
 
-async def test_one_at_a_time_is_one_item_after_the_other(user: Store) -> None:
-    log: list[str] = []
-
-    def answer(request: ModelRequest) -> str:
-        log.append(f"asked {asked_about(request)}")
-        return asked_about(request)
-
-    plan = plan_of(FakeEndpoint(answer), numbered(5), concurrency=1)
-    await evaluated(user, plan, told=lambda score: log.append(f"kept {score.read}"))
-    assert log == [f"{what} problem {n}" for n in range(5) for what in ("asked", "kept")]
-
-
 async def test_items_wait_ready_while_as_many_as_may_be_are_asked(user: Store) -> None:
     endpoint = FakeEndpoint()
     endpoint.gate = asyncio.Event()

@@ -49,11 +49,6 @@ def test_a_line_of_five_megabytes(tmp_path: Path) -> None:
     assert records(tmp_path, f"question\n{text}\n", "data.csv")[0].fields["question"] == text
 
 
-def test_an_array(tmp_path: Path) -> None:
-    found = records(tmp_path, f"\ufeff[\n  {json.dumps(ONE, indent=2)},\n{json.dumps(TWO)}\n]\n", "data.json")
-    assert [(record.line, record.fields) for record in found] == [(2, ONE), (6, TWO)]
-
-
 def test_csv(tmp_path: Path) -> None:
     text = '\ufeffquestion,answer\r\n"a, ""b""\r\nc",1\r\n\r\nd,2'
     found = records(tmp_path, text, "data.csv")

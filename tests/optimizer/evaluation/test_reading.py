@@ -25,16 +25,6 @@ def ids(data: DataSet) -> list[str]:
     return [item.id for item in data.items]
 
 
-def test_own_data_by_mapping(tmp_path: Path) -> None:
-    file = written(tmp_path, lines_of(*questions(3)))
-    data = read_items(file, mapping={"problem": "question"}, gold="answer")
-    item = next(item for item in data.items if item.id == "q1")
-    assert (item.inputs, item.gold) == ({"question": "1 + 1?", "problem": "1 + 1?"}, 2)
-    assert item.place is not None
-    assert item.place.line == 2
-    assert (data.reader, data.metric_name, data.part, data.held_out, data.total) == ("own", "exact", "all", False, 3)
-
-
 def test_a_record_without_an_id_has_its_hash(tmp_path: Path) -> None:
     rows = [{"question": "a", "answer": "b"}, {"question": "a", "answer": "c"}]
     first = read_items(written(tmp_path, lines_of(*rows)), gold="answer")
@@ -75,13 +65,6 @@ def test_the_parts_of_a_data_set_never_change() -> None:
 
     found = split([Item(f"q{number}", {}, None) for number in range(20)])
     assert [item.id for item in found["validate"]] == ["q6", "q1", "q5", "q11"]
-
-
-def test_another_seed_is_another_order_of_the_same_part(tmp_path: Path) -> None:
-    file = written(tmp_path, lines_of(*questions(50)))
-    one, other = (read_items(file, gold="answer", part="test", seed=seed) for seed in (42, 7))
-    assert ids(one) != ids(other)
-    assert sorted(ids(one)) == sorted(ids(other))
 
 
 def test_a_file_s_name_says_its_part(tmp_path: Path) -> None:

@@ -34,14 +34,6 @@ def test_what_each_plan_misses() -> None:
     assert not found.is_behind(1)
 
 
-def test_tasks_and_plans_that_there_are_not_do_not_count() -> None:
-    found = read_coverage(
-        answer(said(("map", [(3, "A"), (0, "A"), (2, "B"), ("x", "A"), (None, None), (1, 7)]))), PLANS
-    )
-    assert found is not None
-    assert found.missing(0) == found.missing(1) == ("map",)
-
-
 def test_an_answer_that_can_not_be_read_is_no_coverage() -> None:
     assert all(
         read_coverage(text, PLANS) is None for text in ("", "no", "{}", '{"requirements": []}', '{"requirements": [1]}')

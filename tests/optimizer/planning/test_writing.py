@@ -130,14 +130,6 @@ def test_awkward_ids_are_made_safe(ids: list[str]) -> None:
     assert len(found.typed.nodes) == len(ids) + 3
 
 
-def test_a_block_of_text_with_tags_is_read_as_it_was_written() -> None:
-    """Mermaid changes the quotes in HTML tags of a front matter."""
-    plan = plan_of("A")
-    said = 'Link it:\n<a href="x">y</a>'
-    text = workflow_text(replace(plan, tasks=(replace(plan.tasks[0], objective=said),)), "x")
-    assert list(analyse(text).settings.prompts.values()) == [said]
-
-
 def test_texts_that_make_a_tag_together_are_read_as_they_were_written() -> None:
     plan = plan_of("ABC")
     said = ["<_", "=", "x>"]

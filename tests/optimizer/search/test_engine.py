@@ -138,13 +138,3 @@ def test_an_outcome_is_taken_once_and_whole() -> None:
     search.outcome(1, [1.0] * 20)
     with pytest.raises(ValueError, match="does not wait"):
         search.outcome(1, [1.0] * 20)
-
-
-def test_answers_that_say_nothing_are_left_out_of_every_score() -> None:
-    search = begin("random", seed=1, evaluations=20)
-    assert search.next() is not None
-    assert search.next() is None
-    search.outcome(1, [1.0] * 5 + [0.0] * 5 + [None] * 10)
-    assert search.next() is None
-    assert search.is_over
-    assert search.told == 0.5

@@ -66,22 +66,6 @@ def test_everything_on_the_menu_passes(name: str, examples: Any) -> None:
         assert passed.key != at.own_key
 
 
-def test_a_menu_about_nodes_names_them() -> None:
-    menu = menu_of(ground(), ["B"])
-    assert menu
-    assert all(" B" in one.title or "B " in one.title for one in menu)
-
-
-def test_a_prompt_is_written_where_the_file_keeps_it() -> None:
-    passed = checked(NewPrompt("A", NEW))
-    assert passed.text == FLOW.replace("Solve the problem step by step.", NEW)
-
-
-def test_a_prompt_of_several_lines_keeps_the_block() -> None:
-    passed = checked(NewPrompt("A", f"{NEW}\nAnswer with a number."))
-    assert changed(FLOW, passed.text) == [f"      {NEW}", "      Answer with a number."]
-
-
 def test_a_prompt_that_two_nodes_share_is_written_at_the_node() -> None:
     shared = lines(FLOW, ("(role: quick)", "(role: careful)"), ("    quick: |\n      Answer in one sentence.\n", ""))
     passed = checked(NewPrompt("A", NEW), text=shared)
@@ -89,14 +73,6 @@ def test_a_prompt_that_two_nodes_share_is_written_at_the_node() -> None:
     (line,) = changed(shared, passed.text)
     assert NEW in line
     assert line.lstrip().startswith("A[")
-
-
-def test_samples_and_temperature_are_set() -> None:
-    passed = checked(NewValue("A", "samples", 3), NewValue("B", "temperature", 0.7))
-    graph = passed.analysis.typed
-    assert graph is not None
-    assert graph.by_id["A"].resolution.parameters["samples"].value == 3
-    assert graph.by_id["B"].resolution.parameters["temperature"].value == 0.7
 
 
 def test_moves_after_others_find_what_they_meant() -> None:

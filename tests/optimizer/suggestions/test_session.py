@@ -21,7 +21,6 @@ from tests.optimizer.suggestions.scripted import (
     listed,
     prompt,
     said,
-    stages,
     titles,
     verdicts,
     whole,
@@ -39,24 +38,6 @@ GOOD = candidate(prompt("Check each step."), title="Good")
 BAD = candidate({"apply": "nonsense"}, title="Bad")
 OTHER = candidate(prompt("Check it twice."), title="Other")
 BROKEN = whole(FLOW.replace("tokens: 20000", "tokens: 90000"), title="Dear")
-
-
-async def test_what_is_valid_at_once_is_offered_and_counted() -> None:
-    model = Model(said(GOOD, whole(FLOW.replace("step by step", "in small steps"), "Whole")))
-    async with asking(model) as one:
-        outcome = await one.suggest()
-    assert sorted(titles(outcome)) == ["Good", "Whole"]
-    assert (len(model.asked), len(model.judged)) == (1, 2)
-    assert outcome.tallies["moves"].to_json()["share_first"] == 1.0
-    assert outcome.tallies["graph"].to_json() == {
-        "proposed": 1,
-        "valid_first": 1,
-        "valid_after_free_repair": 0,
-        "valid_after_repair": [0, 0, 0],
-        "never": 0,
-        "share_first": 1.0,
-        "share_after_repair": 1.0,
-    }
 
 
 async def test_a_free_repair_costs_no_call() -> None:
@@ -95,16 +76,6 @@ async def test_what_is_never_right_is_never_offered_and_counted() -> None:
     assert len(outcome.lost) == 2
     assert [tally.to_json()["never"] for tally in outcome.tallies.values()] == [1, 1]
     assert outcome.tallies["moves"].to_json()["share_after_repair"] == 0.5
-
-
-async def test_what_repeats_itself_is_offered_once() -> None:
-    model = Model(said(GOOD, GOOD, GOOD, GOOD, GOOD, GOOD), [said(GOOD)])
-    async with asking(model) as one:
-        outcome = await one.suggest()
-    assert titles(outcome) == ["Good"]
-    assert stages(outcome) == ["duplicate"] * 3
-    # What comes again is not shown again, and what comes even so is not asked for a third time.
-    assert [len(one.body["messages"]) for one in model.asked] == [2, 4, 2]
 
 
 @pytest.mark.slow
@@ -160,17 +131,6 @@ async def test_a_server_without_structured_output_will_do() -> None:
     assert "tools" not in last
 
 
-async def test_structured_output_is_asked_for_where_there_is_any() -> None:
-    model = Model(said(GOOD))
-    async with asking(model) as one:
-        await one.suggest()
-    first = model.asked[0].body
-    assert first["response_format"]["json_schema"]["strict"] is True
-    assert (first["model"], first["temperature"]) == ("optimizer-model", 0)
-    assert {one.body["model"] for one in model.judged} == {"judge-model"}
-    assert all("max_tokens" in one.body for one in model.requests)
-
-
 # The judge
 
 
@@ -190,14 +150,6 @@ async def test_the_order_of_the_two_calls_makes_no_difference() -> None:
         assert [suggestion.verdict.unsure for suggestion in outcome.suggestions if suggestion.verdict] == [True, True]
         found.append(titles(outcome))
     assert found == [["Good", "Other"]] * 6
-
-
-async def test_the_list_is_in_the_order_of_the_judge() -> None:
-    async with asking(Model(said(GOOD, OTHER), score=lambda one: 9 if one["title"] == "Other" else 4)) as one:
-        outcome = await one.suggest()
-    assert titles(outcome) == ["Other", "Good"]
-    assert [found.verdict.total for found in outcome.suggestions if found.verdict] == [45.0, 20.0]
-    assert not any(found.verdict.unsure for found in outcome.suggestions if found.verdict)
 
 
 class Row:
