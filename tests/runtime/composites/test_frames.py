@@ -253,15 +253,6 @@ async def test_a_loop_ended_by_its_budget_stays_ended(tmp_path: Path) -> None:
     store.close()
 
 
-async def test_a_recording_of_nested_frames_is_replayed(tmp_path: Path) -> None:
-    recording = tmp_path / "r.jsonl"
-    done = await ran(trials(), planned, options=RunOptions(fresh=True, record=recording))
-    replayed = await merrow_runtime.run(
-        trials(), {"problem": "x"}, store=MemoryStore(), options=RunOptions(replay=recording)
-    )
-    assert replayed.outputs == done.result.outputs, replayed.error
-
-
 def remembering() -> Workflow:
     return flow(
         box("L", "Loop (max: 3)", custom("WRITE"), custom("LOOK", "memory: all")),
@@ -407,16 +398,6 @@ async def test_only_finds_a_visit_in_the_recording_of_the_whole_run(tmp_path: Pa
         assert result.status == "finished", result.error
         before = first.nodes[name]
         assert result.nodes[before.visit.name].outputs == before.outputs
-
-
-async def test_a_failure_names_its_turn_and_item() -> None:
-    def answer(request: ModelRequest) -> str | Exception:
-        return EndpointFailure("no luck") if asks(request) == "CHECKED" else planned(request)
-
-    result = await merrow_runtime.run(
-        trials(parallel=1), {"problem": "x"}, endpoint=FakeEndpoint(answer), store=MemoryStore()
-    )
-    assert result.error == "Node TRIALS[1]/PARTS[1]/CHECKED: no luck"
 
 
 async def test_nested_frames_over_the_wire() -> None:

@@ -74,15 +74,6 @@ async def test_why_nothing_goes_out_by_over_is_said(goes: bool, why: str) -> Non
     ]
 
 
-async def test_a_port_for_several_has_what_came_in_the_turn_just_before_and_the_value_from_outside() -> None:
-    done = await ran(refining(), says(JUDGE="bad", WRITE=["one", "two", "three", "four"]))
-    given = [data(request) for name, request in zip(done.asked, done.endpoint.seen, strict=True) if name == "WRITE"]
-    assert given[0] == "x"
-    for turn, before in ((1, "one"), (2, "two"), (3, "three")):
-        assert "Input 1 of 2: PROBLEM\n```\nx\n" in given[turn]
-        assert f"Input 2 of 2: Custom\n```\n{before}\n" in given[turn]
-
-
 async def test_first_gives_way_to_what_again_brings() -> None:
     workflow = flow(
         box("L", "Loop (max: 3)", custom("WRITE")),

@@ -38,11 +38,6 @@ def doubled(request: ModelRequest) -> str:
     return data(request) * 2
 
 
-def results(request: ModelRequest) -> list[str]:
-    """What ALL was given, besides the problem."""
-    return [part.split("\n")[1].strip() for part in data(request).split("## ")[2:]]
-
-
 @pytest.mark.parametrize("count", [1, 2, 7])
 async def test_lists_come_out_in_the_order_of_the_items_whatever_ends_first(count: int) -> None:
     items = [f"item{number}" for number in range(count)]
@@ -244,36 +239,6 @@ async def test_items_whose_loop_ran_out_of_turns_are_led_out_of_the_map_as_well(
     assert [one["value"] for one in inputs["input"]] == [["fine 1", "fine 2"], ["awful 1", "awful 2"]]
 
 
-async def test_maps_in_maps_give_lists_of_lists() -> None:
-    workflow = flow(
-        LIST,
-        box(
-            "OUTER",
-            "Map ()",
-            'SPLIT["Custom (prompt: SPLIT, returns: list[Text])"]:::CustomOp',
-            *box("INNER", "Map (min: 0)", custom("WORK")),
-        ),
-        ALL,
-        "PROBLEM -->|input| LIST",
-        "LIST -->|each:input| SPLIT",
-        "SPLIT -->|each:input| WORK",
-        "WORK -->|input| ALL",
-        "ALL --> RETURN",
-    )
-    done = await ran(
-        workflow,
-        says(
-            LIST=[["ab", "", "cde"]],
-            SPLIT=lambda request: [] if "## " in data(request) else list(data(request).strip()),
-            WORK=doubled,
-        ),
-    )
-    inputs = done.record("ALL").inputs
-    assert inputs is not None
-    assert inputs["input"][0]["value"] == [["aa", "bb"], [], ["cc", "dd", "ee"]]
-    assert "OUTER[3]/INNER[2]/WORK" in done.result.nodes
-
-
 @pytest.mark.parametrize(
     ("returns", "label", "given"),
     [
@@ -312,41 +277,6 @@ async def test_each_takes_the_first_list_on_the_way_to_a_field_apart(
     inputs = done.record("ALL").inputs
     assert inputs is not None
     assert inputs["input"][0]["value"] == [item * 2 for item in given]
-
-
-async def test_a_list_that_does_not_come_skips_the_map() -> None:
-    workflow = flow(
-        'JUDGE["Custom (prompt: JUDGE, returns: Mood)"]:::CustomOp',
-        "D{which?}:::DecisionOp",
-        LIST,
-        box("M", "Map ()", custom("WORK"), custom("NOTE")),
-        ALL,
-        "PROBLEM -->|input| JUDGE & LIST & NOTE & ALL",
-        "JUDGE -->|when| D",
-        "D -->|bad| LIST",
-        "D -->|good:after| ALL2",
-        custom("ALL2"),
-        "PROBLEM -->|input| ALL2",
-        "LIST -->|each:input| WORK",
-        "WORK -->|input| ALL",
-        "NOTE -->|input| ALL",
-        "ALL2 -->|input| ALL",
-        "ALL --> RETURN",
-    )
-    done = await ran(workflow, says(JUDGE="good"))
-    assert done.result.status == "finished", done.result.error
-    assert sorted(done.asked) == ["ALL", "ALL2", "JUDGE"]
-    assert {event.node for event in done.events if event.event == "node_skipped"} == {"LIST", "WORK", "NOTE"}
-
-
-async def test_each_item_is_told_when_it_begins_and_when_it_has_ended() -> None:
-    done = await ran(mapped("Map (parallel: 1)"), says(LIST=[["a", "b"]]))
-    told = [
-        (event.event, event.node, event.path, event.data) for event in done.events if event.event.startswith("item")
-    ]
-    assert told == [
-        (event, "M", "", {"item": number, "of": 2}) for number in (1, 2) for event in ("item_started", "item_finished")
-    ]
 
 
 async def test_what_ends_the_run_is_no_matter_of_an_item() -> None:

@@ -102,13 +102,6 @@ async def test_the_key_changes_with_what_the_agent_did_before_and_with_nothing_e
     assert len({keys["-"], keys["A"], keys["C"]}) == 3
 
 
-async def test_the_dry_run_shows_the_same_memory() -> None:
-    shown = merrow_runtime.dry_run(workflow(*CHAIN, EDGES, front=FRONT)).to_json()
-    (of_f,) = [one for one in shown["nodes"] if one["node"] == "F"]
-    question = str(of_f)
-    assert question.count("## Earlier result") == 2
-
-
 def test_who_sees_whose_results_is_part_of_what_a_workflow_does() -> None:
     def hashed(front: str, *agents: str) -> str:
         names = [node(name, agent) for name, agent in zip("ABC", agents, strict=True)]

@@ -95,19 +95,6 @@ async def test_a_follower_takes_over_when_the_call_it_waits_for_is_cancelled() -
     assert len(endpoint.seen) == 2
 
 
-async def test_samples_are_so_many_results_each_with_its_own_call() -> None:
-    flow = workflow(
-        'S@{op: Custom, prompt: "think", samples: 3, temperature: 1}', 'V["ScEnsemble"]:::ScEnsembleOp',
-        "PROBLEM --> S --> V --> RETURN",
-    )  # fmt: skip
-    answers = iter(["one", "two", "one", '{"thought": "", "choice": "A"}'])
-    endpoint, store = FakeEndpoint(lambda _: next(answers)), MemoryStore()
-    result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=store)
-    assert result.outputs == {"RETURN": "one"}, result.error
-    assert result.nodes["S"].outputs == {"response": ["one", "two", "one"]}
-    assert [call.key.sample for call in store.calls(result.run, "S")] == [0, 1, 2]
-
-
 async def test_a_node_has_used_what_all_its_calls_have_used_in_whichever_process() -> None:
     flow = workflow(
         'S@{op: Custom, prompt: "think", samples: 3, temperature: 1}', 'A@{op: Custom, prompt: "all"}',
@@ -130,24 +117,6 @@ async def test_a_node_has_used_what_all_its_calls_have_used_in_whichever_process
     result = await merrow_runtime.resume(failed.run, endpoint=FakeEndpoint(lambda _: next(rest)), store=store).result()
     assert result.nodes["S"].usage == Usage(7, 70, 3, 7 / 8)
     assert store.run(failed.run).usage == result.usage == Usage(8, 80, 4, 1.0)
-
-
-@pytest.mark.parametrize(
-    ("more", "expected"),
-    [(", on_error: skip", ["0", "2"]), (', on_error: default, default: "d"', ["0", "d", "2"]), ("", None)],
-)
-async def test_samples_that_fail_follow_on_error(more: str, expected: list[str] | None) -> None:
-    said: list[str | Exception] = ["0", EndpointFailure("no"), "2", "all"]
-    flow = workflow(
-        f'S@{{op: Custom, prompt: "think", samples: 3, temperature: 1{more}}}', "PROBLEM --> S --> A",
-        'A@{op: Custom, prompt: "all"}', "A --> RETURN",
-    )  # fmt: skip
-    endpoint = FakeEndpoint(lambda _: said.pop(0))
-    result = await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore())
-    if expected is None:
-        assert (result.status, result.error) == ("failed", "Node S: no")
-    else:
-        assert result.nodes["S"].outputs == {"response": expected}, result.error
 
 
 @pytest.mark.parametrize("order", list(permutations(range(3))))

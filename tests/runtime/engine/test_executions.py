@@ -71,15 +71,6 @@ async def test_a_node_that_was_renamed_is_reused_with_all_that_follows() -> None
     assert (reused(third), len(endpoint.seen)) == ({"X", "Y", "Z"}, 3)
 
 
-async def test_names_that_were_exchanged_change_nothing() -> None:
-    store, endpoint = MemoryStore(), numbered()
-    first = await run(chain("A", "B", "C"), store, endpoint)
-    again = await run(chain("C", "B", "A"), store, endpoint, first)
-    assert reused(again) == {"A", "B", "C"}
-    assert again.nodes["C"].outputs == first.nodes["A"].outputs
-    assert again.outputs == first.outputs
-
-
 async def test_a_renamed_input_is_another_one_for_it_stands_in_the_prompt() -> None:
     """Its id is what people and models read."""
     store, endpoint = MemoryStore(), numbered()
@@ -136,12 +127,6 @@ async def test_a_resumed_run_takes_what_it_had_taken() -> None:
     store.delete(first.run)
     again = await merrow_runtime.resume(failed.run, endpoint=endpoint, store=store).result()
     assert (again.status, reused(again)) == ("finished", {"X", "Y"})
-
-
-async def test_within_a_run_equal_work_is_done_for_each() -> None:
-    store, endpoint = MemoryStore(), numbered()
-    first = await run(voters("V1", "V2", "V3"), store, endpoint)
-    assert (reused(first), len(endpoint.seen)) == (set(), 4)
 
 
 async def test_results_of_another_endpoint_are_asked_about_by_what_they_are() -> None:

@@ -147,20 +147,6 @@ async def test_a_node_whose_key_differs_is_not_taken_over_and_style_is_no_part_o
     assert asked(endpoint) == ["other", "third"]
 
 
-async def test_other_inputs_and_other_memory_make_other_keys() -> None:
-    store = MemoryStore()
-    first = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=saying(), store=store)
-    options = RunOptions(from_run=first.run)
-    flow = workflow(*CHAIN, front="{memory: all}")
-    result = await merrow_runtime.run(flow, endpoint=saying(), store=store, options=options)
-    assert {name for name, node in result.nodes.items() if node.status == "reused"} == {"A"}
-    result = await merrow_runtime.run(
-        workflow(*CHAIN), {"problem": "y"}, endpoint=saying(), store=store, options=options
-    )
-    # B and C are given the same as before, for what they are given is what A said.
-    assert {name for name, node in result.nodes.items() if node.status == "reused"} == {"B", "C"}
-
-
 async def test_a_run_from_a_node_on_can_be_resumed() -> None:
     store = MemoryStore()
     first = await merrow_runtime.run(workflow(*CHAIN), {"problem": "x"}, endpoint=saying(), store=store)

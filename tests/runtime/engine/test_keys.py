@@ -82,23 +82,3 @@ async def test_a_change_of_what_a_node_stands_on_makes_it_run_again(
 async def test_what_a_declared_type_allows_is_part_of_the_key(before: str, after: str, expected: bool) -> None:
     lines = ('A@{op: Custom, prompt: "a", returns: Mood}', "PROBLEM --> A --> RETURN")
     assert await reused("A", (lines, before), (lines, after)) is expected
-
-
-@pytest.mark.parametrize(
-    ("node", "front", "options", "model"),
-    [
-        ("", "", {}, "gpt-4o-mini"),
-        ("", "", {"default_model": "d"}, "d"),
-        ("", "{model: w}", {"default_model": "d"}, "w"),
-        ("", "{model: w}", {"model": "o", "default_model": "d"}, "o"),
-        (", model: n", "{model: w}", {"model": "o"}, "n"),
-    ],
-)
-async def test_the_most_specific_place_names_the_model(
-    node: str, front: str, options: dict[str, str], model: str
-) -> None:
-    flow = workflow(f'A@{{op: Custom, prompt: "a"{node}}}', "PROBLEM --> A --> RETURN", front=front)
-    endpoint = FakeEndpoint()
-    given = RunOptions(**options)  # type: ignore[arg-type]
-    await merrow_runtime.run(flow, {"problem": "x"}, endpoint=endpoint, store=MemoryStore(), options=given)
-    assert [request.model for request in endpoint.seen] == [model]

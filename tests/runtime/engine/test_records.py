@@ -204,13 +204,6 @@ async def test_a_default_may_have_a_field_with_the_name_of_the_output() -> None:
     assert result.outputs == {"RETURN": {"response": "spare"}}
 
 
-async def test_a_default_that_is_no_such_record_is_refused_before_the_run() -> None:
-    with pytest.raises(
-        UsageFailure, match=r"its `default:` for its output response must be of type Place.*rank.*MW319"
-    ):
-        await ran(with_default("city: Bonn"), {})
-
-
 async def test_a_recorded_answer_that_no_longer_fits_is_refused(tmp_path: Path) -> None:
     of, file = flow(JUDGE, "PROBLEM --> JUDGE", "JUDGE -->|advice:| RETURN"), tmp_path / "recording.jsonl"
     endpoint = FakeEndpoint(lambda _: json.dumps(VERDICT))

@@ -38,18 +38,6 @@ async def finished(flow: Workflow, endpoint: FakeEndpoint, **options: object) ->
     )
 
 
-async def test_a_chain_passes_each_answer_on() -> None:
-    flow = workflow(
-        'A@{op: Custom, prompt: "first"}', 'B@{op: Custom, prompt: "second"}', "PROBLEM --> A --> B --> RETURN"
-    )
-    endpoint = FakeEndpoint()
-    result = await finished(flow, endpoint)
-    assert result.status == "finished"
-    assert result.outputs == {"RETURN": "second <- first <- what?"}
-    assert result.usage.calls == 2
-    assert list(result.nodes) == ["PROBLEM", "A", "B", "RETURN"]
-
-
 async def test_events_tell_all_of_a_run_to_every_reader() -> None:
     flow = workflow('A@{op: Custom, prompt: "p"}', "PROBLEM --> A --> RETURN")
     run = merrow_runtime.start(flow, {"PROBLEM": "x"}, endpoint=FakeEndpoint(), store=MemoryStore())

@@ -183,17 +183,6 @@ def test_a_decision_may_leave_its_cases_open() -> None:
     assert set(started) == set(graph.by_id)
 
 
-def test_a_failure_that_leaves_an_output_empty_fails_the_run() -> None:
-    graph = typed(workflow('A["Custom"]:::CustomOp', "PROBLEM --> A --> RETURN"))
-    frontier = Frontier(graph)
-    (start,) = frontier.begin()
-    (start,) = frontier.tell(Gave(start.visit, {"value": "x"}))
-    (skip,) = frontier.tell(Failed(start.visit, BudgetFailure("no"), ends=False))
-    assert isinstance(skip, Skip)
-    assert skip.reason == "A failed"
-    assert str(frontier.failure) == "Output RETURN stays empty, since A failed."
-
-
 def test_an_output_that_a_case_leaves_empty_is_no_failure() -> None:
     graph = typed(workflow("D{which?}:::DecisionOp", "PROBLEM -->|when| D", "PROBLEM -->|value| D", "D -- a --> RETURN",
                            'B["Custom"]:::CustomOp', "D -- else --> B"))  # fmt: skip

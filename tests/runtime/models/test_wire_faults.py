@@ -176,16 +176,3 @@ def test_a_base_url_that_is_none_is_refused_without_repeating_it(url: str) -> No
     with pytest.raises(UsageFailure) as caught:
         OpenAIEndpoint(EndpointConnection(url, KEY))
     assert "pw" not in str(caught.value)
-
-
-PASSING = {408, 409, 425, 429, 500, 502, 503, 504, 520, 529}
-FATAL = {301, 307, 401, 402, 403, 404}
-
-
-@pytest.mark.parametrize("status", sorted({400, 405, 410, 411, 413, 415, 418, 422, 451, 501} | PASSING | FATAL))
-async def test_what_a_status_means_for_other_tries_and_other_calls(status: int) -> None:
-    failure = await failing(Status(status, "Oh dear"))
-    assert failure.transient == (status in PASSING)
-    assert failure.fatal == (status in FATAL)
-    assert not failure.paid
-    assert failure.sent

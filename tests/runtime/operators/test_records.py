@@ -245,14 +245,6 @@ async def test_an_answer_of_none_of_the_kinds_fails(answer: dict[str, Any], said
     assert said in str(failed.value)
 
 
-@pytest.mark.parametrize("operator", ["Revise", "Format"])
-async def test_other_operators_answer_with_records_too(operator: str) -> None:
-    inputs = {name: given("x") for name in ("solution", "problem", "feedback")}
-    place = {"city": "Rome", "rank": 1}
-    outputs = await outputs_of(custom("Place", operator, "solution"), inputs, ScriptedTools([json.dumps(place)]))
-    assert outputs == {"solution": place}
-
-
 # Pass and Select
 
 

@@ -147,14 +147,6 @@ def test_its_nodes_ask_the_model_of_the_caller() -> None:
     assert {request.model for request in endpoint.seen} == {"said"}
 
 
-def test_a_recording_is_replayed(tmp_path: Path) -> None:
-    file = tmp_path / "recording.jsonl"
-    first, _ = run(REFINES, planning([DIAMOND]), record=file, fresh=True)
-    again, endpoint = run(REFINES, planning([DIAMOND]), replay=file)
-    assert (again.outputs, endpoint.seen) == (first.outputs, [])
-    assert set(again.nodes) == set(first.nodes)
-
-
 def test_from_takes_over_turns_and_the_nodes_in_them() -> None:
     store = MemoryStore()
     first, _ = run(REFINES, planning([DIAMOND]), store=store)
@@ -194,16 +186,6 @@ def test_the_call_alone_is_run() -> None:
     again, endpoint = run(ONCE, planning([DIAMOND]), store=store, from_run=first.run, only="WORK", fresh=True)
     assert again.status == "finished", again.error
     assert sorted(prompts(endpoint)) == ["do a", "do b", "do c", "do d", "join"]
-
-
-def test_the_journal_has_what_its_nodes_were() -> None:
-    store = MemoryStore()
-    result, _ = run(REFINES, planning([DIAMOND]), store=store)
-    nodes = {node.visit.name: node for node in store.nodes(result.run)}
-    for name, asked in (("REFINE[1]/WORK/A", "do a"), ("REFINE[3]/WORK/J", "join")):
-        definition = nodes[name].definition
-        assert definition is not None
-        assert definition["prompt"] == asked
 
 
 def test_a_file_with_a_planned_call_is_called(tmp_path: Path) -> None:

@@ -17,13 +17,6 @@ SHORT = {"if": "len(output) < 4"}
 RUBRIC = {"rubric": "It rhymes."}
 
 
-async def test_a_valid_result_is_used_after_one_attempt() -> None:
-    model = Model(["abc"])
-    result = await run(judged(SHORT), model)
-    assert (result.outputs, len(model.seen)) == ({"RETURN": "abc"}, 1)
-    assert validation(result) == (1, True, [[]])
-
-
 async def test_a_later_attempt_knows_all_earlier_results_and_what_was_wrong_with_them() -> None:
     model = Model(["first", "second", "3rd"])
     result = await run(judged(SHORT), model)
