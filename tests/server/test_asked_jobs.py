@@ -214,11 +214,12 @@ def test_a_budget_counts_what_was_used_before(endpoint: Endpoint, kind: Kind) ->
     endpoint.held = lambda _: False
     found, before = the_only(kind), len(endpoint.asked)
     used = found["usage"]["prompt_tokens"] + found["usage"]["completion_tokens"]
-    stopped = merrow("resume", found[kind.name], "--budget-tokens", str(used + 1))
+    stopped = merrow("resume", found[kind.name], "--budget-tokens", str(used))
     assert f"merrow resume {found[kind.name]}" in stopped.err
     assert len(endpoint.asked) == before
     found = the_only(kind)
-    assert (found["status"], "--budget-tokens" in found["error"]) == ("stopped", True)
+    assert found["status"] == "stopped"
+    assert f"is used up ({used} used)" in found["error"], "what was used before counts"
     done = merrow("resume", found[kind.name], "--budget-tokens", str(used + 10**6), "--json")
     assert done.code == 0, done.err
     assert [kind.is_last(one) for one in endpoint.asked[before:]] == [True] * kind.last
