@@ -48,7 +48,7 @@ describe(
       await w.lens('Run');
       const preview = await Preview.open(w);
       await preview.shows('PROBLEM', 'CAREFUL', 'EQUATIONS', 'CALCULATE', 'VOTE', 'RETURN');
-      await w.goTo(16, 7);
+      await w.goTo(15, 7);
       await preview.frame.locator('g.node[data-node="CAREFUL"] > .marks > .here').waitFor();
       await w.lens('subtasks');
       await preview.frame.getByRole('button', { name: 'Fit all (0)' }).click();
@@ -100,7 +100,7 @@ describe(
       const { page } = w;
       await w.open('broken.mmd', example('vote.mmd').replace('    CALCULATE --> VOTE\n', '').replace('PROBLEM -->|problem| CALCULATE', 'PROBLEM -->|problm| CALCULATE'));
       await page.locator('.monaco-editor .squiggly-error').first().waitFor();
-      await w.goTo(24, 18);
+      await w.goTo(23, 18);
       // The lines go on scrolling for a moment; the menu must open below the line where it then stands.
       const place = async () => JSON.stringify(await page.locator('.monaco-editor .cursor').first().boundingBox());
       let before = '';

@@ -56,7 +56,7 @@ describe(
       assert.match(await first.innerText(), /Plan 1\s*Best.*4 tasks in 2 steps.*Use This Plan.*expected\s+1 of 2\s+score .*paper\s+1 of 2.*code\s+. of 2.*Covers 2 of 3 requirements/s);
       assert.match(await second.innerText(), /Plan 2\s*4 tasks in 4 steps.*expected\s+2 of 2/s);
       assert.match(await frame.locator('.refused').innerText(), /Plan 3 can’t be used: It has no JSON object with `tasks`\./);
-      assert.match(await frame.locator('footer').innerText(), /Ranked by “expected”.*It assumes.*Planned by .* at http.*: 7 calls/s);
+      assert.match(await frame.locator('footer').innerText(), /Ranked by “expected”.*It assumes.*Planned by .* at http.*: 6 calls/s);
       // What a model writes is text: no element of its making, and nothing that runs.
       assert.equal(await frame.locator('main img').count(), 0);
       assert.equal(await frame.locator('main a').count(), 0);
