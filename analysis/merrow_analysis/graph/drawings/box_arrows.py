@@ -13,36 +13,45 @@ MOST_ARROWS = 200_000
 
 
 class Boxes:
-    """The boxes of a drawing. ``names`` are its nodes in the order of the text, with boxes that are empty.
-
-    Attributes:
-        inside: by box the steps in it, nested ones too, in the order of the text; none for an empty one.
-    """
+    """The boxes of a drawing. ``names`` are its nodes in the order of the text, with boxes that are empty."""
 
     def __init__(self, groups: Mapping[str, Subgraph], names: Iterable[str]) -> None:
         self._parents = {node: group.id for group in groups.values() for node in group.nodes}
         self._parents.update({name: group.parent for name, group in groups.items() if group.parent is not None})
         self._around: dict[str, tuple[str, ...]] = {}
-        self.inside: dict[str, list[str]] = {name: [] for name in groups}
-        for name in names:
-            for box in self.around(name):
-                self.inside[box].append(name)
+        self._names = list(names)
+        # Each box is walked through once, however deep boxes lie in each other.
+        self._filled: set[str] = set()
+        for name in self._names:
+            at = self._parents.get(name)
+            while at is not None and at not in self._filled:
+                self._filled.add(at)
+                at = self._parents.get(at)
 
     def is_box(self, name: str) -> bool:
         """Whether a name is that of a box with something in it."""
-        return bool(self.inside.get(name))
+        return name in self._filled
 
     def around(self, name: str) -> tuple[str, ...]:
         """The boxes around a node or box, the innermost first."""
         known = self._around.get(name)
         if known is None:
-            found: list[str] = []
+            found: dict[str, None] = {}
             at = self._parents.get(name)
             while at is not None and at not in found:
-                found.append(at)
+                found[at] = None
                 at = self._parents.get(at)
             known = self._around[name] = tuple(found)
         return known
+
+    def inside(self, boxes: Iterable[str]) -> dict[str, list[str]]:
+        """By box the steps in it, nested ones too, in the order of the text."""
+        found: dict[str, list[str]] = {box: [] for box in boxes}
+        for name in self._names if found else ():
+            for box in self.around(name):
+                if box in found:
+                    found[box].append(name)
+        return found
 
 
 @dataclass(frozen=True, slots=True)
@@ -100,8 +109,9 @@ def _ends_of_boxes(edges: Sequence[EdgeRecord], boxes: Boxes) -> dict[str, tuple
                 if box in within and box in others:
                     within[box].append(edge)
     ends: dict[str, tuple[list[str], list[str]]] = {}
+    inside = boxes.inside(wanted)
     for name in sorted(wanted, key=lambda one: -len(boxes.around(one))):
-        members = boxes.inside[name]
+        members = inside[name]
         led_to: set[str] = set()
         left: set[str] = set()
         for edge in within[name]:

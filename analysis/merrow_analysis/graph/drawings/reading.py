@@ -88,8 +88,12 @@ def read_arrows(chart: Chart, groups: Mapping[str, Subgraph]) -> Drawing:
     arrow leads to or from is a note, where others have some.
     """
     nodes = {name: record for name, record in chart.nodes.items() if name not in groups}
-    filled = Boxes(groups, nodes).inside
-    empty = [name for name in groups if not filled[name] and not _has_boxes(name, groups)]
+    filled = Boxes(groups, nodes)
+    empty = [
+        name
+        for name, group in groups.items()
+        if not filled.is_box(name) and not any(one in groups for one in group.nodes)
+    ]
     boxes = Boxes(groups, [*nodes, *empty])
     for name in empty:
         nodes[name] = _box_as_step(groups[name], chart.nodes.get(name))
@@ -251,10 +255,6 @@ class _DrawingReader:
                     if role == "output":
                         del drawing.roles[name]
                         drawing.results.append(name)
-
-
-def _has_boxes(name: str, groups: Mapping[str, Subgraph]) -> bool:
-    return any(one in groups for one in groups[name].nodes)
 
 
 def _box_as_step(group: Subgraph, written: WrittenNode | None) -> WrittenNode:

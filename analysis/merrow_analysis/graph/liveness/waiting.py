@@ -178,10 +178,12 @@ def live_loops(graph: PlanGraph) -> dict[str, LiveLoop]:
     boxes = graph.core.composites
     again: dict[str, list[Feed]] = {box.id: [] for box in boxes if box.kind == "loop"}
     leads_out: dict[str, list[Feed]] = {name: [] for name in again}
+    back: dict[str, list[EdgeRecord]] = {name: [] for name in again}
     for record in graph.again_records:
         border = boxes.border(record.source, record.target)
         if border.scope in again:
             again[border.scope].append(_order_of_again(graph, record, border))
+            back[border.scope].append(record)
     for edge in _ways_out(graph) if again else ():
         own = _over(edge)
         for box in edge.border.left:
@@ -196,22 +198,21 @@ def live_loops(graph: PlanGraph) -> dict[str, LiveLoop]:
             tuple(feeds),
             tuple(leads_out[name]),
             "until" in boxes.boxes[name].parameters,
-            _firm(graph, boxes.boxes[name]) if boxes.boxes[name].implied else (),
+            _firm(graph, boxes.boxes[name], back[name]) if boxes.boxes[name].implied else (),
         )
         for name, feeds in again.items()
     }
 
 
-def _firm(graph: PlanGraph, box: Composite) -> tuple[Feed, ...]:
-    """The ``again`` edges of a Loop without a box that a choice decides on: another turn begins where one is taken, although
-    another choice leads out.
+def _firm(graph: PlanGraph, box: Composite, back: Sequence[EdgeRecord]) -> tuple[Feed, ...]:
+    """Those of the ``again`` edges ``back`` of a Loop without a box that a choice decides on: another turn begins where one is
+    taken, although another choice leads out.
     """
     core = graph.core
     members = set(core.composites.members(box.id))
     own = [edge for name in members for edge in core.chart.outgoing.get(name, ()) if edge.target in members]
     asks = {name for name in members if core.resolutions[core.handles[name]].kind == "decision"}
     free = freely_reached(box.head or "", own, asks)
-    back = [edge for edge in graph.again_records if core.composites.scope(edge.source, edge.target) == box.id]
     return tuple([order_of(graph.edge(edge)) for edge in back if edge.source in asks or edge.source not in free])
 
 
