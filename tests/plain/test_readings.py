@@ -11,6 +11,7 @@ from tests.plain.turns import Went, carry_out, scripted
 from tests.shared import SHARED
 
 from merrow_analysis.check import analyse
+from merrow_analysis.graph.nodes import TypedGraph
 
 READINGS = SHARED / "field" / "readings"
 
@@ -148,3 +149,22 @@ def test_the_scripted_ways_of_the_field_are_as_expected() -> None:
         graph = analyse(text, as_workflow=True).typed
         assert graph is not None
         assert {node.id for node in graph.inputs} == set(wanted["inputs"]), told
+
+
+def typed(text: str) -> TypedGraph:
+    graph = analyse(f"flowchart TD\n{text}", as_workflow=True).typed
+    assert graph is not None
+    return graph
+
+
+def test_a_loop_that_is_entered_twice_begins_where_an_answer_leads_back_be_it_to_its_own_question() -> None:
+    ways = "X[Plan it] --> A[Write it] & Q{Good?}\nA --> Q\nQ -->|no| B[Change it]\nB --> A\nQ -->|yes| Z[Print it]\n"
+    assert [box.head for box in typed(ways).composites] == ["A"]
+    assert [box.head for box in typed(ways + "Q -->|wait| Q\n").composites] == ["Q"]
+
+
+def test_a_box_without_an_end_is_left_at_its_last_step_and_entered_at_its_first() -> None:
+    ring = "subgraph S\nA[Write it] --> B[Read it]\nB --> A\nend\n"
+    for arrow, led in (("S --> C[Print it]\n", ("B", "C")), ("C[Plan it] --> S\n", ("C", "A"))):
+        found = {(edge.source.id, edge.target.id) for edge in typed(ring + arrow).edges}
+        assert {pair for pair in found if "C" in pair} - {("PROBLEM", "C"), ("C", "RETURN")} == {led}

@@ -18,6 +18,8 @@ from tests.runtime.engine.fakes import flowchart
 from tests.runtime.openai_server import Hang, Received, Reply, Step, serving
 from tests.server.program import in_process, merrow, write
 
+from merrow_runtime.loop_sentences import exhausted_sentences
+
 Capture = pytest.CaptureFixture[str]
 Found = dict[str, Any]
 
@@ -223,3 +225,11 @@ def test_evaluations_count_them_and_have_a_gate(capsys: Capture) -> None:
     shown = in_process(capsys, "show", report["evaluation"]).out
     assert "Loops stopped" in shown.splitlines()[1]
     assert "1 answer comes from a Loop whose turns or budget ran out." in shown
+
+
+@pytest.mark.parametrize(("count", "last"), [(8, "Loop L[7] stopped"), (9, "1 more Loop"), (1_010, "1,002 more Loops")])
+def test_of_many_loops_eight_are_named(count: int, last: str) -> None:
+    loops = [{"path": f"L[{number}]", "turns": 3, "why": "turns"} for number in range(count)]
+    said = list(exhausted_sentences(loops, [loop["path"] for loop in loops]))
+    assert len(said) == min(count, 9)
+    assert said[-1].startswith(last)
