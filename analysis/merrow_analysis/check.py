@@ -74,7 +74,7 @@ class Analysis:
 
     @property
     def may_be_drawn(self) -> bool:
-        """Whether the text is a flowchart that is no workflow, and may be read as one all the same, as it is drawn."""
+        """Whether the text is a flowchart that is not a workflow but can be run as it is drawn."""
         drawn = self.diagram.is_flowchart and self.flow.scenery.undrawn is None and bool(self.flow.chart.nodes)
         return drawn and not self.is_workflow and not self.settings.opted_out
 

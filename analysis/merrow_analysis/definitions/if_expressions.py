@@ -38,7 +38,7 @@ def read_expression(text: str) -> Expression:
             called.add(id(node.func))
             if node.func.id not in FUNCTIONS:
                 known = ", ".join(FUNCTIONS)
-                return Expression(problem=f"There is no function `{node.func.id}` in `if:`; there are {known}.")
+                return Expression(problem=f"`if:` has no function `{node.func.id}`; it has {known}.")
         elif isinstance(node, ast.Name) and id(node) not in called:
             names[node.id] = None
     excess = excess_in(tree)

@@ -31,7 +31,7 @@ def header_range(analysis: Analysis) -> Range | None:
 
 
 def drawing_range(analysis: Analysis) -> Range | None:
-    """Where it stands that a flowchart which is no workflow can be run as it is drawn; None for any other text."""
+    """Where the lens of a flowchart goes that is not a workflow but can be run as it is drawn; None for any other text."""
     header = analysis.diagram.header
     if (
         header is None

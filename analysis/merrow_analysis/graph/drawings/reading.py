@@ -223,7 +223,7 @@ class _DrawingReader:
                 drawing.results.append(name)
 
     def _endless(self) -> list[ArrowLoop]:
-        """The Loops that nothing leads out of: their last turn ends where it would begin anew."""
+        """The Loops that nothing leads out of: their last turn ends where another turn would begin."""
         return [
             loop
             for loop in self.drawing.loops

@@ -89,7 +89,9 @@ def _prompt(analysis: Analysis, node: TypedNode) -> Markup:
         return Markup().say(whose).block(describe.shortened_prompt(found))
     role = role_of(node)
     if role is not None and node.kind == "operator":
-        return Markup().say("There is no prompt ", CodeSpan(role[1]), "; it runs on a sentence made of these words.")
+        return Markup().say(
+            "There is no prompt ", CodeSpan(role[1]), "; a sentence made of these words is sent instead."
+        )
     return Markup()
 
 
@@ -114,7 +116,7 @@ def _agent(analysis: Analysis, node: TypedNode) -> Markup:
         return Markup()
     return (
         Markup()
-        .say("Agent ", CodeSpan(agent.name), ", whose text is told first:")
+        .say("Agent ", CodeSpan(agent.name), "; its text comes first in the prompt:")
         .block(describe.shortened_prompt(agent.text))
     )
 

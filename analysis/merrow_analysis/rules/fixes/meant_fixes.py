@@ -123,7 +123,7 @@ def _written(piece: Piece, text: str) -> Change:
 
 
 def _filled(piece: Piece) -> Change:
-    """What stands for a label without a text: none at all, or a space in a shape that would go with it."""
+    """What replaces an empty label: nothing, or a space where the shape would be lost with it."""
     start, end = piece.span
     if piece.kind == "edge label" and piece.closer != "|":
         place = start - len(piece.opener), end + len(piece.closer)
