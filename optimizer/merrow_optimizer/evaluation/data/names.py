@@ -19,7 +19,12 @@ def is_shipped(named: str) -> bool:
 
 def data_file(named: str) -> Path:
     """The file of data that are named by its path, or by the name of a set that comes with Merrow."""
-    return _FOLDER / f"{named}.jsonl" if is_shipped(named) else Path(named)
+    return shipped_file(named) if is_shipped(named) else Path(named)
+
+
+def shipped_file(name: str) -> Path:
+    """The file of a set that comes with Merrow."""
+    return _FOLDER / f"{name}.jsonl"
 
 
 def data_name(file: Path) -> str:

@@ -1,0 +1,77 @@
+"""``merrow datasets``: the data sets that are known by name."""
+
+from __future__ import annotations
+
+import json
+from pathlib import Path
+from typing import TYPE_CHECKING, Any
+
+import click
+
+from merrow_server.cli import Command
+from merrow_server.cli.given import shell_completion
+from merrow_server.rendering.snippet import cells
+from merrow_server.rendering.terminal import echo, emit, style
+
+if TYPE_CHECKING:
+    from merrow_optimizer.evaluation.data.catalogue import KnownSet
+
+_STATES = {"ok": "the published file", "other": "another file", "missing": "missing"}
+
+
+@click.command(
+    "datasets",
+    cls=Command,
+    epilog="""
+    merrow datasets                     name, form, records, metric, licence and source of each set
+    merrow datasets --data data         which of them are in the folder data, and are the published files
+    merrow datasets --format json       everything, with the SHA-256 of each file
+    """,
+)
+@click.option(
+    "--data",
+    metavar="FOLDER",
+    shell_complete=shell_completion.files,
+    help="Also say which files are in this folder, by their SHA-256.",
+)
+@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+def command(data: str | None, output: str) -> None:
+    """List the data sets that Merrow knows by name: their form, where they come from, licence and hash.
+
+    Nothing is downloaded. `merrow reproduce` looks for the files in its --data folder, by name and SHA-256;
+    `merrow evaluate --dataset` takes any of them by path.
+    """
+    from merrow_optimizer.evaluation.data.catalogue import known_sets
+
+    known = list(known_sets().values())
+    states = None if data is None else {one.name: one.state(Path(data)) for one in known}
+    if output == "json":
+        emit(json.dumps([_object(one, states, data) for one in known], indent=2, ensure_ascii=False))
+        return
+    for line in _lines(known, states):
+        echo(line)
+
+
+def _object(one: KnownSet, states: dict[str, Any] | None, data: str | None) -> dict[str, Any]:
+    if states is None or data is None:
+        return one.to_json()
+    place = None if states[one.name] == "missing" else str(one.place(Path(data)).absolute())
+    return {**one.to_json(), "state": states[one.name], "place": place}
+
+
+def _lines(known: list[KnownSet], states: dict[str, Any] | None) -> list[str]:
+    shown = [["NAME", "FORM", "RECORDS", "METRIC", "LICENCE", "AUTHORS", "SHA-256", *(["STATE"] if states else [])]]
+    for one in known:
+        row = [one.name, one.form, f"{one.records:,}", one.metric or "", one.licence, one.authors]
+        row.append("none published" if one.sha256 is None else one.sha256[:12])
+        shown.append([*row, *([_STATES[states[one.name]]] if states else [])])
+    widths = [max(cells(row[column]) for row in shown) for column in range(len(shown[0]))]
+    lines = []
+    for number, row in enumerate(shown):
+        text = "  ".join(value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)).rstrip()
+        lines.append(style(text, bold=True) if number == 0 else text)
+    sources = dict.fromkeys((one.source, one.get) for one in known if one.get)
+    for source, get in sources:
+        lines += ["", f"Sets that don't come with Merrow are published at {source}; get them with:", f"    {get}"]
+    lines += [f"{one.name}: {one.remark}" for one in known if one.remark]
+    return lines
