@@ -68,7 +68,9 @@ def _lines(known: list[KnownSet], states: dict[str, Any] | None) -> list[str]:
     widths = [max(cells(row[column]) for row in shown) for column in range(len(shown[0]))]
     lines = []
     for number, row in enumerate(shown):
-        text = "  ".join(value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)).rstrip()
+        text = "  ".join(
+            value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)
+        ).rstrip()
         lines.append(style(text, bold=True) if number == 0 else text)
     sources = dict.fromkeys((one.source, one.get) for one in known if one.get)
     for source, get in sources:
