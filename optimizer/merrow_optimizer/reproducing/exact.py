@@ -1,0 +1,279 @@
+"""The papers' arithmetic, worked out by the functions that Merrow plans, searches and measures with: no model is needed.
+
+What is expected, to the last printed digit, is beside the papers' figures in their files. A figure that the paper itself has
+otherwise is a contradiction, which is shown and is no failure.
+"""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from dataclasses import dataclass
+from decimal import ROUND_HALF_UP, Decimal
+from pathlib import Path
+from typing import Any
+
+from merrow_analysis.graph.measures.measures import Measures, measure
+from merrow_optimizer.planning.plan_reader import PlanBounds, read_plans
+from merrow_optimizer.planning.ranking import RULES, ranked
+from merrow_optimizer.planning.task_graph import PlannedTask, TaskGraph
+from merrow_optimizer.reproducing.papers import Paper, Row, decimals
+from merrow_optimizer.search.stopping import Convergence
+from merrow_optimizer.search.strategies.evolve import EvolveSettings
+from merrow_optimizer.search.strategies.rounds import chances
+
+Json = Mapping[str, Any]
+
+
+@dataclass(frozen=True, slots=True)
+class Check:
+    """One figure: what Merrow ``computed``, what was ``expected``, what the ``paper`` prints. ``says`` explains a contradiction.
+    ``computed`` is None where what it needs is not here, and ``says`` what that is.
+    """
+
+    name: str
+    source: str
+    computed: str | None
+    expected: str
+    paper: str
+    says: str = ""
+
+    @property
+    def is_right(self) -> bool | None:
+        """Whether it is as expected; None where it was not checked."""
+        return None if self.computed is None else self.computed == self.expected
+
+    @property
+    def contradicts(self) -> bool:
+        """Whether the paper prints something else than follows."""
+        return self.computed is not None and self.paper != self.expected
+
+    def to_json(self) -> dict[str, Any]:
+        """As ``--exact --format json`` prints it."""
+        return {
+            "name": self.name,
+            "source": self.source,
+            "computed": self.computed,
+            "expected": self.expected,
+            "paper": self.paper,
+            "right": self.is_right,
+            "contradiction": self.contradicts,
+            "says": self.says,
+        }
+
+
+def exact(paper: Paper, data: Path | None = None) -> Iterator[Check]:
+    """All that can be checked of a paper. ``data`` is the folder with files that some need."""
+    for said in paper.checks:
+        for one in _cases(paper, said):
+            yield _checked(paper, one, data)
+
+
+def _cases(paper: Paper, said: Json) -> Iterator[dict[str, Any]]:
+    """A check for each of the systems or graphs that it names; its ``expected`` and ``paper`` are then lists, or one for all."""
+    subjects = said.get("each") or said.get("graphs")
+    if subjects is None:
+        yield {**said, "paper": said.get("paper", said["expected"])}
+        return
+    for number, subject in enumerate(subjects):
+        one = {key: value for key, value in said.items() if key not in ("each", "graphs")}
+        for key in ("expected", "paper"):
+            if isinstance(said.get(key), list):
+                one[key] = said[key][number]
+        if "each" in said:
+            row = paper.rows[f"{subject}-{said.get('column', 'average')}"]
+            one |= {
+                "of": [row.id, *([said["to"]] if "to" in said else [])],
+                "name": said["name"].format(system=row.system),
+            }
+            one["expected"] = one["expected"].format(figure=row.figure)
+        else:
+            one |= {"graph": subject, "name": said["name"].format(graph=subject)}
+        one.setdefault("paper", one["expected"])
+        yield one
+
+
+def _checked(paper: Paper, said: Json, data: Path | None) -> Check:
+    computed, says = _COMPUTED[said["compute"]](paper, said, data)
+    return Check(said["name"], said["source"], computed, said["expected"], said["paper"], says or said.get("says", ""))
+
+
+Found = tuple[str | None, str]
+"""A figure as it is printed, and what is to be said beside it."""
+
+
+def _printed(value: Decimal | float, like: str) -> str:
+    """A number with as many digits as another that is printed; halves are rounded up, as people do."""
+    digits = Decimal(1).scaleb(-decimals(like))
+    exactly = value if isinstance(value, Decimal) else Decimal(repr(round(value, 12)))
+    shown = exactly.quantize(digits, ROUND_HALF_UP)
+    return str(abs(shown) if shown == 0 else shown)
+
+
+def _figure(row: Row) -> Decimal:
+    assert row.figure is not None  # noqa: S101 (the papers' files)
+    return Decimal(row.figure)
+
+
+def _figures(paper: Paper, said: Json) -> list[Decimal]:
+    return [_figure(paper.rows[one]) for one in said["of"]]
+
+
+def _mean(values: Sequence[Decimal]) -> Decimal:
+    return sum(values, Decimal(0)) / len(values)
+
+
+def _average(paper: Paper, said: Json, _: Path | None) -> Found:
+    row = paper.rows[said["of"][0]]
+    prefix = row.id.removesuffix(row.column)
+    parts = [f"{prefix}{column}" for column in said["columns"]] if "columns" in said else row.average_of
+    return _printed(_mean([_figure(paper.rows[one]) for one in parts]), said["expected"]), ""
+
+
+def _mean_of_values(_: Paper, said: Json, __: Path | None) -> Found:
+    return _printed(_mean([Decimal(one) for one in said["values"]]), said["expected"]), ""
+
+
+def _difference(paper: Paper, said: Json, _: Path | None) -> Found:
+    one, other = _figures(paper, said)
+    return _printed(one - other, said["expected"]), ""
+
+
+def _gain(paper: Paper, said: Json, _: Path | None) -> Found:
+    one, other = _figures(paper, said)
+    return _printed((one / other - 1) * 100, said["expected"]), ""
+
+
+def _share(paper: Paper, said: Json, _: Path | None) -> Found:
+    return _printed(_share_of_costs(paper, said), said["expected"]), ""
+
+
+def _saved(paper: Paper, said: Json, _: Path | None) -> Found:
+    return _printed(100 - _share_of_costs(paper, said), said["expected"]), ""
+
+
+def _share_of_costs(paper: Paper, said: Json) -> Decimal:
+    one, other = (Decimal(paper.rows[row].cost or "nan") for row in said["of"])
+    return one / other * 100
+
+
+def _ratio(_: Paper, said: Json, __: Path | None) -> Found:
+    part, whole = map(Decimal, said["values"])
+    return _printed(part / whole * 100, said["expected"]), ""
+
+
+def _best(paper: Paper, said: Json, _: Path | None) -> Found:
+    return max(said["of"], key=lambda one: _figure(paper.rows[one])), ""
+
+
+def _least(paper: Paper, said: Json, _: Path | None) -> Found:
+    return min(said["of"], key=lambda one: _figure(paper.rows[one])), ""
+
+
+def _fifteenth(paper: Paper, said: Json, _: Path | None) -> Found:
+    (found,) = _figures(paper, said)
+    return _printed(Decimal(round(found * 15 / 100)) * 100 / 15, said["expected"]), ""
+
+
+def _round_score(_: Paper, said: Json, __: Path | None) -> Found:
+    right = round(said["scores"][str(said["round"])] * said["items"])
+    return _printed(Decimal(right) / said["items"], said["expected"]), ""
+
+
+def _chances(_: Paper, said: Json, __: Path | None) -> Found:
+    settings = EvolveSettings()
+    like = said["expected"].partition(",")[0]
+    return ", ".join(_printed(one, like) for one in chances(said["scores"], settings.alpha, settings.uniform)), ""
+
+
+def _converged(_: Paper, said: Json, __: Path | None) -> Found:
+    return "yes" if Convergence(z=0).reached([(one, 0.0) for one in said["scores"]]) else "no", ""
+
+
+def _measures(paper: Paper, said: Json) -> Measures:
+    return measure(_NODES, paper.graphs[said["graph"]], said.get("failure", 0.1))
+
+
+_NODES = "ABCD"
+
+
+def _graph(paper: Paper, name: str) -> TaskGraph:
+    edges = paper.graphs[name]
+    return TaskGraph(
+        tuple(PlannedTask(one, one, after=tuple(before for before, after in edges if after == one)) for one in _NODES)
+    )
+
+
+def _of_graph(figure: Callable[[Measures], float | None]) -> Callable[[Paper, Json, Path | None], Found]:
+    def computed(paper: Paper, said: Json, _: Path | None) -> Found:
+        found = figure(_measures(paper, said))
+        assert found is not None  # noqa: S101 (none of the papers' graphs has a cycle)
+        return _printed(found, said["expected"]), ""
+
+    return computed
+
+
+def _path_parallelism(paper: Paper, said: Json, _: Path | None) -> Found:
+    (found,) = RULES["code"].figures([_graph(paper, said["graph"])])
+    return _printed(found.shown["path_parallelism"], said["expected"]), ""
+
+
+def _first(paper: Paper, said: Json, _: Path | None) -> Found:
+    order = ranked([_graph(paper, one) for one in said["among"]], RULES[said["rule"]])
+    return said["among"][order[0][0]], ""
+
+
+_EQUAL = 1e-9
+
+
+def _published(_: Paper, said: Json, data: Path | None) -> Found:
+    """Plans that a notebook printed, by the code's count of parallelism: ``data`` has them with what was printed."""
+    found = [] if data is None else sorted(data.glob(said["files"]))
+    if not found:
+        return None, f"Not checked: --data has no file {said['files']}."
+    right = count = 0
+    for file in found:
+        try:
+            here, there = _counted_alike(file.read_text(encoding="utf-8"))
+        except (OSError, ValueError, LookupError, TypeError, RecursionError):
+            return None, f"Not checked: {file} is not a file of published candidates."
+        right, count = right + here, count + there
+    said_all = f"{right} of {count} candidates in {len(found)} files."
+    return "all" if right == count else f"{right} of {count}", f"{said_all} {said['says']}"
+
+
+def _counted_alike(text: str) -> tuple[int, int]:
+    """Of how many of the candidates in a file the printed parallelism is the code's count, and how many there are."""
+    known = json.loads(text)
+    read = read_plans(text, PlanBounds(needs_agents=False))
+    accepted = [
+        one.graph for one, about in zip(read, known["candidates"], strict=True) if about["accepted_by_original"]
+    ]
+    figures = RULES["code"].figures([graph for graph in accepted if graph is not None])
+    printed = known["recorded_p_avg"]
+    pairs = zip(figures, printed, strict=True)
+    return sum(abs(one.shown["path_parallelism"] - said) < _EQUAL for one, said in pairs), len(printed)
+
+
+_COMPUTED: Mapping[str, Callable[[Paper, Json, Path | None], Found]] = {
+    "average": _average,
+    "mean": _mean_of_values,
+    "difference": _difference,
+    "gain": _gain,
+    "share": _share,
+    "saved": _saved,
+    "ratio": _ratio,
+    "best": _best,
+    "least": _least,
+    "nearest fifteenth": _fifteenth,
+    "score of round": _round_score,
+    "chances": _chances,
+    "converged": _converged,
+    "expected completed": _of_graph(lambda found: found.expected_product),
+    "exactly completed": _of_graph(lambda found: found.expected_exact),
+    "parallelism": _of_graph(lambda found: found.p_avg),
+    "complexity": _of_graph(lambda found: found.c_dependency),
+    "path parallelism": _path_parallelism,
+    "first by rank": _first,
+    "published candidates": _published,
+}
