@@ -44,7 +44,7 @@ class Searching:
 
 @dataclass(frozen=True, slots=True)
 class Planning:
-    """A workflow is planned for each item: of so many ``candidates``, the first by ``rank``. ``of`` is a row whose plans are used."""
+    """A workflow is planned for each item: of so many ``candidates`` the first by ``rank``; or those of ``of`` are used."""
 
     candidates: int = 10
     rank: str = "paper"
