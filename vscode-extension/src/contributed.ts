@@ -16,6 +16,7 @@ export const Command = {
   askAgainAboutEndpoints: 'merrow.askAgainAboutEndpoints',
   showPreview: 'merrow.showPreview',
   showTypesInPreview: 'merrow.showTypesInPreview',
+  showMemoryInPreview: 'merrow.showMemoryInPreview',
   exportSvg: 'merrow.exportSvg',
   exportPng: 'merrow.exportPng',
   runWorkflow: 'merrow.runWorkflow',

@@ -18,12 +18,21 @@ LANGUAGE_VERSION = 1
 
 DRAFT = "https://json-schema.org/draft/2020-12/schema"
 
+MEMORY_TEXT = r"\{[ \t]*(last|tokens)[ \t]*:[ \t]*([1-9][0-9]{0,8})[ \t]*\}"
+"""A mapping of `memory:` as text: how a label says it, and metadata on one line, which Mermaid ends at a bare brace."""
+
 _MEMORY: Fragment = {
     "description": "Which results of earlier steps the node sees beside its inputs: none, all, those of its own agent, the last"
     " n, the latest n tokens, or a summary of all.",
     "default": "none",
     "anyOf": [
         {"enum": ["none", "all", "summary", "agent"]},
+        {
+            "type": "string",
+            "pattern": f"^{MEMORY_TEXT}$",
+            "examples": ["{last: 3}", "{tokens: 2000}"],
+            "description": "The last n results, or n tokens of the latest, as one text: in quotes in metadata.",
+        },
         {
             "type": "object",
             "properties": {

@@ -2,13 +2,14 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, Literal, cast
 
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc, read_front_matter
-from merrow_analysis.definitions.schema import AGENT_KEYS, WORKFLOW_KEYS
+from merrow_analysis.definitions.schema import AGENT_KEYS, MEMORY_TEXT, WORKFLOW_KEYS
 from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.definitions.validation import Path, Violation, violations
 from merrow_analysis.definitions.validators import Validator, read_validators
@@ -37,6 +38,7 @@ MACHINE_KEYS = frozenset(
 )
 """Keys that say where a machine sends its requests or what it executes: never taken from a file that can be shared."""
 
+_MEMORY_TEXT = re.compile(MEMORY_TEXT)
 _OWN_CHECKS = frozenset({"types", "operators"})
 """Blocks whose entries are checked where they are declared (`declare_types`, `declare_operators`)."""
 
@@ -272,6 +274,9 @@ def read_prompt(value: object) -> str | None:
 
 def read_memory(value: object) -> Memory:
     """A ``memory:`` value that fits the schema; None is the default, none."""
+    said = _MEMORY_TEXT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if said is not None:
+        value = {said[1]: int(said[2])}
     if isinstance(value, dict):
         last, tokens = _whole(value.get("last")), _whole(value.get("tokens"))
         return Memory("tokens", tokens) if last is None else Memory("last", last)

@@ -5,6 +5,7 @@ It looks only as deep as the schema goes and at each value once, so a text whose
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 from typing import Any, Literal
@@ -123,7 +124,9 @@ def _fits_itself(fragment: Fragment, value: object) -> bool:
     if not any(_is_a(value, name) for name in names):
         return False
     if isinstance(value, str):
-        return len(value.strip()) >= int(fragment.get("minLength", 0))
+        pattern = fragment.get("pattern")
+        fits = pattern is None or re.compile(pattern).fullmatch(value.strip()) is not None
+        return fits and len(value.strip()) >= int(fragment.get("minLength", 0))
     if isinstance(value, list):
         return len(value) >= int(fragment.get("minItems", 0))
     if isinstance(value, (int, float)) and not isinstance(value, bool):
@@ -164,7 +167,8 @@ def wanted(fragment: Fragment) -> str:
     if "anyOf" in fragment:
         parts: list[str] = []
         for option in fragment["anyOf"]:
-            parts += option.get("enum") or [wanted(option)]
+            # A text of a pattern is another spelling of something that is named already.
+            parts += option.get("enum") or ([] if "pattern" in option else [wanted(option)])
         return _either(parts)
     if "enum" in fragment:
         return _either(fragment["enum"])

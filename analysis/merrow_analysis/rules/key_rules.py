@@ -83,6 +83,7 @@ MALFORMED = FAMILY.rule(
 
 FRAGMENTS: Mapping[str, Fragment] = {**NODE_KEYS, **OPERATOR_KEYS}
 _PLAIN = re.compile(r"[A-Za-z0-9_.-]+(?: [A-Za-z0-9_.-]+)*")
+_MAPPING = re.compile(r"\{\w+: n\}")
 
 
 Repair = Callable[[Said, Range], Iterator[Fix]]
@@ -129,9 +130,8 @@ def metadata_findings(
                     yield _unknown_inside(wrong, value, index)
                     continue
                 repair = _better(key, allowed[key], value, wrong.path, index)
-                yield KeyFinding(
-                    WRONG_VALUE, _wrong(key, wrong.path, wrong.wanted, value), index, wrong.path, repair=repair
-                )
+                wanted = _MAPPING.sub(r'"\g<0>"', wrong.wanted)  # A bare brace ends the metadata.
+                yield KeyFinding(WRONG_VALUE, _wrong(key, wrong.path, wanted, value), index, wrong.path, repair=repair)
         elif key in drawn:
             continue
         elif key.casefold() in MACHINE_KEYS:

@@ -6,8 +6,10 @@ import json
 from collections.abc import Callable, Iterable, Iterator
 from typing import Any
 
+from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
+from merrow_analysis.graph.remembering import readers
 from merrow_analysis.places.box_places import range_of
 from merrow_analysis.text import Range
 from merrow_server.positions import WireRange
@@ -17,8 +19,9 @@ SCHEMA_VERSION = 2
 Place = Callable[[Range], WireRange]
 
 
-def graph_object(graph: TypedGraph, file: str, place: Place, errors: int) -> dict[str, Any]:
+def graph_object(graph: TypedGraph, settings: WorkflowSettings, file: str, place: Place, errors: int) -> dict[str, Any]:
     """The graph as an object for JSON; ``place`` turns a range of the diagram into one of the file, in UTF-16."""
+    remembers = readers(graph, settings)
     edges = [graph.edge(record) for record in graph.core.chart.edges if not record.carries_nothing]
     index = {id(edge): number for number, edge in enumerate(edges)}
     return {
@@ -29,7 +32,13 @@ def graph_object(graph: TypedGraph, file: str, place: Place, errors: int) -> dic
         "inputs": [node.id for node in graph.inputs],
         "outputs": [node.id for node in graph.outputs],
         "composites": [_composite(box, graph, place) for box in graph.composites],
-        "nodes": [_node(node, graph.composites.inside.get(node.id), index, place) for node in graph.nodes],
+        "nodes": [
+            {
+                **_node(node, graph.composites.inside.get(node.id), index, place),
+                "remembers": remembers.get(node.id, []),
+            }
+            for node in graph.nodes
+        ],
         "edges": [_edge(edge, place) for edge in edges],
         "order": [graph.node(number).id for number in graph.order],
         "cycles": [[graph.node(number).id for number in cycle] for cycle in graph.cycles],

@@ -15,6 +15,7 @@ from tests.runtime.engine.test_no_missing_value import EXAMPLES, outcomes, valid
 from tests.workflows import workflows as of_all_operators
 
 import merrow_runtime
+from merrow_analysis.graph.remembering import remembered
 from merrow_runtime import RunOptions, RunResult, Workflow, check_workflow
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.forecast_figures import Bounds
@@ -81,6 +82,25 @@ def test_what_nodes_remember_and_give_does_not_hang_on_the_order_of_answers(flow
                 for result in (first, second)
             ]
             assert shown[0] == shown[1]
+
+
+@settings(max_examples=max(EXAMPLES // 3, 5), deadline=None, suppress_health_check=list(HealthCheck))
+@given(remembering())
+def test_a_run_remembers_what_an_editor_said_before_it(flow: Workflow) -> None:
+    """Nothing else, in the order that was said; all of it, where no Decision keeps a node from running."""
+    graph = flow.graph
+    for says in islice(outcomes(flow), 4):
+        result, _ = asyncio.run(ran(flow, says, 0))
+        for name, node in result.nodes.items() if result.status == "finished" else ():
+            memory, givers = remembered(graph, graph.by_id[name], flow.analysis.settings)
+            shown = [entry["node"] for entry in node.memory]
+            if memory.kind == "summary":
+                assert bool(shown) <= bool(givers)
+                continue
+            said = [giver.id for giver in givers]
+            assert shown == [one for one in said if one in shown]
+            if not graph.decisions and memory.kind != "tokens" and node.status == "finished":
+                assert shown == said
 
 
 @settings(max_examples=max(EXAMPLES // 3, 5), deadline=None, suppress_health_check=list(HealthCheck))

@@ -33,6 +33,7 @@ export class PreviewManager implements vscode.Disposable {
     this.disposables.push(
       command('showPreview', (uri) => this.show(uri instanceof vscode.Uri ? uri : undefined)),
       command('showTypesInPreview', () => this.active()?.toggleTypes()),
+      command('showMemoryInPreview', () => this.active()?.toggleMemory()),
       command('exportSvg', (uri, target) => this.export('svg', uri, target)),
       command('exportPng', (uri, target) => this.export('png', uri, target)),
       vscode.window.registerWebviewPanelSerializer(VIEW_TYPE, {

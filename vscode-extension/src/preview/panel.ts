@@ -127,6 +127,10 @@ export class PreviewPanel implements vscode.Disposable {
     this.post({ type: 'types' });
   }
 
+  toggleMemory(): void {
+    this.post({ type: 'memory' });
+  }
+
   /** The picture as a file's content: the text of an SVG, or a PNG in base64. Rejects with a sentence. */
   async export(format: ExportFormat): Promise<string> {
     if (!this.ready || this.graph === undefined) await this.firstPicture();

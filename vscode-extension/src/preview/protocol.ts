@@ -28,6 +28,8 @@ export interface GraphNode {
   /** The style in which its operator is published, as a class of Mermaid says it. */
   readonly style: string | null;
   readonly label: string | null;
+  /** The nodes whose results its memory may show; unknown to older servers. */
+  readonly remembers?: readonly string[];
   /** The id where the node is declared. */
   readonly range: Range;
   /** All that is written about the node. */
@@ -158,6 +160,7 @@ export type ToPreview =
   | { readonly type: 'run'; readonly states: readonly (readonly [string, NodeRun])[]; readonly boxes: readonly (readonly [string, BoxRun])[]; readonly revision: RevisionNote | null; readonly isOver: boolean }
   | { readonly type: 'notice'; readonly text: string }
   | { readonly type: 'types' }
+  | { readonly type: 'memory' }
   | { readonly type: 'export'; readonly request: number; readonly format: ExportFormat };
 
 /** From the webview. */

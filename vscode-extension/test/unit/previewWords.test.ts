@@ -1,8 +1,8 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { tooLong, MOST_CHARACTERS } from '../../webview/preview/limits';
-import type { BoxRun, GraphEdge, NodeRun } from '../../src/preview/protocol';
-import { badge, isLit, notWorkflow, takenAtTheEnd } from '../../webview/preview/words';
+import type { BoxRun, Graph, GraphEdge, NodeRun } from '../../src/preview/protocol';
+import { about, badge, isLit, notWorkflow, takenAtTheEnd } from '../../webview/preview/words';
 
 const NODES = [{}] as never[];
 
@@ -14,6 +14,15 @@ describe('The words of the preview', () => {
     assert.equal(notWorkflow({ ...graph, workflow: true, why: null }), undefined);
     assert.equal(notWorkflow({ ...graph, kind: 'other' }), undefined);
     assert.equal(notWorkflow({ ...graph, nodes: [] }), undefined);
+  });
+
+  it('say whose results a step remembers', () => {
+    const node = { id: 'CHECK', kind: 'operator', operator: 'Custom', diagnostics: [], remembers: ['PLAN', 'DRAFT'] };
+    const graph = { nodes: [node], edges: [], subgraphs: [] } as unknown as Graph;
+    const lines = (one: Graph) => about({ kind: 'node', id: 'CHECK' }, one, new Map(), new Map())?.lines;
+
+    assert.deepEqual(lines(graph), ['Custom', 'Remembers the results of PLAN, DRAFT']);
+    assert.deepEqual(lines({ ...graph, nodes: [{ ...node, remembers: undefined }] } as unknown as Graph), ['Custom']);
   });
 
   it('say which turn or item runs, and afterwards how many there were', () => {

@@ -7,6 +7,7 @@ export interface KeyActions {
   actualSize(): void;
   fit(): void;
   types(): void;
+  memory(): void;
   pan(dx: number, dy: number): void;
   /** The node has the focus now. */
   focused(id: string): void;
@@ -17,7 +18,7 @@ export interface KeyActions {
 
 const STEP = 60;
 
-/** The picture by keys: arrows go from node to node, Enter to the text, + - 0 1 zoom, T shows types. One node is in the tab order. */
+/** The picture by keys: arrows go from node to node, Enter to the text, + - 0 1 zoom, T shows types, M memory. One node is in the tab order. */
 export class Keyboard {
   private picture: Picture | undefined;
   private current: string | undefined;
@@ -92,6 +93,10 @@ export class Keyboard {
       case 't':
       case 'T':
         actions.types();
+        return true;
+      case 'm':
+      case 'M':
+        actions.memory();
         return true;
       case 'Escape':
         actions.leave();

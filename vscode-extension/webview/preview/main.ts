@@ -14,6 +14,7 @@ declare function acquireVsCodeApi(): {
 interface Kept extends PreviewState {
   readonly view: View;
   readonly types: boolean;
+  readonly memory: boolean;
 }
 
 const editor = acquireVsCodeApi();
@@ -23,7 +24,7 @@ const keep = (part: Partial<Kept>) => { editor.setState({ ...editor.getState(), 
 
 const before = editor.getState();
 const drawer = new Engine(source, nonce);
-const preview = new Preview(drawer, (message) => { editor.postMessage(message); }, keep, before?.view, before?.types);
+const preview = new Preview(drawer, (message) => { editor.postMessage(message); }, keep, before?.view, before?.types, before?.memory);
 
 addEventListener('message', ({ data, origin }: MessageEvent<ToPreview>) => {
   // The drawing frame, which has no origin, speaks through its port alone.

@@ -4,7 +4,7 @@ import { distinct, over, read, SHAPES, written } from '../drawing/colours';
 import { type EditorTheme, ground } from '../drawing/theme';
 
 /** By which of VS Code's colours each is known, the first that the theme has; and which it is where the theme has none. */
-const SOURCES: Readonly<Record<Severity | RunState | 'lit' | 'stopped' | 'node', readonly [names: readonly string[], otherwise: string]>> = {
+const SOURCES: Readonly<Record<Severity | RunState | 'lit' | 'stopped' | 'memory' | 'node', readonly [names: readonly string[], otherwise: string]>> = {
   error: [['editorError-foreground'], '#f14c4c'],
   warning: [['editorWarning-foreground'], '#cca700'],
   hint: [['editorInfo-foreground'], '#3794ff'],
@@ -22,6 +22,7 @@ const SOURCES: Readonly<Record<Severity | RunState | 'lit' | 'stopped' | 'node',
   gone: [['disabledForeground'], '#8a8a8a'],
   lit: [['charts-orange'], '#d18616'],
   stopped: [['editorWarning-foreground', 'charts-yellow'], '#cca700'],
+  memory: [['charts-purple'], '#b180d7'],
   node: [['descriptionForeground'], '#8a8a8a'],
 };
 

@@ -9,6 +9,7 @@ import { Keyboard } from './keyboard';
 import { Legend } from './legend';
 import { tooLarge } from './limits';
 import { Marks } from './marks';
+import { Memories } from './memories';
 import { Minimap } from './minimap';
 import { palette } from './palette';
 import { Picture } from './picture';
@@ -21,7 +22,7 @@ import { about, captions, notWorkflow, publishedStyles, spoken, typeWords } from
 /** Milliseconds that a drawing waits at most for the text to be left alone, after what changes at once was shown. */
 const QUIET = 1500;
 
-type Keep = (part: { view?: View; types?: boolean }) => void;
+type Keep = (part: { view?: View; types?: boolean; memory?: boolean }) => void;
 
 /** The page as a whole: one picture, what is drawn over it, and the way from messages to both. */
 export class Preview {
@@ -34,6 +35,7 @@ export class Preview {
   private readonly legend = new Legend();
   private readonly banner: Banner;
   private readonly marks = new Marks();
+  private readonly memories = new Memories();
   private readonly search: Search;
   private readonly minimap: Minimap;
   private readonly stage: Stage;
@@ -61,12 +63,14 @@ export class Preview {
     private readonly keep: Keep,
     view: View | undefined,
     private types = false,
+    memory = false,
   ) {
     const actions = {
       zoom: (factor: number) => { this.stage.zoom(factor); },
       actualSize: () => { this.stage.zoom(1 / this.stage.scale); },
       fit: () => { this.stage.fit(); },
       types: () => { this.toggleTypes(); },
+      memory: () => { this.toggleMemory(); },
       find: () => { this.search.open(); },
       pan: (dx: number, dy: number) => { this.stage.pan(dx, dy); },
       save: (format: 'svg' | 'png') => { this.post({ type: 'command', command: format === 'svg' ? 'exportSvg' : 'exportPng' }); },
@@ -93,6 +97,7 @@ export class Preview {
     });
     this.keyboard = new Keyboard(this.viewport, actions);
     this.toolbar.showTypes(this.types);
+    this.toolbar.showMemory((this.memories.on = memory));
     this.kept = view !== undefined;
     if (view !== undefined) this.stage.restore(view);
     document.body.append(
@@ -131,6 +136,9 @@ export class Preview {
         return;
       case 'types':
         this.toggleTypes();
+        return;
+      case 'memory':
+        this.toggleMemory();
         return;
       case 'export':
         return this.export(message.request, message.format);
@@ -215,6 +223,11 @@ export class Preview {
     this.toolbar.showTypes(this.types);
     this.keep({ types: this.types });
     void this.draw();
+  }
+
+  private toggleMemory(): void {
+    this.toolbar.showMemory(this.memories.toggle(this.picture, this.graph));
+    this.keep({ memory: this.memories.on });
   }
 
   private edgeWords(graph: Graph, html: boolean): Record<string, string> {
@@ -337,6 +350,7 @@ export class Preview {
   private mark(): void {
     if (this.picture === undefined || this.graph === undefined) return;
     this.marks.update(this.picture, this.graph, this.run, this.boxes);
+    this.memories.show(this.picture, this.graph);
     this.minimap.draw(this.graph.nodes, this.run);
     this.search.use(this.graph.nodes);
     for (const node of this.graph.nodes) {

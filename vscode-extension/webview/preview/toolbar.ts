@@ -6,6 +6,7 @@ export interface Actions {
   readonly actualSize: () => void;
   readonly fit: () => void;
   readonly types: () => void;
+  readonly memory: () => void;
   readonly find: () => void;
   readonly save: (format: 'svg' | 'png') => void;
 }
@@ -15,18 +16,21 @@ export class Toolbar {
   readonly element: HTMLElement;
   private readonly percent: HTMLButtonElement;
   private readonly types: HTMLButtonElement;
+  private readonly memory: HTMLButtonElement;
   private readonly which = element('span', { class: 'which' });
 
   constructor(actions: Actions) {
     this.percent = button('Actual size (1)', '100%', actions.actualSize);
     this.percent.classList.add('percent');
     this.types = button('Types on edges (T)', icon(TOOLS.types), actions.types);
+    this.memory = button('Memory: who sees whose results (M)', icon(TOOLS.memory), actions.memory);
     this.element = element(
       'div',
       { class: 'toolbar', role: 'toolbar', 'aria-label': 'Preview' },
       this.which,
       button('Find a node (Ctrl+F)', icon(TOOLS.find), actions.find),
       this.types,
+      this.memory,
       element('span', { class: 'gap' }),
       button('Zoom out (-)', icon(TOOLS.smaller), () => { actions.zoom(1 / 1.25); }),
       this.percent,
@@ -44,6 +48,10 @@ export class Toolbar {
 
   showTypes(on: boolean): void {
     this.types.setAttribute('aria-pressed', String(on));
+  }
+
+  showMemory(on: boolean): void {
+    this.memory.setAttribute('aria-pressed', String(on));
   }
 
   showDiagram(number: number, count: number): void {

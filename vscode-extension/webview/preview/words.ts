@@ -18,6 +18,9 @@ export const STATES: Readonly<Record<NodeRun['state'], string>> = {
   gone: 'gone',
 };
 
+/** Names in one line of a tooltip. */
+const MOST_NAMED = 8;
+
 export interface About {
   readonly title: string;
   readonly lines: readonly string[];
@@ -41,7 +44,7 @@ export function about(part: Part, graph: Graph, run: ReadonlyMap<string, NodeRun
     const lines = [group.operator ?? 'Subgraph', ...(box === undefined ? [] : [badge(group, box)]), ...stopped];
     return { title: group.title || group.id, lines, findings: [], run: undefined };
   }
-  return { title: node.id, lines: node.operator === null ? [] : [role(node)], findings: node.diagnostics, run: run.get(node.id) };
+  return { title: node.id, lines: [...(node.operator === null ? [] : [role(node)]), ...remembers(node)], findings: node.diagnostics, run: run.get(node.id) };
 }
 
 /** Where a Loop or a Map is: "turn 2 of 4", "7 of 12 items", and afterwards how many there were. */
@@ -88,6 +91,13 @@ function role(node: GraphNode): string {
   return `${node.operator ?? ''}${node.played === true ? ' (played by a model)' : ''}`;
 }
 
+/** Whose results a step remembers. */
+function remembers({ remembers: nodes = [] }: GraphNode): string[] {
+  if (nodes.length === 0) return [];
+  const shown = nodes.slice(0, MOST_NAMED).join(', ');
+  return [`Remembers the results of ${shown}${nodes.length > MOST_NAMED ? ` and ${nodes.length - MOST_NAMED} more` : ''}`];
+}
+
 function flow(edge: GraphEdge): string[] {
   const lines = edge.case === null ? [] : [`Case ${edge.case}`];
   if (edge.word !== null) lines.push(WORDS[edge.word] ?? edge.word);
@@ -104,6 +114,7 @@ export function spoken(node: GraphNode, run: NodeRun | undefined): string {
   if (node.operator !== null) parts.push(role(node));
   const label = plain(node.label ?? '');
   if (label !== '' && label !== node.id) parts.push(label);
+  parts.push(...remembers(node));
   if (run !== undefined) parts.push([STATES[run.state], run.detail].filter(Boolean).join(' '));
   parts.push(...node.diagnostics.map(({ severity, message }) => `${severity}: ${message}`));
   return parts.join(', ');

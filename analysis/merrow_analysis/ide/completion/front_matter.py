@@ -95,10 +95,7 @@ def _values(items: CompletionItems, here: YamlPlace, word: str) -> None:
             if node.id not in (taken or ()):
                 items.add(node.id, "node", place, rank=1 if ends else 0, subject=("node", node.id))
     elif inner == ("memory",) and not here.in_flow:
-        for name in ("last", "tokens"):
-            items.add(
-                f"{{{name}: n}}", "value", place, rank=1, text=f"{{{name}: 3}}", snippet=f"{{{name}: ${{1:3}}\\}}"
-            )
+        add_memories(items, length)
 
 
 def wants_type(path: tuple[str, ...]) -> bool:
@@ -119,3 +116,11 @@ def add_types(items: CompletionItems, length: int, rank: int = 0) -> None:
         kind = f"a kind of {parent}" if parent is not None else "any value"
         first = 0 if name in own else 1
         items.add(name, "type", items.range(length), rank=rank + first, detail=kind, subject=("type", name))
+
+
+def add_memories(items: CompletionItems, length: int, quote: str = "") -> None:
+    """Add the forms of ``memory:`` that are mappings; in metadata in quotes, where a bare brace would end them."""
+    for name, most in (("last", 3), ("tokens", 2000)):
+        text = f"{quote}{{{name}: {most}}}{quote}"
+        snippet = f"{quote}{{{name}: ${{1:{most}}}\\}}{quote}"
+        items.add(f"{quote}{{{name}: n}}{quote}", "value", items.range(length), rank=1, text=text, snippet=snippet)

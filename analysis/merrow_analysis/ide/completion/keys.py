@@ -11,7 +11,7 @@ from merrow_analysis.definitions.types import NUMBER
 from merrow_analysis.definitions.validators import told
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.ide.completion.boxes import box_values, operator_of_title
-from merrow_analysis.ide.completion.front_matter import add_types
+from merrow_analysis.ide.completion.front_matter import add_memories, add_types
 from merrow_analysis.ide.completion.items import CompletionItems
 from merrow_analysis.ide.completion.paths import path_place
 from merrow_analysis.ide.cursor.label_place import label_place
@@ -187,6 +187,8 @@ def _values(
                 items.add(shape, "shape", place)
     for word in words_at({"properties": KEYS}, path):
         items.add(word, "value", place)
+    if path == ("memory",):
+        add_memories(items, length, "" if in_label else '"')
     for fragment in fragments_at({"properties": KEYS}, path)[:1]:
         if isinstance(fragment.get("default"), (int, float)) and not isinstance(fragment.get("default"), bool):
             items.add(str(fragment["default"]), "value", place, rank=1, detail="the default")

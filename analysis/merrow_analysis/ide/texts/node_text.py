@@ -15,6 +15,7 @@ from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import edge_notes
 from merrow_analysis.ide.texts.markup import CodeSpan, Inline, Markup
+from merrow_analysis.ide.texts.memory_text import memory_text
 from merrow_analysis.ide.texts.validator_text import validation_text
 from merrow_analysis.rules.reporting import claim_range
 
@@ -45,6 +46,7 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
     text.join(_prompt(analysis, node) if node.kind != "decision" else Markup())
     text.join(validation_text(analysis, node))
     text.join(_asked(analysis, node))
+    text.join(memory_text(analysis, node))
     declared = node.resolution.declared
     if node.is_promise:
         text.say("Its author promises by ", CodeSpan("returns"), " that it answers with ", CodeSpan(declared), ".")

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterator
+from itertools import islice
 
 from merrow_analysis.definitions.schema import Fragment
 from merrow_analysis.definitions.validation import violations
@@ -10,6 +12,9 @@ from merrow_analysis.definitions.yaml.yaml_scalars import plain_value
 from merrow_analysis.suggest import closest
 
 _MOST = 5
+_READ = 80
+"""The characters of a wrong text that are looked at for what was meant."""
+_WORDS_AND_NUMBERS = re.compile(r"[a-z]+|[0-9]+")
 _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no": False, "off": False, "0": False}
 
 
@@ -28,10 +33,25 @@ def _candidates(fragment: Fragment, value: object) -> Iterator[object]:
     options = fragment.get("anyOf") or [fragment]
     for option in options:
         yield from _converted(option, value)
+        yield from _like_examples(option, value)
     words = [word for option in options for word in option.get("enum", ())]
     if words:
         near = closest(str(value), words)
         yield from [near, *words] if near else words
+    yield from (example for option in options if "pattern" in option for example in option.get("examples", ()))
+
+
+def _like_examples(option: Fragment, value: object) -> Iterator[str]:
+    """Of a text with a pattern, the examples that have a word of ``value``, with its number: `{last: 2}` for `last 2`."""
+    if "pattern" not in option or not isinstance(value, (str, dict)):
+        return
+    text = value if isinstance(value, str) else " ".join(map(str, islice(value, _MOST)))
+    said = _WORDS_AND_NUMBERS.findall(text[:_READ].casefold())
+    number = next((word for word in said if word.isdigit() and int(word)), None)
+    for example in option.get("examples", ()):
+        word = _WORDS_AND_NUMBERS.findall(example)
+        if word[0] in said:
+            yield example if number is None else example.replace(word[1], number)
 
 
 def _converted(option: Fragment, value: object) -> Iterator[object]:

@@ -117,8 +117,8 @@ def write_value(
         else:
             written = written_flow(better)
             place = metadata_value_range(*said.metadata[block], *path)
-        # Mermaid ends metadata at the first brace that closes.
-        if written is not None and "}" not in written:
+        # Mermaid ends metadata at the first brace that closes and is not in quotes.
+        if written is not None and ("}" not in written or block is None or written.startswith('"')):
             yield fix(f"Write {name}{written}", [TextEdit(place, written)], safe=False)
     if len(path) < 2:
         yield from remove_key(said, key, block, safe=False)

@@ -46,7 +46,7 @@ def command(ctx: click.Context, file: str, output: str, as_workflow: bool, confi
     from merrow_server.rendering.graph import graph_object, graph_text
 
     opened = open_diagram(file, config, use_files=not no_config, as_workflow=as_workflow)
-    graph = opened.analysis.typed
+    graph, settings = opened.analysis.typed, opened.analysis.settings
     if graph is None:
         raise InputError(f"{opened.target.name} is not a workflow: {opened.analysis.why_no_workflow}.")
     lines = split_lines(opened.text)
@@ -55,7 +55,7 @@ def command(ctx: click.Context, file: str, output: str, as_workflow: bool, confi
         return wire_range(lines, opened.in_file(span))
 
     if output == "json":
-        emit(json.dumps(graph_object(graph, opened.target.name, place, opened.errors), indent=2))
+        emit(json.dumps(graph_object(graph, settings, opened.target.name, place, opened.errors), indent=2))
     else:
         for line in graph_text(graph):
             echo(line)

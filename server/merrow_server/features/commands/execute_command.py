@@ -152,7 +152,7 @@ def graph(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
             "end": {"line": found.end.line, "character": found.end.character},
         }
 
-    return graph_object(analysis.typed, diagram.document.uri, place, len(analysis.errors))
+    return graph_object(analysis.typed, analysis.settings, diagram.document.uri, place, len(analysis.errors))
 
 
 def explain(server: MerrowServer, arguments: list[Any]) -> str:  # noqa: ARG001

@@ -6,8 +6,9 @@ diagram at ``position`` or the last before it; without both the first. The answe
 - ``text``, ``version`` and ``direction``, the document's ``diagram`` as a number and ``range``, and how many ``diagrams`` it has;
 - ``kind``: ``flowchart``, ``other`` (a diagram that Merrow does not read) or ``unknown``; ``workflow``: whether it is one;
   ``why``: why it is not one, as part of a sentence, else null;
-- ``nodes``: ``{id, kind, operator, style, label, range, places, diagnostics}``, ``places`` being all that is written about the
-  node, ``style`` the one in which its operator is published (``fill:#d0e1f9,stroke:#4378a2``), null where it has none;
+- ``nodes``: ``{id, kind, operator, style, label, remembers, range, places, diagnostics}``, ``places`` being all that is written
+  about the node, ``style`` the one in which its operator is published (``fill:#d0e1f9,stroke:#4378a2``), null where it has none,
+  ``remembers`` the ids of the nodes whose results its memory may show; none are listed of nodes of a very large workflow;
 - ``edges``, in Mermaid's order: ``{id, source, target, label, range, output, port, type, case, word, box, left,
   drawn, diagnostics}``,
   ``id`` being the one that Mermaid gives the path, ``word`` that of Loops and Maps (``again``), ``box`` the innermost Loop or
@@ -21,10 +22,12 @@ the document, in the encoding that was agreed.
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.graph.plain_steps import is_played
+from merrow_analysis.graph.remembering import readers
 from merrow_analysis.ide import picture as ide_picture
 from merrow_analysis.text import Position, Range
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
@@ -36,6 +39,9 @@ if TYPE_CHECKING:
     from merrow_analysis.graph.nodes import TypedNode
 
 GRAPH = "merrow/graph"
+
+_MOST_REMEMBERED = 50_000
+"""Nodes that are looked at, at most, to say whose results each remembers: a few hundred, each for some hundred others."""
 
 
 class _Json(dict[str, Any]):
@@ -93,7 +99,9 @@ def drawn(document: OpenDocument, number: int) -> dict[str, Any]:
     analysis = diagram.analysis
     picture = ide_picture.picture(analysis)
     boxes = {} if analysis.typed is None else analysis.typed.composites.boxes
-    encode = _PictureEncoder(diagram)
+    typed = analysis.typed
+    remembers = {} if typed is None else readers(typed, analysis.settings, _MOST_REMEMBERED)
+    encode = _PictureEncoder(diagram, remembers)
     return _Json(
         uri=document.uri,
         version=document.version,
@@ -131,8 +139,9 @@ def _style(node: TypedNode) -> str | None:
 class _PictureEncoder:
     """Writes the parts of a diagram's picture as JSON."""
 
-    def __init__(self, diagram: OpenDiagram) -> None:
+    def __init__(self, diagram: OpenDiagram, remembers: Mapping[str, list[str]]) -> None:
         self._diagram = diagram
+        self._remembers = remembers
         self._lines = diagram.document.lines
         self._encoding = diagram.document.encoding
 
@@ -170,6 +179,7 @@ class _PictureEncoder:
             "style": None if typed is None else _style(typed),
             "played": typed is not None and is_played(typed),
             "label": None if label is None else label.text,
+            "remembers": self._remembers.get(node.flow.id, []),
             "range": self.range(node.range),
             "places": [self.range(place) for place in node.places],
             "diagnostics": self.diagnostics(node.diagnostics),

@@ -42,6 +42,19 @@ describe('Preview', (workbench) => {
     await w.until(async () => (await w.cursor()).startsWith('Ln 3, Col 10 (5 selected)'), 'the click does not go to the text');
   });
 
+  it('shows whose results a step remembers', async () => {
+    const w = workbench();
+    await w.open('memory.mmd', FLOW.replace('role: simple_solver_1)', 'role: simple_solver_1, memory: all)').replace('ScEnsemble<br/>"', 'ScEnsemble<br/>(memory: all)"'));
+    const preview = await Preview.open(w);
+    await preview.frame.locator('.memories').waitFor({ state: 'detached' });
+    await preview.frame.getByRole('button', { name: 'Memory' }).click();
+    await preview.frame.locator('.memories path.memory[data-from="PROBLEM"][data-to="ENSEMBLE"]').waitFor({ state: 'attached' });
+    assert.equal(await preview.frame.locator('.memories path.memory').count(), 1);
+    await w.shot('preview-memory');
+    await preview.frame.getByRole('button', { name: 'Memory' }).click();
+    await preview.frame.locator('.memories').waitFor({ state: 'detached' });
+  });
+
   it('shows findings on nodes and edges, with a tooltip', async () => {
     const w = workbench();
     const broken = FLOW.replace('    PROBLEM -->|problem| CODE --> ENSEMBLE\n', '').replace('-->|input| SOLVE', '-->|nonesuch| SOLVE');
