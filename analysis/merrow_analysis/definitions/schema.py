@@ -415,8 +415,13 @@ _REFINE_KEYS: Mapping[str, Fragment] = {
         "type": "integer",
         "minimum": 1,
         "maximum": 16,
-        "default": 1,
-        "description": "How many answers it is asked for at once; the one that keeps the most is taken.",
+        "description": "How many answers it is asked for at once, of which one is taken: 1, and 3 with `rank: paper`.",
+    },
+    "rank": {
+        "enum": ["kept", "paper"],
+        "default": "kept",
+        "description": "Which of several answers is taken: the one that keeps the most results, or as the paper Flow has it the "
+        "workflow with the most nodes in a step, then the one whose nodes have the most even numbers of edges.",
     },
     "ask": {"type": "boolean", "default": False, "description": "Whether you are asked before a change is applied."},
     "model": {"type": "string", "minLength": 1, "description": "The model that thinks about the workflow."},

@@ -81,23 +81,33 @@ class Agent:
         return f"Your role: {self.role}." + (f"\n\n{own}" if own else "")
 
 
+RANKED_ANSWERS = 3
+"""How many answers are ranked where nobody says how many; as many as `merrow plan` asks for."""
+
+
 @dataclass(frozen=True, slots=True)
 class Refine:
     """When a model looks at a workflow that runs, and what it may do; see `REFINE` of the schema. ``tokens`` and ``usd`` are None
-    where there is no limit, ``model`` where it is that of the workflow.
+    where there is no limit, ``model`` where it is that of the workflow, and ``candidates`` where ``rank`` decides.
     """
 
     every: int = 3
     on: tuple[str, ...] = ("failure", "invalid")
     max: int = 5
     strategy: str = "wait"
-    candidates: int = 1
+    candidates: int | None = None
+    rank: str = "kept"
     ask: bool = False
     model: str | None = None
     view: int = 8000
     max_nodes: int = 50
     tokens: int | None = None
     usd: float | None = None
+
+    @property
+    def answers(self) -> int:
+        """How many answers the model is asked for at once."""
+        return self.candidates or (RANKED_ANSWERS if self.rank == "paper" else 1)
 
 
 @dataclass(slots=True, eq=False)

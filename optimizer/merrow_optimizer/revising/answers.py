@@ -26,6 +26,7 @@ FIELDS: Mapping[str, tuple[tuple[str, ...], tuple[str, ...]]] = {
     "add": (("id", "objective"), ("agent", "format", "after", "before")),
     "edit": (("id",), ("objective", "agent", "format", "after")),
     "remove": (("id",), ()),
+    "bypass": (("id",), ()),
     "redo": (("id",), ()),
     "reassign": (("id", "agent"), ()),
     "split": (("id", "into"), ()),

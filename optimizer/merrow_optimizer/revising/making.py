@@ -5,9 +5,10 @@ text on single nodes, and then names.
 from __future__ import annotations
 
 import re
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import cached_property
+from typing import Any
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, OperatorSpec
@@ -46,6 +47,8 @@ class GraphChanges:
     """`merrow_runtime.revising.reviser.ProposedChanges` of an answer."""
 
     answer: RevisionAnswer
+    candidates: tuple[Mapping[str, Any], ...] = ()
+    """See `merrow_runtime.revising.reviser.ProposedChanges.candidates`."""
 
     @property
     def reason(self) -> str:
@@ -108,6 +111,7 @@ class _Making:
     said: list[RevisionChange] = field(default_factory=list)
     names: dict[str, str] = field(default_factory=dict)
     redone: list[str] = field(default_factory=list)
+    bypassed: list[str] = field(default_factory=list)
 
     @cached_property
     def graph(self) -> TypedGraph:
@@ -160,7 +164,7 @@ class _Making:
         renamed = {new: old for new, old in self.names.items() if old not in self.gone}
         for new, old in renamed.items():
             text = self._called(text, old, new)
-        return RevisedWorkflow(text, renamed)
+        return RevisedWorkflow(text, renamed, tuple(name for name in self.bypassed if name in self.gone))
 
     # Reading changes
 
@@ -346,7 +350,8 @@ class _Making:
             if link.source == change.id:
                 there = [self._led(one, link.target) for one in self.links if one.target == link.target]
                 word = self._words.get(link)
-                led = [self._led(one, link.target, word) for one in inner or sources if one not in back]
+                bridge = inner or ([] if self._has_more(link) else sources)
+                led = [self._led(one, link.target, word) for one in bridge if one not in back]
                 if link.target in self._beside_in_loops(change.id):
                     led += [self._led(one, link.target) for one in back]
                 put += [one for one in led if one not in there and (one.source != one.target or one.label == AGAIN)]
@@ -355,6 +360,16 @@ class _Making:
         self.links = put
         if self.added.pop(change.id, None) is None:
             self.gone.add(change.id)
+
+    def _has_more(self, link: WantedEdge) -> bool:
+        """Whether the target of an edge gets something else in the same way, so that it can do without the source."""
+        return any(
+            one.source != link.source and one.target == link.target and one.label == link.label for one in self.links
+        )
+
+    def _bypass(self, change: RevisionChange) -> None:
+        self._remove(change)
+        self.bypassed.append(change.id)
 
     def _split(self, change: RevisionChange) -> None:
         self._node(change.id)

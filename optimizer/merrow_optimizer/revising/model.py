@@ -9,14 +9,14 @@ from typing import Any
 
 from merrow_analysis.definitions.settings import Refine
 from merrow_optimizer.revising.answers import FIELDS, REVISION, read_answer
+from merrow_optimizer.revising.choosing import chosen, difference_of
 from merrow_optimizer.revising.making import GraphChanges
 from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.prompts.asking_again import QuestionTurn, until_read
 from merrow_runtime.requests import Message, ModelReply
-from merrow_runtime.revising.difference import RevisionDifference, difference
-from merrow_runtime.revising.reviser import CannotReviseError, ProposedChanges, RevisedWorkflow, RevisionAsker
-from merrow_runtime.workflow import Workflow, restore
+from merrow_runtime.revising.reviser import CannotReviseError, ProposedChanges, RevisionAsker
+from merrow_runtime.workflow import Workflow
 
 REPAIRS = 3
 """How often an answer that can't be used is sent back."""
@@ -39,6 +39,8 @@ Answer with JSON: {{"reason": "...", "changes": [...]}}, or {{}} where nothing i
 {_FORMS}
 `after` are the ids of nodes whose results it needs, `before` of those that need its result; `into` has the parts of a node
 that is split, each as in add. A removed node's results are no longer there: those that needed them get what it needed.
+`bypass` takes out a node that can't be done, such as one that failed and that no other objective would help: those that
+needed its result continue with what there is, and the run says that it was bypassed.
 `redo` has a node made again as it is. Inputs and outputs of the workflow can't be changed, nor nodes that are locked,
 nor Decisions.
 
@@ -52,12 +54,10 @@ class ModelReviser:
     async def revise(
         self, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: RevisionAsker
     ) -> ProposedChanges:
-        """See `merrow_runtime.revising.reviser.Reviser.revise`. Of several answers that can be used it is the one that
-        keeps the most.
-        """
-        if refine.candidates == 1:
+        """See `merrow_runtime.revising.reviser.Reviser.revise`. Of several answers that can be used, `refine.rank` chooses."""
+        if refine.answers == 1:
             return await self._candidate(0, view, workflow, refine, asker)
-        asked = (self._candidate(number, view, workflow, refine, asker) for number in range(refine.candidates))
+        asked = (self._candidate(number, view, workflow, refine, asker) for number in range(refine.answers))
         found = await asyncio.gather(*asked, return_exceptions=True)
         usable = [one for one in found if not isinstance(one, BaseException)]
         for problem in found:
@@ -65,14 +65,13 @@ class ModelReviser:
                 raise problem
         if not usable:
             raise CannotReviseError(str(found[0]))
-        changing = [one for one in usable if not one.is_empty] or usable
-        return max(changing, key=lambda one: _kept(one, workflow, refine))
+        return chosen(found, workflow, refine)
 
     async def _candidate(
         self, number: int, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: RevisionAsker
     ) -> GraphChanges:
         suffix = f" {number + 1}" if number else ""
-        temperature = 1.0 if refine.candidates > 1 else None
+        temperature = 1.0 if refine.answers > 1 else None
 
         async def put(turn: QuestionTurn) -> tuple[ModelReply, tuple[GraphChanges, ...], AnswerFailure | None]:
             step = f"repair {turn.attempt}{suffix}" if turn.attempt else f"revise{suffix}"
@@ -108,14 +107,6 @@ def question(view: Mapping[str, Any]) -> tuple[Message, ...]:
 def _check(changes: GraphChanges, workflow: Workflow, refine: Refine) -> None:
     """Raise where changes can't be made, or make no workflow that could take the place of this one."""
     if not changes.is_empty:
-        found = _difference(changes.on(workflow, refine.max_nodes), workflow)
+        found = difference_of(changes.on(workflow, refine.max_nodes), workflow)
         if found.refused:
             raise CannotReviseError(" ".join(found.refused))
-
-
-def _difference(revised: RevisedWorkflow, workflow: Workflow) -> RevisionDifference:
-    return difference(workflow, restore({**workflow.snapshot(), "text": revised.text}), renamed=revised.renamed)
-
-
-def _kept(changes: GraphChanges, workflow: Workflow, refine: Refine) -> int:
-    return 0 if changes.is_empty else len(_difference(changes.on(workflow, refine.max_nodes), workflow).kept)

@@ -108,6 +108,32 @@ def difference(
     )
 
 
+def is_task(node: TypedNode) -> bool:
+    """Whether a node does a part of the task: an operator that does more than combine results."""
+    return node.kind == "operator" and node.operator != "Assemble"
+
+
+def changed_tasks(
+    first: Workflow, now: Workflow, names: Mapping[str, str], options: RunOptions | None = None
+) -> tuple[str, ...]:
+    """The ids of the tasks of the workflow that a run began with which are gone from it by now, are defined differently, or get
+    their inputs from other nodes. ``names`` has the ids in ``first`` of nodes that have another one now. Raises `UsageFailure`
+    where a parameter can't be used.
+    """
+    options = RunOptions() if options is None else options
+    before, after = _Side(first, make_steps(first, options)), _Side(now, make_steps(now, options))
+    held = {names.get(name, name): name for name in after.nodes}
+
+    def is_changed(name: str) -> bool:
+        new = held.get(name)
+        if new is None or after.definitions[new] != before.definitions[name]:
+            return True
+        givers = {names.get(source, source) for _, source in after.sources(new)}
+        return givers != {source for _, source in before.sources(name)}
+
+    return tuple(name for name, node in before.nodes.items() if is_task(node) and is_changed(name))
+
+
 def boundary_problems(old: TypedGraph, new: TypedGraph) -> Iterator[str]:
     """Why a graph can't take the place of another one, for inputs and outputs never change: sentences."""
     for what, before, after in (("input", old.inputs, new.inputs), ("output", old.outputs, new.outputs)):

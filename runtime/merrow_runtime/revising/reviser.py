@@ -21,10 +21,13 @@ class CannotReviseError(Exception):
 
 @dataclass(frozen=True, slots=True)
 class RevisedWorkflow:
-    """A workflow after a change. ``renamed`` has the old ids of nodes that were renamed, by the new ones."""
+    """A workflow after a change. ``renamed`` has the old ids of nodes that were renamed, by the new ones; ``bypassed`` are the
+    nodes that were taken out because they can't be done.
+    """
 
     text: str
     renamed: Mapping[str, str] = field(default_factory=dict)
+    bypassed: tuple[str, ...] = ()
 
 
 class ProposedChanges(Protocol):
@@ -38,6 +41,11 @@ class ProposedChanges(Protocol):
     @property
     def is_empty(self) -> bool:
         """Whether nothing is to be changed."""
+        ...
+
+    @property
+    def candidates(self) -> Sequence[Mapping[str, Any]]:
+        """The figures of all answers among which these changes were chosen, as plain data; empty if there was one answer."""
         ...
 
     def on(self, workflow: Workflow, most: int) -> RevisedWorkflow:

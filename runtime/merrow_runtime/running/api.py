@@ -9,6 +9,7 @@ import os
 import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
+from functools import cache, partial
 
 from merrow_analysis.collector import collection_paused
 from merrow_runtime.calls.carried import Carried
@@ -190,7 +191,8 @@ def resume(
         used = _used_by_reviser(resources.store.calls(record.id) if settled else (), settled)
         number = 0 if applied is None else applied.number
         carried = Carried() if applied is None else Carried.read(applied.adopted.get("carried"))
-        revised = AppliedRevisions(number, moved, renamed, len(by_model), left_open, counted, carried, used)
+        first = None if applied is None else cache(partial(restore, record.snapshot["workflow"]))
+        revised = AppliedRevisions(number, moved, renamed, len(by_model), left_open, counted, carried, used, first)
         elapsed = _worked(resources.store.times(record.id, damaged.append))
         if endpoint is None and own.base_url is None and own.replay is None:
             _check_same_origin(record, resources.chosen(workflow.machine).endpoint.origin)

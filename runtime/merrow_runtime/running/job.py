@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache
 from pathlib import Path
@@ -79,6 +79,8 @@ class AppliedRevisions:
     """Where visits were that the last revision has given another place."""
     used: Usage = NOTHING
     """What the reviser has used for answered questions."""
+    first: Callable[[], Workflow] | None = None
+    """The workflow that the run began with; None if that is the one that it has."""
 
 
 NOT_REVISED = AppliedRevisions()
@@ -284,6 +286,7 @@ class PreparedRun:
                 cache(self._most),
                 self.revised.used,
                 set(self.revised.counted),
+                self.revised.first,
             )
             scheduler.overseer = execution.revisions = revisions
             recorder.is_newest = scheduler.frontier.is_newest

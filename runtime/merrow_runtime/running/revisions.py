@@ -6,7 +6,7 @@ import asyncio
 import contextlib
 import json
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any, Protocol, TypeVar
@@ -19,9 +19,15 @@ from merrow_runtime.frontier import Chose, Failed, Frontier, Gave, Outcome, Revi
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Steps, definitions_of
 from merrow_runtime.requests import AnswerSchema, Message
-from merrow_runtime.revising.difference import RevisionDifference, difference
+from merrow_runtime.revising.difference import RevisionDifference, changed_tasks, difference, is_task
 from merrow_runtime.revising.redo import Redo
-from merrow_runtime.revising.reviser import CannotReviseError, ProposedChanges, Reviser, RevisionAsker
+from merrow_runtime.revising.reviser import (
+    CannotReviseError,
+    ProposedChanges,
+    RevisedWorkflow,
+    Reviser,
+    RevisionAsker,
+)
 from merrow_runtime.revising.view import view_of
 from merrow_runtime.running.engine import Engine
 from merrow_runtime.running.run import RunExecution, with_members
@@ -99,7 +105,8 @@ class Revisions:
     ``reviser`` reviews the graph as ``refine`` says; both are None if there is none. ``opened`` counts how often it was asked,
     including earlier processes, ``counted`` are the visits that had ended by then, and ``left_open`` is what it was being asked
     when the last process ended. ``most`` is the number of nodes that the run may carry out in total, and ``used_before`` what the
-    reviser used in earlier processes for questions that are no longer open.
+    reviser used in earlier processes for questions that are no longer open. ``first`` gives the workflow that the run began with,
+    before all revisions; None if that is the current one.
     """
 
     job: RunProgram
@@ -115,6 +122,7 @@ class Revisions:
     most: Callable[[], float | None] = _unknown
     used_before: Usage = NOTHING
     counted: set[str] = field(default_factory=set)
+    first: Callable[[], Workflow] | None = None
     _asked: list[_WaitingRevision] = field(default_factory=list)
     _work: asyncio.Task[None] | None = None
     _thinking: asyncio.Task[None] | None = None
@@ -378,25 +386,26 @@ class Revisions:
         if changes is None or self.refine is None:
             return await self._refuse(record, problem)
         record = replace(record, reason=changes.reason)
+        chose = {"candidates": [dict(one) for one in changes.candidates]} if changes.candidates else {}
         workflow = self.engine.workflow
         if changes.is_empty:
-            return await self._end(replace(record, state="unchanged"))
+            return await self._end(replace(record, state="unchanged", adopted=chose))
         try:
             revised = changes.on(workflow, self.refine.max_nodes)
             after = restore({**workflow.snapshot(), "text": revised.text})
         except (CannotReviseError, UsageFailure) as cannot:
             return await self._refuse(record, str(cannot))
         record = replace(record, text=json.dumps(after.snapshot()))
-        if self.refine.ask and not await self._agreed(record, after, revised.renamed):
+        if self.refine.ask and not await self._agreed(replace(record, adopted=chose), after, revised):
             return await self._refuse(record, "You did not want it.")
-        return await self.settle(record, after, revised.renamed)
+        return await self.settle(replace(record, adopted=chose), after, revised.renamed, revised.bypassed)
 
-    async def _agreed(self, record: RevisionRecord, after: Workflow, renamed: Mapping[str, str]) -> bool:
+    async def _agreed(self, record: RevisionRecord, after: Workflow, revised: RevisedWorkflow) -> bool:
         """Whether a person wants a revision."""
         if record.state in ("agreed", "declined"):  # when an earlier process ended
             return record.state == "agreed"
-        found = difference(self.engine.workflow, after, self._finished(), renamed, self.engine.effects.options)
-        waiting = replace(record, state="waiting", adopted=found.to_json())
+        found = difference(self.engine.workflow, after, self._finished(), revised.renamed, self.engine.effects.options)
+        waiting = replace(record, state="waiting", adopted=self._about(record, found, revised.bypassed))
         decided: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._deciding[record.number] = decided
         await self.execution.effects.journal.record_revision(waiting)
@@ -407,10 +416,14 @@ class Revisions:
             self._deciding.pop(record.number, None)
 
     async def settle(
-        self, record: RevisionRecord, workflow: Workflow, renamed: Mapping[str, str] | None = None
+        self,
+        record: RevisionRecord,
+        workflow: Workflow,
+        renamed: Mapping[str, str] | None = None,
+        bypassed: Collection[str] = (),
     ) -> RevisionRecord:
-        """Apply a workflow, unless it is refused or nothing changes; ``renamed`` has old ids by new ones. Raises
-        `StoreFailure`.
+        """Apply a workflow, unless it is refused or nothing changes; ``renamed`` has old ids by new ones, ``bypassed`` the ids of
+        nodes that it leaves out because they can't be done. Raises `StoreFailure`.
         """
         engine = self.engine
         try:
@@ -422,7 +435,17 @@ class Revisions:
             return await self._refuse(record, " ".join(found.refused), found)
         if found.is_empty and workflow.text == engine.workflow.text:
             return await self._end(replace(record, state="unchanged", adopted=found.to_json()))
+        record = replace(record, adopted=self._about(record, found, bypassed))
         return await self._apply(record, workflow, by_place, found, renamed or {})
+
+    def _about(self, record: RevisionRecord, found: RevisionDifference, bypassed: Collection[str]) -> dict[str, Any]:
+        """What a revision does, as plain data: also which nodes it leaves out because they can't be done or have failed, and
+        among which answers it was chosen.
+        """
+        failed = {visit.node for visit, _ in self.engine.recorder.failed_visits()}
+        left = [name for name in found.removed if name in bypassed or name in failed]
+        kept = {name: record.adopted[name] for name in ("candidates",) if name in record.adopted}
+        return {**found.to_json(), **({"bypassed": left} if left else {}), **kept}
 
     def _finished(self) -> set[str]:
         """The ids of nodes that have a result or were skipped."""
@@ -450,10 +473,13 @@ class Revisions:
         def replaced(frontier: Frontier) -> Any:
             return frontier.replace(workflow.graph, before.key_of, after.key_of, revision, after.default)
 
-        ended = replace(record, state="applied", adopted=found.to_json(), at=time.time())
+        first = self.first = self.first or partial(_itself, before.workflow)
+        names = called_before(self.execution.effects.renamed, found.renamed, workflow)
+        tasks = tasks_changed(first(), workflow, names, before.effects.options)
+        ended = replace(record, state="applied", adopted={**record.adopted, "tasks": tasks}, at=time.time())
         self._tell("revision_applied", ended)
         self.engine, self.applied = after, record.number
-        self.execution.effects.renamed = called_before(self.execution.effects.renamed, found.renamed, workflow)
+        self.execution.effects.renamed = names
         self.execution.effects.account.use_meters(self.job.meters(workflow))
         self.execution.recorder = after.recorder
         cancelled = self.scheduler.replace(replaced, after, after.recorder)
@@ -523,6 +549,16 @@ def asker_of(engine: Engine, refine: Refine, record: RevisionRecord) -> NodeTool
 def model_of_reviser(workflow: Workflow, options: RunOptions, refine: Refine) -> str | None:
     """The model that revises, if one is named; else that of the workflow's first node."""
     return refine.model or options.model or workflow.analysis.settings.model
+
+
+def _itself(workflow: Workflow) -> Workflow:
+    return workflow
+
+
+def tasks_changed(first: Workflow, now: Workflow, names: Mapping[str, str], options: RunOptions) -> dict[str, Any]:
+    """How many tasks a run began with, and the ids of those that have changed by now; ``names`` as `changed_tasks` has it."""
+    initial = sum(map(is_task, first.graph.nodes))
+    return {"initial": initial, "changed": list(changed_tasks(first, now, names, options))}
 
 
 def called_before(known: Mapping[str, str], renamed: Mapping[str, str], workflow: Workflow) -> dict[str, str]:

@@ -278,6 +278,18 @@ class Store:
         except sqlite3.Error as problem:
             raise explained(problem) from problem
 
+    def tasks_changed(self) -> dict[str, int | None]:
+        """For each run how many of the tasks that it began with its revisions have changed, None where none was applied. Raises
+        `StoreFailure`.
+        """
+        found: dict[str, int | None] = dict.fromkeys((run for (run,) in self._rows("SELECT id FROM runs", ())), None)
+        sql = (
+            "SELECT id, json_array_length(adopted, '$.tasks.changed') FROM revisions JOIN runs ON runs.number = run"
+            " WHERE state = 'applied' AND json_valid(adopted) ORDER BY revisions.number"
+        )
+        found.update({run: changed for run, changed in self._rows(sql, ()) if changed is not None})
+        return found
+
     def status(self, run: str) -> RunStatus | None:
         """How the run with exactly this id ended, as far as recorded; None if there is none. Raises `StoreFailure`."""
         found = self._rows("SELECT status FROM runs WHERE id = ?", (run,))

@@ -19,6 +19,7 @@ from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.labels import AnswerLabel
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.values import as_text
+from merrow_server.evaluations.updates import seconds_of, updates_of
 from merrow_server.rendering.counts import counted
 
 _GOOD = 0.5
@@ -52,6 +53,7 @@ def evaluation_object(user: Store, record: EvaluationRecord, scores: Sequence[Sc
         "seed": record.seed,
         "repeats": record.repeats,
         **({"masking": record.plan["masking"]} if "masking" in record.plan else {}),
+        "answer_seconds": seconds_of(scores),
         **({"refused": refused} if (refused := _refused(user, record)) else {}),
         **summary(record, scores).to_json(),
     }
@@ -87,7 +89,13 @@ def evaluation_report(
     if user.labels.edition:
         shown = with_verdicts(user, record, shown)
     people = _agreement(user, record, scores if whole else user.evaluations.scores(record.id, outputs=True))
-    return {**evaluation_object(user, record, scores), **interrupted_calls(user, record.id), **people, "rows": shown}
+    return {
+        **evaluation_object(user, record, scores),
+        **interrupted_calls(user, record.id),
+        **people,
+        **updates_of(user, record, scores),
+        "rows": shown,
+    }
 
 
 def interrupted_calls(user: Store, identity: str) -> dict[str, int]:

@@ -14,6 +14,7 @@ from typing import Any
 from merrow_runtime.values import as_text
 from merrow_server.evaluations.evaluation_data import inputs_text, refused_texts, score_text
 from merrow_server.evaluations.tables import exhausted_text
+from merrow_server.evaluations.updates import seconds_text, updates_text
 from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.evaluation_charts import score_chart, spread_chart, status_chart
 from merrow_server.rendering.snippet import plain
@@ -78,7 +79,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
     answers = [f"{count:,} {status}" for status, count in report["answers"].items() if count]
     if report["missing"]:
         answers.append(f"{report['missing']:,} not asked yet")
-    usage = report["usage"]
+    usage, taken = report["usage"], seconds_text(report.get("answer_seconds"))
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     said = {
         "Evaluation": f"{report['evaluation']}, {report['status']}",
@@ -89,12 +90,13 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
         "Answers": ", ".join(answers),
         "Model": f"{report['model']} at {report['endpoint']}",
         "Used": f"{counted(usage['calls'], 'call')}, {tokens:,} tokens, {cost_text(usage)}",
-        "Time": f"{report['seconds']:,.1f} s",
+        "Time": f"{report['seconds']:,.1f} s" + (f"; {taken} s per answer" if taken else ""),
     }
     if report["repeats"] > 1:
         passes = (f"pass^{k} {value:.3f}" for k, value in enumerate(report["pass_hat"], 1) if value is not None)
         said["Repeats"] = f"{report['repeats']}; {', '.join(passes)}; {len(report['flaky'])} flaky"
     said["Loops"] = exhausted_text(report["exhausted"]) if report["exhausted"] else ""
+    said["Updates"] = updates_text(report["updates"]) if "updates" in report else ""
     said["Refused"] = " ".join(refused_texts(report))
     said["Interrupted"] = interrupted_text(report.get("interrupted_calls", 0))
     yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in said.items() if text) + "</dl>"

@@ -37,6 +37,7 @@ from merrow_server.continuing import ResumeChanges, answered_by_another
 from merrow_server.errors import InputError
 from merrow_server.evaluations.evaluation_data import origins_of
 from merrow_server.evaluations.masking import masking_of
+from merrow_server.evaluations.updates import tasks_of
 
 SEED = 42
 OFFLINE = "The embedded offline model answers: it is not a real model, and its scores say nothing of the workflow."
@@ -181,7 +182,7 @@ async def _prepared(
         await scored_by.close()
         await chosen.endpoint.close()
         raise
-    again = {**_again(workflow, asked, data), "scored_by": scored_by.identity, **masking_of(plan)}
+    again = {**_again(workflow, asked, data), "scored_by": scored_by.identity, **masking_of(plan), **tasks_of(plan)}
     return PreparedEvaluation(plan, data, scored_by, again)
 
 

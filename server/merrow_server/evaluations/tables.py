@@ -8,6 +8,7 @@ from typing import TYPE_CHECKING, Any
 from merrow_optimizer.evaluation.statistics.paired import disagreement, interval_text, p_text
 from merrow_server.evaluations.evaluation_data import inputs_text, refused_texts, score_text
 from merrow_server.evaluations.masking import masking_text
+from merrow_server.evaluations.updates import seconds_text, updates_text
 from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.reports.run_report import cost_text
@@ -116,13 +117,16 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
     yield from map(visible, refused_texts(report))
     if "masking" in report:
         yield masking_text(report["masking"])
+    if "updates" in report:
+        yield updates_text(report["updates"])
     if "people" in report:
         yield people_text(report["people"])
     usage = report["usage"]
     calls = counted(usage["calls"], "call")
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     yield from filter(None, [interrupted_text(report.get("interrupted_calls", 0))])
-    yield f"{calls}, {tokens:,} tokens, {cost_text(usage)}, {duration(report['seconds'])}"
+    taken = f"; {said} s per answer" if (said := seconds_text(report.get("answer_seconds"))) else ""
+    yield f"{calls}, {tokens:,} tokens, {cost_text(usage)}, {duration(report['seconds'])}{taken}"
 
 
 def exhausted_text(answers: int) -> str:

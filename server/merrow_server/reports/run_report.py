@@ -6,6 +6,7 @@ import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by, plain
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RevisionRecord, RunRecord, exhausted_of
 from merrow_runtime.store.recordings.recording import REVISER
@@ -46,6 +47,50 @@ def revision_object(revision: RevisionRecord) -> dict[str, Any]:
     }
 
 
+def updates_of(run: RunRecord, revisions: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
+    """How much the revisions of a run changed, as Flow counts it: how many tasks it began with (``initial``), which of them have
+    ``changed`` since, and their share (``ratio``; None without tasks). None if the workflow was never to be revised.
+    """
+    if not revisions:
+        return None
+    applied = [one["diff"]["tasks"] for one in revisions if one["state"] == "applied" and "tasks" in one["diff"]]
+    if applied:
+        return {**applied[-1], "ratio": ratio_of(len(applied[-1]["changed"]), applied[-1]["initial"])}
+    if any(one["state"] == "applied" for one in revisions):  # by an older Merrow, which did not count
+        return None
+    from merrow_runtime.revising.difference import is_task
+    from merrow_runtime.workflow import restore
+
+    try:
+        initial = sum(map(is_task, restore(run.snapshot["workflow"]).graph.nodes))
+    except (KeyError, TypeError, AttributeError, ValueError, UsageFailure):
+        return None
+    return {"initial": initial, "changed": [], "ratio": ratio_of(0, initial)}
+
+
+def ratio_of(changed: float, initial: float) -> float | None:
+    """The share of tasks that changed; None without tasks."""
+    return changed / initial if initial else None
+
+
+def updates_text(updates: Mapping[str, Any]) -> str:
+    """The same in a line."""
+    share = "" if updates["ratio"] is None else f" ({updates['ratio']:.0%})"
+    named = f": {', '.join(updates['changed'])}" if updates["changed"] else ""
+    return f"initial tasks {updates['initial']}, changed {len(updates['changed'])}{share}{named}"
+
+
+def choice_text(diff: Mapping[str, Any]) -> str:
+    """Which of several answers of a model a revision is, with the figures that it was chosen by; empty if there was one."""
+    several = diff.get("candidates", ())
+    one = next((one for one in several if one.get("chosen")), None)
+    if one is None or "parallelism" not in one:
+        return ""
+    figures = f"parallelism {one['parallelism']:.2f}, complexity {one['complexity']:.2f}"
+    kept = "" if one.get("kept") is None else f", keeps {one['kept']}"
+    return f"answer {one['candidate']} of {len(several)} ({figures}{kept})"
+
+
 def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any]:
     """A run as a whole: its nodes with inputs, memory, outputs and every call, or only one of them. A node stands there as
     often as it was visited, by the name of each visit (``node`` may be one; of a node that ran in turns or items its id means the
@@ -74,6 +119,8 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
         if node in (None, name) and not (under_way and why == SENT)
     ]
     visits = {name: own[0].key.visit for name, own in calls.items()} | {name: one.visit for name, one in ended.items()}
+    revisions = [revision_object(one) for one in store.revisions(record.id)]
+    bypassed = {name: one["revision"] for one in revisions for name in one["diff"].get("bypassed", ())}
     return {
         **run_object(record),
         "inputs": dict(record.snapshot.get("inputs", {})),
@@ -82,7 +129,12 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
         "nodes": [
             {
                 **_node(ended.get(name), name, ended, calls.get(name, []), record.parent),
-                "id": visits[name].node if name in visits else name,
+                **(
+                    {"bypassed": bypassed[own]}
+                    if (own := visits[name].node if name in visits else name) in bypassed
+                    else {}
+                ),
+                "id": own,
                 "path": visits[name].path if name in visits else "",
                 "calls": [_call(call) for call in calls.get(name, [])],
             }
@@ -92,7 +144,8 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
         **({"visits": known} if len(known) > 1 else {}),
         "loops": [loop.to_json() for loop in loops],
         "exhausted": exhausted_of(loops),
-        "revisions": [revision_object(one) for one in store.revisions(record.id)],
+        "revisions": revisions,
+        "updates": updates_of(record, revisions),
         "lost": [{"node": name, "step": step, "why": why} for name, step, why in lost],
         "damaged": list(dict.fromkeys(damaged)),
     }

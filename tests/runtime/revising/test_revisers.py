@@ -376,8 +376,9 @@ def test_what_comes_of_each_revision_is_told_and_kept() -> None:
         ("opened", {"revision": 2}),
         ("refused", {"revision": 2, "reason": refused, "diff": {**FOUND, "refused": [refused]}}),
         ("opened", {"revision": 3}),
-        ("applied", {"revision": 3, "reason": "last", "diff": {**FOUND, "kept": ["A", "B", "C"], "changed": ["D"]}}),
-    ]
+        ("applied", {"revision": 3, "reason": "last", "diff": {**FOUND, "kept": ["A", "B", "C"], "changed": ["D"],
+                                                               "tasks": {"initial": 5, "changed": ["D"]}}}),
+    ]  # fmt: skip
 
 
 @pytest.mark.parametrize("apply", [True, False])
@@ -401,7 +402,10 @@ def test_a_revision_that_waits_for_a_person_says_what_it_would_change(apply: boo
     assert told(world) == [
         ("opened", {"revision": 1}),
         ("waiting", {"revision": 1, "reason": "better so", "diff": found}),
-        ("applied", {"revision": 1, "reason": "better so", "diff": found})
+        (
+            "applied",
+            {"revision": 1, "reason": "better so", "diff": {**found, "tasks": {"initial": 3, "changed": ["C"]}}},
+        )
         if apply
         else ("refused", {"revision": 1, **no}),
     ]

@@ -29,21 +29,22 @@ export function byText(trigger: string): string {
 }
 
 /** What a revision does to the nodes: "2 kept, 1 reset, 1 new". */
-export function effectText({ kept = [], reset = [], added = [], removed = [], changed = [], renamed = {} }: Partial<Difference>): string {
+export function effectText({ kept = [], reset = [], added = [], removed = [], bypassed = [], changed = [], renamed = {} }: Partial<Difference>): string {
   const others = changed.filter((node) => !reset.includes(node));
   const counts: readonly (readonly [number, string])[] = [
     [kept.length, 'kept'],
     [reset.length, 'reset'],
     [others.length, 'changed'],
     [added.length, 'new'],
-    [removed.length, 'gone'],
+    [removed.length - bypassed.length, 'gone'],
+    [bypassed.length, 'bypassed'],
     [Object.keys(renamed).length, 'renamed'],
   ];
   return counts.filter(([count]) => count > 0).map(([count, word]) => `${count} ${word}`).join(', ');
 }
 
 /** The nodes of a difference by what becomes of them, a line each. */
-export function differenceLines({ kept = [], reset = [], added = [], removed = [], changed = [], renamed = {}, refused = [] }: Partial<Difference>): string[] {
+export function differenceLines({ kept = [], reset = [], added = [], removed = [], bypassed = [], changed = [], renamed = {}, refused = [] }: Partial<Difference>): string[] {
   const others = changed.filter((node) => !reset.includes(node));
   const names = Object.entries(renamed).map(([now, was]) => `${now} (was ${was})`);
   const lists: readonly (readonly [string, readonly string[]])[] = [
@@ -51,7 +52,8 @@ export function differenceLines({ kept = [], reset = [], added = [], removed = [
     ['reset', reset],
     ['changed', others],
     ['new', added],
-    ['gone', removed],
+    ['gone', removed.filter((node) => !bypassed.includes(node))],
+    ['bypassed', bypassed],
     ['renamed', names],
   ];
   return [...refused, ...lists.filter(([, nodes]) => nodes.length > 0).map(([word, nodes]) => `${word}: ${nodes.join(', ')}`)];

@@ -104,6 +104,8 @@ export interface Difference {
   readonly renamed: Readonly<Record<string, string>>;
   readonly redone: readonly string[];
   readonly refused: readonly string[];
+  /** Those of `removed` that can't be done: the run continues without them. */
+  readonly bypassed?: readonly string[];
   /** Visits that ran and were cancelled. */
   readonly cancelled?: readonly string[];
 }

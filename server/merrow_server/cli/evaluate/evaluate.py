@@ -207,6 +207,8 @@ async def _evaluated(user: Store, file: str, given: dict[str, Any]) -> tuple[int
 def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> int:
     from merrow_server.evaluations.evaluation_data import comparison, evaluation_object, other_metrics, score_text
     from merrow_server.evaluations.tables import comparison_lines
+    from merrow_server.evaluations.updates import seconds_text, updates_of, updates_text
+    from merrow_server.rendering.counts import counted
     from merrow_server.rendering.terminal import style
 
     workflows = [one for one in compare if Path(one.partition("#")[0]).is_file()]
@@ -238,12 +240,17 @@ def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> in
 
         notice(why)
     result = comparison(user, before, after)
-    objects = [evaluation_object(user, one, user.evaluations.scores(one.id)) for one in found]
+    several = [(one, user.evaluations.scores(one.id)) for one in found]
+    objects = [{**evaluation_object(user, *one), **updates_of(user, *one)} for one in several]
     if given["output"] == "json":
         emit(json.dumps({"before": objects[0], "after": objects[1], **result.to_json()}, indent=2))
         return OK
     for shown in objects:
-        echo(f"{shown['evaluation']}  {score_text(shown)}  {visible(workflow_text(shown['workflow']))}")
+        taken = seconds_text(shown["answer_seconds"])
+        used = f"{counted(shown['usage']['calls'], 'call')}{f', {taken} s per answer' if taken else ''}"
+        echo(f"{shown['evaluation']}  {score_text(shown)}  {used}  {visible(workflow_text(shown['workflow']))}")
+        if "updates" in shown:
+            echo(f"{' ' * len(shown['evaluation'])}  {updates_text(shown['updates'])}")
     for line in comparison_lines(result, before.id, after.id, style):
         echo(line)
     return OK

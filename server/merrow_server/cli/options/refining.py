@@ -26,7 +26,12 @@ REFINE_OPTIONS = (
         "--refine-candidates",
         type=click.IntRange(1, 16),
         metavar="K",
-        help="Ask for K answers, and use the one that keeps most results.",
+        help="Ask for K answers, one of which is used; 1, and 3 with --refine-rank paper.",
+    ),
+    click.option(
+        "--refine-rank",
+        type=click.Choice(["kept", "paper"]),
+        help="Of several answers use the one that keeps most results, or the paper's: most parallel, then least complex.",
     ),
     click.option("--refine-ask", is_flag=True, default=None, help="Ask you before a change is applied."),
     click.option("--refine-model", metavar="MODEL", help="The model that thinks about the workflow."),
@@ -45,7 +50,7 @@ REFINE_OPTIONS = (
     ),
 )
 
-_KEYS = ("every", "max", "strategy", "candidates", "ask", "model", "view", "max_nodes", "tokens", "usd")
+_KEYS = ("every", "max", "strategy", "candidates", "rank", "ask", "model", "view", "max_nodes", "tokens", "usd")
 
 
 def refine_given(given: dict[str, Any]) -> dict[str, Any] | None:

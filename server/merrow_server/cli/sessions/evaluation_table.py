@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
 from typing import Any
@@ -23,6 +23,7 @@ from merrow_server.errors import InputError
 from merrow_server.evaluations.evaluation_data import comparison, evaluation_object
 from merrow_server.evaluations.masking import expected_text, published_lines
 from merrow_server.evaluations.prepared_evaluation import EvaluationRequest, forecast_json, prepare
+from merrow_server.evaluations.updates import seconds_text, updates_of
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit, style
@@ -127,7 +128,11 @@ def _named(cell: Cell) -> dict[str, Any]:
 
 
 def _rows(user: Store, table: Sequence[Cell], records: Sequence[EvaluationRecord]) -> Iterator[dict[str, Any]]:
-    objects = [evaluation_object(user, one, user.evaluations.scores(one.id)) for one in records]
+    scores = [user.evaluations.scores(one.id) for one in records]
+    objects = [
+        {**evaluation_object(user, one, each), **updates_of(user, one, each)}
+        for one, each in zip(records, scores, strict=True)
+    ]
     compared = [comparison(user, records[0], one).to_json() for one in records[1:]]
     # Several are compared with one: without a correction one of them would seem to differ by chance too often.
     tested = [one for one in compared if one["items"]]
@@ -144,7 +149,9 @@ def _rows(user: Store, table: Sequence[Cell], records: Sequence[EvaluationRecord
             "interval": shown["interval"],
             "counted": shown["counted"],
             "usage": shown["usage"],
+            "answer_seconds": shown["answer_seconds"],
             "exhausted": shown["exhausted"],
+            **({"updates": shown["updates"]} if "updates" in shown else {}),
             **({"masking": shown["masking"]} if "masking" in shown else {}),
             "difference": found,
             "is_on_front": _is_on_front(number, points),
@@ -166,6 +173,15 @@ def _distinct(names: Iterable[str]) -> str:
     return ", ".join(dict.fromkeys(names))
 
 
+def _figures_of_refining(row: Mapping[str, Any]) -> list[str]:
+    """Calls, the time of an answer, and how many of the tasks of a run changed."""
+    updates = row.get("updates")
+    changed = "" if updates is None else f"{updates['changed']:.1f} of {updates['initial']}"
+    if updates is not None and updates["ratio"] is not None:
+        changed += f" ({updates['ratio']:.0%})"
+    return [f"{row['usage']['calls']:,}", seconds_text(row["answer_seconds"]), changed]
+
+
 def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
     refined, masked = any("refine" in row for row in rows), any("masking" in row for row in rows)
     stopped = any(row["exhausted"] for row in rows)
@@ -177,7 +193,14 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         "SCORE",
         *(["EXPECTED"] if masked else []),
     ]
-    heads += [*(["LOOPS STOPPED"] if stopped else []), "DIFFERENCE", "PROMPT TOKENS", "COST", "EVALUATION"]
+    heads += [
+        *(["LOOPS STOPPED"] if stopped else []),
+        "DIFFERENCE",
+        *(["CALLS", "SECONDS", "TASKS CHANGED"] if refined else []),
+        "PROMPT TOKENS",
+        "COST",
+        "EVALUATION",
+    ]
     shown = [heads]
     for row in rows:
         found, score = row["difference"], row["score"]
@@ -198,6 +221,7 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
                 *([expected_text(row["masking"])] if masked else []),
                 *([f"in {counted(row['exhausted'], 'answer')}" if row["exhausted"] else ""] if stopped else []),
                 difference,
+                *(_figures_of_refining(row) if refined else []),
                 f"{row['usage']['prompt_tokens']:,}",
                 cost_text(row["usage"]) + (" *" if row["is_on_front"] else ""),
                 row["evaluation"],
@@ -217,6 +241,8 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         if found
         else " and p."
     )
+    if refined:
+        yield "SECONDS is the mean time of an answer ± its standard deviation."
     if masked:
         rate = rows[0]["masking"]["rate"]
         yield f"Each result was passed on as `none` with probability {rate:g}. EXPECTED is the score of a workflow that is right"

@@ -20,7 +20,7 @@ from merrow_server.cli.minutes import minutes
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style
-from merrow_server.reports.run_report import attempt_text, cost_text, judged_text
+from merrow_server.reports.run_report import attempt_text, choice_text, cost_text, judged_text
 from merrow_server.times import Pace, duration
 
 if TYPE_CHECKING:
@@ -305,7 +305,10 @@ def _became(data: Any) -> str:
     """What a revision does to the nodes, in short."""
     diff = data.get("diff", {})
     counts = [f"{len(diff[word])} {word}" for word in ("kept", "reset", "added", "removed") if diff.get(word)]
-    return f": {', '.join(counts)}" if counts else ""
+    names = diff.get("bypassed", ())
+    left = f"; {visible(', '.join(names))} {'is' if len(names) == 1 else 'are'} bypassed" if names else ""
+    choice = choice_text(diff)
+    return (f": {', '.join(counts)}" if counts else "") + left + (f"; {choice}" if choice else "")
 
 
 def _who(event: Event) -> str:
@@ -357,6 +360,7 @@ class LiveTable:
         self._texts: dict[str, str] = {}
         self._frames: dict[str, str] = {}
         self._items: dict[str, int] = {}
+        self._bypassed: set[str] = set()
         self._usage = NOTHING
         self._live: Live | None = None
 
@@ -392,6 +396,8 @@ class LiveTable:
                 self._live.console.print(Text.from_ansi(line))
             if event.event == "revision_waiting":
                 self._live.stop()  # A person is asked, and what is typed stays in sight.
+        if event.event == "revision_applied":
+            self._bypassed.update(event.data.get("diff", {}).get("bypassed", ()))
         if event.node is None:
             return
         if event.event == "node_output":
@@ -452,7 +458,7 @@ class LiveTable:
             tokens = Usage.from_json(event.data["usage"]).tokens if "usage" in event.data else 0
             table.add_row(
                 f"[bold]{escape(visible(node))}[/]",
-                _STATES[event.event] if since is None else _QUEUED,
+                "[yellow]bypassed[/]" if node in self._bypassed else _STATES[event.event] if since is None else _QUEUED,
                 duration(seconds),
                 f"{tokens:,} tokens" if tokens else "",
                 escape(visible(said)[:_SHORT]),

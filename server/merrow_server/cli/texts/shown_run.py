@@ -15,7 +15,15 @@ from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.output import STATUS_COLOURS, complain
 from merrow_server.rendering.snippet import cells, plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
-from merrow_server.reports.run_report import attempt_text, cost_text, revision_object, run_report, workflow_text
+from merrow_server.reports.run_report import (
+    attempt_text,
+    choice_text,
+    cost_text,
+    revision_object,
+    run_report,
+    updates_text,
+    workflow_text,
+)
 from merrow_server.times import ago, duration
 
 if TYPE_CHECKING:
@@ -93,6 +101,11 @@ def _whole(report: dict[str, Any]) -> Iterator[str]:
     for one in report["revisions"]:
         said = f": {one['reason']}" if one["reason"] else ""
         yield f"revision {one['revision']} ({one['trigger']}) {_status(one['state'])}{visible(said)}"
+        if one["diff"].get("bypassed"):
+            yield style(f"  bypassed: {visible(', '.join(one['diff']['bypassed']))}", fg="yellow")
+        yield from (f"  {choice}" for choice in [choice_text(one["diff"])] if choice)
+    if report["updates"] is not None:
+        yield visible(updates_text(report["updates"]))
     for lost in report["lost"]:
         yield f"{lost['node']}: a call was lost at {lost['step']}: {lost['why']}"
     yield from filter(None, [interrupted_text(sum(lost["why"] == "interrupted" for lost in report["lost"]))])
@@ -102,6 +115,9 @@ def _whole(report: dict[str, Any]) -> Iterator[str]:
 
 def _results(node: dict[str, Any]) -> list[str]:
     """A line for each output, with its name where there are several."""
+    if "bypassed" in node:
+        by = style(f"bypassed by revision {node['bypassed']}", fg="yellow")
+        return [f"{by}: {node['error']}"] if node["error"] else [by, *_of_outputs(node)]
     if node["error"]:
         return [node["error"]]
     if node.get("masked"):
@@ -129,6 +145,8 @@ def _one(node: dict[str, Any], visits: Sequence[str]) -> Iterator[str]:
     if visits:
         more = f" and {len(visits) - _MOST_NAMED} more" if len(visits) > _MOST_NAMED else ""
         yield f"one of {len(visits)} visits: {', '.join(map(visible, visits[:_MOST_NAMED]))}{more}"
+    if "bypassed" in node:
+        yield style(f"bypassed by revision {node['bypassed']}: the run continued without it", fg="yellow")
     if node["error"]:
         yield style(node["error"], fg="red")
     if node.get("choice") is not None:
