@@ -12,7 +12,6 @@ import os
 import shutil
 import subprocess
 import sys
-import tarfile
 import tempfile
 import tomllib
 import zipfile
@@ -70,8 +69,7 @@ def missing_files(wheel: Path) -> list[str]:
 def rebuilt_differs(sdist: Path, wheel: Path) -> bool:
     """Whether the wheel that is built from the sdist is another one."""
     with tempfile.TemporaryDirectory() as place:
-        with tarfile.open(sdist) as archive:
-            archive.extractall(place, filter="data")
+        shutil.unpack_archive(sdist, place)
         [source] = Path(place).iterdir()
         [again] = build(source, Path(place) / "dist", "wheel")
         return again.name != wheel.name or again.read_bytes() != wheel.read_bytes()
