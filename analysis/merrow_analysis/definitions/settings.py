@@ -50,6 +50,11 @@ class Memory:
     kind: MemoryKind = "none"
     amount: int | None = None
 
+    @property
+    def text(self) -> str:
+        """It as a label says it: ``all``, ``{last: 3}``. Metadata on one line says it in double quotes."""
+        return self.kind if self.amount is None else f"{{{self.kind}: {self.amount}}}"
+
 
 @dataclass(frozen=True, slots=True)
 class BudgetSettings:

@@ -8,6 +8,7 @@ from types import MappingProxyType
 from typing import NamedTuple
 
 from merrow_analysis.definitions.operators import OperatorSpec
+from merrow_analysis.definitions.settings import Memory
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.records import EdgeRecord
 
@@ -71,7 +72,7 @@ class GraphChange:
     """What becomes of a flowchart. ``edges`` maps the index of an edge to what takes its place, in order; an empty
     tuple drops it. Edges of removed nodes must be mapped, too. ``substituted`` has the new content of nodes that stay.
     ``turns`` are new numbers of turns of Loops, ``unwrapped`` the Loops that become mere groups; their edges with words must be
-    mapped. ``wrapped`` are new boxes by id.
+    mapped. ``memories`` are what nodes will remember. ``wrapped`` are new boxes by id.
     """
 
     added: tuple[NewNode, ...] = ()
@@ -80,6 +81,7 @@ class GraphChange:
     edges: Mapping[int, tuple[WantedEdge, ...]] = field(default_factory=lambda: MappingProxyType({}))
     turns: Mapping[str, int] = field(default_factory=lambda: MappingProxyType({}))
     unwrapped: frozenset[str] = frozenset()
+    memories: Mapping[str, Memory] = field(default_factory=lambda: MappingProxyType({}))
     wrapped: Mapping[str, Wrapping] = field(default_factory=lambda: MappingProxyType({}))
 
     @property

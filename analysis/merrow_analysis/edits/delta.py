@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterable, Mapping
 from dataclasses import replace
 
+from merrow_analysis.definitions.settings import Memory
 from merrow_analysis.edits.change import GraphChange, NewNode, WantedEdge, label_of
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites
 from merrow_analysis.graph.flow import Flowchart, Scenery, Subgraph
@@ -78,9 +79,13 @@ def delta_of(change: GraphChange, chart: Chart) -> Delta:
     records = {node.id: _record(node, -number) for number, node in enumerate(written, 1)}
     nodes: dict[str, WrittenNode | None] = dict.fromkeys(sorted(change.removed))
     nodes.update((name, records[name]) for name in change.substituted)
+    nodes.update(
+        (name, _remembering(chart.nodes[name], memory, -len(written) - number))
+        for number, (name, memory) in enumerate(sorted(change.memories.items()), 1)
+    )
     before = _places(change, chart)
     nodes.update((name, records[name]) for name in before)
-    line = -len(written)
+    line = -len(written) - len(change.memories)
     splices = []
     for index in sorted(change.edges):
         put = []
@@ -133,6 +138,12 @@ def _record(new: NewNode, line: int) -> WrittenNode:
     block = Block(line, "", ())
     vertex = Vertex(Name(new.id, _NOWHERE), metadata=metadata)
     return WrittenNode(new.id, [MentionRecord(vertex, block)], metadata=[(metadata, block)])
+
+
+def _remembering(node: WrittenNode, memory: Memory, line: int) -> WrittenNode:
+    """A node with a memory, as if further metadata said it."""
+    metadata = Metadata(f"memory: {json.dumps(memory.text)}", _NOWHERE, _NOWHERE)
+    return replace(node, metadata=[*node.metadata, (metadata, Block(line, "", ()))])
 
 
 def _edge(link: WantedEdge, kept: EdgeRecord | None, line: int) -> EdgeRecord:

@@ -9,6 +9,7 @@ from merrow_analysis.edits.box_writing import write_boxes
 from merrow_analysis.edits.change import GraphChange, WantedEdge
 from merrow_analysis.edits.edge_writing import write_edges
 from merrow_analysis.edits.front_matter import Prompts, exchange_prompts, gain_prompt, lose_prompt
+from merrow_analysis.edits.memory_writing import write_memories
 from merrow_analysis.edits.node_writing import write_added, write_definitions, write_removed, write_substituted
 from merrow_analysis.edits.replacements import Replacement
 from merrow_analysis.edits.workflow_text import WorkflowText, WrittenStatement
@@ -24,6 +25,7 @@ def write(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]
         *_front_matter(workflow_text, change),
         *write_removed(workflow_text, change),
         *write_substituted(workflow_text, change),
+        *write_memories(workflow_text, change),
         *write_added(workflow_text, change),
         *write_boxes(workflow_text, change),
         *write_definitions(workflow_text, change),

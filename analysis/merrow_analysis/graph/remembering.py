@@ -43,12 +43,12 @@ def to_remember(graph: TypedGraph, node: TypedNode) -> list[TypedNode]:
             if edge.source.index not in seen:
                 seen.add(edge.source.index)
                 pending.append(edge.source)
-    wanted = seen - _arriving(node) - {node.index}
+    wanted = seen - arriving(node) - {node.index}
     found = (graph.node(handle) for handle in graph.order if handle in wanted)
     return [one for one in found if one.kind in ("input", "operator")]
 
 
-def _arriving(node: TypedNode) -> set[int]:
+def arriving(node: TypedNode) -> set[int]:
     """The nodes whose results reach a node by an edge whenever they and it run."""
     feeding = [edge for edge in node.incoming if edge.feeds]
     direct = {edge.source.index for edge in feeding if edge.source.kind != "decision"}

@@ -4,11 +4,12 @@ from __future__ import annotations
 
 import hashlib
 from collections import Counter
-from collections.abc import Container, Iterable
+from collections.abc import Container, Iterable, Iterator
 from dataclasses import dataclass, field
 from typing import NamedTuple
 
 from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.settings import read_memory
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.text import Range, TextEdit, apply_edits
@@ -35,7 +36,8 @@ class WorkflowDifference:
     """How one workflow differs from another. Every tuple is sorted; one that stands twice differs twice.
 
     ``changed_nodes`` are nodes that keep their id under another operator, as (before, after). Prompts are names of the
-    front matter's prompts, and ``NODE.prompt`` for a node's own.
+    front matter's prompts, and ``NODE.prompt`` for a node's own. ``changed_memories`` are of nodes that stay, as (id, before,
+    after), empty where the node sets none.
     """
 
     added_nodes: tuple[GraphNode, ...] = ()
@@ -45,17 +47,19 @@ class WorkflowDifference:
     changed_nodes: tuple[tuple[GraphNode, GraphNode], ...] = ()
     added_prompts: tuple[str, ...] = ()
     removed_prompts: tuple[str, ...] = ()
+    changed_memories: tuple[tuple[str, str, str], ...] = ()
 
 
 @dataclass(frozen=True, slots=True)
 class Terms:
     """A graph, or some of its nodes with the edges into them, as differences are told: nodes by id, the values on edges,
-    ``NODE.prompt`` for each node that has a prompt of its own.
+    ``NODE.prompt`` for each node that has a prompt of its own, and the memory of each node that sets one.
     """
 
     nodes: dict[str, GraphNode]
     edges: Counter[GraphEdge]
     prompts: set[str]
+    memories: dict[str, str] = field(default_factory=dict)
 
 
 def terms_of(graph: TypedGraph) -> Terms:
@@ -73,6 +77,9 @@ def terms_of_nodes(nodes: Iterable[TypedNode], but: Container[EdgeRecord] = ()) 
         terms.nodes[node.id] = GraphNode(node.id, node.operator or "")
         if "prompt" in node.resolution.parameters:
             terms.prompts.add(f"{node.id}.prompt")
+        memory = node.resolution.parameters.get("memory")
+        if memory is not None and memory.value is not None:
+            terms.memories[node.id] = read_memory(memory.value).text
         for edge in node.incoming:
             if edge.record in but:
                 continue
@@ -99,7 +106,15 @@ def difference(
         tuple(sorted((old[name], new[name]) for name in old.keys() & new.keys() if old[name] != new[name])),
         tuple(sorted(new_prompts - old_prompts)),
         tuple(sorted(old_prompts - new_prompts)),
+        tuple(sorted(_memories(before, after))),
     )
+
+
+def _memories(before: Terms, after: Terms) -> Iterator[tuple[str, str, str]]:
+    for name in before.nodes.keys() & after.nodes.keys():
+        old, new = before.memories.get(name, ""), after.memories.get(name, "")
+        if old != new:
+            yield name, old, new
 
 
 def workflow_difference(before: Analysis, after: Analysis) -> WorkflowDifference:

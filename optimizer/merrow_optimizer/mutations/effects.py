@@ -12,11 +12,12 @@ from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.original import Original
 
 _VERBS = ("adds ", "removes ", "makes ", "new prompt ", "up to ", "wider", "narrower")
+_REMEMBERED = {"": "what the workflow says", "all": "all earlier results", "none": "nothing"}
 _MOST_TYPES = 2
 """Places at which types change that are named."""
 WORDS = (
     "adds removes makes a an edge edges and calls call more fewer wider narrower at once instead of reads gives up to"
-    " new the prompt prompts"
+    " new the prompt prompts remembers all earlier results nothing last"
 )
 """The words that effects consist of, besides names and numbers."""
 
@@ -51,6 +52,7 @@ def _structure(delta: WorkflowDifference) -> list[str]:
         if what:
             pieces.append(f"{verb} {' and '.join(what)}")
     pieces += (f"makes {after.id} {_article(after.operator)} {after.operator}" for _, after in delta.changed_nodes)
+    pieces += (f"{name} remembers {_REMEMBERED.get(after, after)}" for name, _, after in delta.changed_memories)
     lost = [name for name in delta.removed_prompts if "." not in name]
     return [*pieces, f"removes the prompt{'' if len(lost) == 1 else 's'} {', '.join(lost)}"] if lost else pieces
 

@@ -256,7 +256,9 @@ BOXES = Precondition(
     "boxes", "i", "The words on edges of a Loop or Map stay, and so do the nodes that its parameters name.", _boxes
 )
 
-ALL: tuple[Precondition, ...] = (TYPES, BRIDGE, SIDES, PORTS, CAPACITY, KINDS, PROMISES, ORDER, BOXES)
+MEMORY = Precondition("memory", "j", "A step that gets another memory is shown other results by it.", lambda _: None)
+
+ALL: tuple[Precondition, ...] = (TYPES, BRIDGE, SIDES, PORTS, CAPACITY, KINDS, PROMISES, ORDER, BOXES, MEMORY)
 """All preconditions, in the order of their letters."""
 
 NAMES: tuple[str, ...] = tuple(precondition.name for precondition in ALL)

@@ -11,7 +11,7 @@ from collections.abc import Iterator, Sequence
 from merrow_analysis.edits.change import WantedEdge
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.wiring.wires import NodeOutput
-from merrow_optimizer.mutations import rewiring_heads
+from merrow_optimizer.mutations import memories, rewiring_heads
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.names import REWIRING
 from merrow_optimizer.mutations.original import Original
@@ -19,8 +19,12 @@ from merrow_optimizer.mutations.wiring import fits, outputs, relabelled, source_
 
 
 def proposals(original: Original) -> Sequence[Proposal]:
-    """A new source for each edge that brings a value, and another node to lead to for each edge."""
-    return Joined(_tails(original), rewiring_heads.proposals(original))
+    """A new source for each edge that brings a value, another node to lead to for each edge, and an edge more or fewer for each
+    step that joins what it reads.
+    """
+    return Joined(
+        _tails(original), rewiring_heads.proposals(original), memories.sharing(original), memories.forgetting(original)
+    )
 
 
 def _tails(original: Original) -> Sequence[Proposal]:

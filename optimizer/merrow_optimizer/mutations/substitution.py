@@ -1,4 +1,6 @@
-"""Node substitution: another operator for a node, its edges led to the ports that stand for the old ones; or another role."""
+"""Node substitution: another operator for a node, its edges led to the ports that stand for the old ones; or another role, or
+another memory.
+"""
 
 from __future__ import annotations
 
@@ -13,6 +15,7 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.notation import read_label
 from merrow_analysis.wiring.wires import NodeOutput, has_variable, joined
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
+from merrow_optimizer.mutations.memories import remembering
 from merrow_optimizer.mutations.names import SUBSTITUTION
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.roles import IMPROVE, MERGE, SOLVE, described, role_after
@@ -22,8 +25,8 @@ _PLAIN = re.compile(r"[^\W\d][\w-]*")
 
 
 def proposals(original: Original) -> Sequence[Proposal]:
-    """Every other operator for each node that has one, and every other role that the file has for it; operators that ask no
-    model take nobody's place.
+    """Every other operator for each node that has one, every other role that the file has for it, and what else it may remember;
+    operators that ask no model take nobody's place.
     """
     table = original.typed.operators.specs.values()
     specs = [spec for spec in table if not spec.computes and spec.inputs and spec.outputs]
@@ -36,6 +39,7 @@ def proposals(original: Original) -> Sequence[Proposal]:
         Grid(substitute, original, known, specs, [number[node.spec] for node in known if node.spec is not None]),
         Grid(substitute, original, others, specs),
         *_roles(original, nodes),
+        remembering(original),
     )
 
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass
 
 from merrow_optimizer.optimization.record import SearchRecord
 from merrow_optimizer.search.candidates import CandidateDraft, Draw, ItemRepeat
-from merrow_optimizer.search.features import SIZE, PromptUse, features_of, keys_of, place_of_key, prompts_of
+from merrow_optimizer.search.features import MEMORY, SIZE, PromptUse, features_of, keys_of, place_of_key, prompts_of
 from merrow_optimizer.search.history import History
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import make_steps
@@ -71,10 +71,10 @@ def _history(found: SearchRecord) -> tuple[History, dict[int, set[str]]]:
         workflow = restore({**snapshot, "text": one.text})
         steps = make_steps(workflow, RunOptions(default_model="m"))
         told = {node: step.definition.prompt for node, step in steps.items() if step.definition.prompt is not None}
-        features, prompts = features_of(workflow.graph), prompts_of(workflow.graph, told)
+        features, prompts = features_of(workflow.graph, workflow.analysis.settings), prompts_of(workflow.graph, told)
         said = (one.text, tuple(one.parents), one.operator, one.title, one.key)
         history.add(CandidateDraft(*said, features, one.calls, one.nodes, one.judged, prompts))
-        for key in keys_of(workflow.graph):
+        for key in keys_of(workflow.graph, workflow.analysis.settings):
             names.setdefault(place_of_key(key), set()).add(_said(key))
     for draw in found.draws:
         if draw.outcome is None:
@@ -96,6 +96,10 @@ def _said(key: str) -> str:
     """A feature in words."""
     if key.startswith("w="):
         return f"a vote or join of {key[2:]} values"
+    if key.startswith(f"{MEMORY}="):
+        return f"a step with memory: {key.removeprefix(f'{MEMORY}=')}"
+    if key.endswith(f"+{MEMORY}"):
+        return f"{key.removesuffix(f'+{MEMORY}')} that remembers"
     if key == "join":
         return "a vote or join"
     # The last one reads the one before it.

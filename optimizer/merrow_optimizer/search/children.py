@@ -202,7 +202,7 @@ class Moves:
             operator,
             title,
             key,
-            features_of(graph),
+            features_of(graph, analysis.settings),
             calls,
             len(graph.nodes),
             prompts=prompts_of(graph, told),

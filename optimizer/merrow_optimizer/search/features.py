@@ -8,12 +8,16 @@ from collections.abc import Iterable, Mapping
 from typing import NamedTuple
 from zlib import crc32
 
+from merrow_analysis.definitions.settings import NO_SETTINGS, WorkflowSettings
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.remembering import remembered
 
 STRUCTURE = 64
 SIZE = 1 + STRUCTURE
 """How many features there are beside prompts: the intercept, then hashed counts."""
 
+MEMORY = "memory"
+"""In keys of nodes that remember."""
 _WIDEST = 7
 
 
@@ -26,15 +30,15 @@ class PromptUse(NamedTuple):
     is_first: bool
 
 
-def features_of(graph: TypedGraph) -> tuple[float, ...]:
-    """The features of a graph; `SIZE` numbers.
+def features_of(graph: TypedGraph, settings: WorkflowSettings = NO_SETTINGS) -> tuple[float, ...]:
+    """The features of a graph, and of what its nodes remember by ``settings``; `SIZE` numbers.
 
     Each key with count v adds 1 to one bucket and .5 ln v to another, so that the model sees both that something is there and
     how often.
     """
     found = [0.0] * SIZE
     found[0] = 1.0
-    for key, count in sorted(keys_of(graph).items()):
+    for key, count in sorted(keys_of(graph, settings).items()):
         found[place_of_key(key)] += 1.0
         found[1 + (crc32(key.encode()) >> 8) % STRUCTURE] += 0.5 * math.log(count)
     return tuple(found)
@@ -59,8 +63,10 @@ def place_of_key(key: str) -> int:
     return 1 + crc32(key.encode()) % STRUCTURE
 
 
-def keys_of(graph: TypedGraph) -> Counter[str]:
-    """``op``, ``reader<op``, ``reader<reader<op``, ``w=K`` for a join of K values, ``join`` with the widest one."""
+def keys_of(graph: TypedGraph, settings: WorkflowSettings = NO_SETTINGS) -> Counter[str]:
+    """``op``, ``reader<op``, ``reader<reader<op``, ``w=K`` for a join of K values, ``join`` with the widest one; ``memory=M`` for
+    a node that is shown earlier results by its memory, ``op+memory`` for one of an operator.
+    """
     counts: Counter[str] = Counter()
     widest = 0
     for node in graph.nodes:
@@ -77,6 +83,10 @@ def keys_of(graph: TypedGraph) -> Counter[str]:
             width = sum(edge.port == node.spec.inputs[0].name for edge in node.incoming)
             counts[f"w={min(width, _WIDEST)}"] += 1
             widest = max(widest, width)
+        memory, givers = remembered(graph, node, settings)
+        if givers:
+            counts[f"{MEMORY}={memory.text}"] += 1
+            counts[f"{name}+{MEMORY}"] += 1
     if widest:
         counts["join"] = widest
     return counts

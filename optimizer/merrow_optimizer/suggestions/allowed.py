@@ -1,5 +1,5 @@
-"""What a suggestion may change: nodes, edges, prompts, `samples`, `temperature`. A list of what may differ, so that whatever it
-does not know stays as it is.
+"""What a suggestion may change: nodes, edges, prompts, `samples`, `temperature`, `memory`. A list of what may differ, so that
+whatever it does not know stays as it is.
 """
 
 from __future__ import annotations
@@ -27,7 +27,7 @@ from merrow_analysis.syntax.tree import (
 )
 from merrow_optimizer.suggestions.writing import prompt_text
 
-FREE = frozenset({"prompt", "samples", "temperature"})
+FREE = frozenset({"prompt", "samples", "temperature", "memory"})
 """Parameters that may differ at a node."""
 _NEW = FREE | {"op", "role", "returns", "format"}
 """Parameters that a new node may have, beside those that say what it works on."""

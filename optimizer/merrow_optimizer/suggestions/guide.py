@@ -23,6 +23,8 @@ workflow:
 - A value fits a port of its own type or of one above it: Problem, Answer, Code, Plan, Feedback are kinds of Text, but Text is
   not Code. No cycles.
 - Custom puts its prompt before its inputs, in the order of the edges. Prompts have no placeholders and under 100 words.
+- `memory` of a node shows it earlier results that no edge brings: none, all, {last: 2}, summary (one more call). It costs
+  tokens. It helps a step that checks or decides; often an edge from the one result that it needs is better.
 - Keep everything else of the text as it is: models, budgets, limits, types, operators, Loops and Maps.
 """
 

@@ -18,8 +18,8 @@ from merrow_runtime.requests import Message
 
 _TASK = (
     "You improve workflows of language models: what they answer should be right more often, at a cost that is worth it."
-    " You may change nodes, edges, prompts, `samples` and `temperature`, and nothing else. Every candidate is checked before"
-    " anybody sees it."
+    " You may change nodes, edges, prompts, `samples`, `temperature` and `memory`, and nothing else. Every candidate is checked"
+    " before anybody sees it."
 )
 _SHOWN, _LONGEST = 5, 1_500
 """Failures that are shown, and the characters of each text in them."""

@@ -17,7 +17,7 @@ _MOST = 60
 
 
 def difference_words(before: Analysis, after: Analysis) -> list[str]:
-    """What changed, a line for each node, edge, prompt, `samples` and `temperature`."""
+    """What changed, a line for each node, edge, prompt, `samples`, `temperature` and `memory`."""
     found = workflow_difference(before, after)
     lines = [f"+ {node.id} ({node.operator})" for node in found.added_nodes]
     lines += [f"- {node.id} ({node.operator})" for node in found.removed_nodes]

@@ -56,6 +56,21 @@ def test_features_are_hashed_counts_with_their_logarithms() -> None:
     assert SIZE == 65
 
 
+def test_what_steps_remember_is_a_feature() -> None:
+    chain = VOTE.replace(
+        "A & B --> V --> RETURN", "A & B --> V --> C --> RETURN\n    C@{op: Custom, prompt: three, memory: M}"
+    )
+    said = {
+        memory: analyse(chain.replace("memory: M", f"memory: {memory}")) for memory in ("none", "all", '"{last: 1}"')
+    }
+    features = {}
+    for memory, read in said.items():
+        assert read.typed is not None
+        features[memory] = features_of(read.typed, read.settings)
+    assert len(set(features.values())) == 3
+    assert sum(features["all"]) == sum(features["none"]) + 2
+
+
 def test_each_prompt_has_its_share_of_the_nodes_in_its_place() -> None:
     graph = analyse(
         VOTE.replace("A & B --> V --> RETURN", "A & B --> V --> C@{op: Custom, prompt: x} --> RETURN")

@@ -201,7 +201,7 @@ def test_a_whole_workflow_with_mistakes_is_repaired_for_nothing() -> None:
         ([("(role: careful)", "(role: careful, max_tokens: 90000)")], "`max_tokens` of A must stay"),
         ([("(role: careful)", "(role: careful, timeout: 9)")], "`timeout` of A must stay"),
         ([("(role: careful)", "(role: careful, on_error: skip)")], "`on_error` of A must stay"),
-        ([("(role: careful)", "(role: careful, memory: all)")], "`memory` of A must stay"),
+        ([("  model: test-model", "  model: test-model\n  memory: all")], "`workflow.memory` must stay"),
         ([("(role: careful)", "(role: careful, samples: 99)")], "`samples` of A may be 16 at most"),
         (
             [("PROBLEM([Problem]):::Interface", "PROBLEM([Problem]):::Interface\n    PROBLEM@{ type: Code }")],

@@ -379,9 +379,11 @@ LISTED: dict[str, list[tuple[str, str]]] = {
             "RETURN reads Answer instead of Text; adds 3 edges; removes 2 edges; makes C a Format",
         ),
         ("Replace Custom C by Assemble", "Adds 2 edges; removes 2 edges; makes C an Assemble"),
+        ("Let C remember all earlier results", "C remembers all earlier results"),
     ],
     "rewiring": [
-        ("Let C read code of P instead of P", "C reads Code instead of Answer; adds an edge; removes an edge")
+        ("Let C read code of P instead of P", "C reads Code instead of Answer; adds an edge; removes an edge"),
+        ("Let C read PROBLEM as well", "C reads Answer and Problem instead of Answer; adds an edge"),
     ],
     "deletion": [
         ("Remove P", "1 call fewer; C reads Problem instead of Answer; adds an edge; removes P and 2 edges"),

@@ -63,7 +63,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     """Ask a model for improvements of the workflow in FILE.
 
     Only suggestions that pass every check are shown: they are valid, and change only nodes, edges, prompts,
-    `samples` and `temperature`. A model scores the suggestions in two orders; its scores are advice. Nothing
+    `samples`, `temperature` and `memory`. A model scores the suggestions in two orders; its scores are advice. Nothing
     is written without --apply.
 
     The exit code is 1 if no suggestion passed.

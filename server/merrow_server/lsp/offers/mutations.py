@@ -23,6 +23,7 @@ from merrow_analysis.text import Range
 from merrow_optimizer.mutations import (
     addition,
     deletion,
+    memories,
     rewiring,
     rewiring_heads,
     subgraph,
@@ -169,6 +170,9 @@ def delta_object(delta: WorkflowDifference) -> dict[str, Any]:
         "removedEdges": [edge._asdict() for edge in delta.removed_edges],
         "addedPrompts": list(delta.added_prompts),
         "removedPrompts": list(delta.removed_prompts),
+        "changedMemories": [
+            {"node": node, "before": before, "after": after} for node, before, after in delta.changed_memories
+        ],
     }
 
 
@@ -225,10 +229,15 @@ def _substitutions(original: Original, selected: Selection) -> Iterator[Proposal
         same_work = (through.name, through.many) == (old.through.name, old.through.many)
         return not same_work, spec.outputs[0].type != old.outputs[0].type, _required(spec)
 
+    thinking = _remembering(original, selected)
+    for memory in memories.MEMORIES[:2]:
+        yield from (partial(memories.remember, original, node, memory) for node in thinking)
     for node in _exchangeable(original, selected):
         others = [spec for spec in specs if spec is not node.spec]
         for spec in sorted(others, key=partial(strangeness, node.spec)):
             yield partial(substitution.substitute, original, node, spec)
+    for memory in memories.MEMORIES[2:]:
+        yield from (partial(memories.remember, original, node, memory) for node in thinking)
 
 
 def _additions(original: Original, selected: Selection) -> Iterator[Proposal]:
@@ -263,6 +272,17 @@ def _rewirings(original: Original, selected: Selection) -> Iterator[Proposal]:
             yield from (
                 partial(rewiring_heads.lead_to, original, edge, head) for head in rewiring_heads.heads(edge, node)
             )
+    thinking = _remembering(original, selected)
+    yield from memories.shared_by(original, thinking)
+    into = [edge for node in thinking for edge in node.incoming]
+    yield from (partial(memories.forget, original, edge) for edge in into if memories.can_forget(original, edge))
+
+
+def _remembering(original: Original, selected: Selection) -> list[TypedNode]:
+    """The selected nodes whose memory is offered to change: where the author uses memory. All mutations have it anywhere."""
+    says = original.analysis.settings.says_memory
+    nodes = memories.thinkers(original, selected.nodes)
+    return [node for node in nodes if says or "memory" in node.resolution.parameters]
 
 
 def _subgraphs(original: Original, selected: Selection, patterns: tuple[Pattern, ...]) -> Iterator[Proposal]:
