@@ -168,3 +168,40 @@ def test_a_box_without_an_end_is_left_at_its_last_step_and_entered_at_its_first(
     for arrow, led in (("S --> C[Print it]\n", ("B", "C")), ("C[Plan it] --> S\n", ("C", "A"))):
         found = {(edge.source.id, edge.target.id) for edge in typed(ring + arrow).edges}
         assert {pair for pair in found if "C" in pair} - {("PROBLEM", "C"), ("C", "RETURN")} == {led}
+
+
+def test_a_loop_that_nothing_leads_into_begins_where_its_first_arrow_does() -> None:
+    """Be it that an answer leads back to a later step, or that a box lists its steps in another order."""
+    assert [box.head for box in typed(COLLECTED).composites if box.parent is None] == ["A"]
+    listed = (
+        "subgraph S\nB[Draft it]\nA[Collect them]\nend\nA --> B\nB --> C{Good?}\nC -->|no| A\nC -->|yes| D[Print it]\n"
+    )
+    assert [box.head for box in typed(listed).composites] == ["A"]
+
+
+COLLECTED = "A[Collect them] --> B[Draft it] --> C{Good?}\nC -->|no| B\nC -->|yes| D[Print it] --> A\n"
+
+
+@pytest.mark.parametrize("word", ["Success", "Rejected", "error", "FAILED", "失败"])
+def test_what_came_of_it_is_an_end_and_no_call_but_a_sentence_or_an_id_is_a_step(word: str) -> None:
+    graph = typed(f"A[Read it] --> B{{Good?}}\nB -->|yes| C[{word}]\nB -->|no| failed[Write an {word} report]\n")
+    assert {node.id: node.kind for node in graph.nodes if node.id in ("C", "failed")} == {
+        "C": "output",
+        "failed": "operator",
+    }
+    assert typed(f"A[Read it] --> C[{word}] --> D[Print it]\n").by_id["C"].kind == "operator", "something follows"
+
+
+@pytest.mark.parametrize(
+    ("labels", "asks"),
+    [
+        (("Approved", "Rejected"), True),
+        (("Continue", "Retry"), True),
+        (("accept it", "deny it"), True),
+        (("Approved", "Continue"), False),
+        (("Rejected", "Notes"), False),
+    ],
+)
+def test_a_box_asks_where_its_ways_say_that_it_went_well_or_not(labels: tuple[str, str], asks: bool) -> None:
+    graph = typed(f"A[Look at it] -->|{labels[0]}| B[Print it]\nA -->|{labels[1]}| C[Write it again]\n")
+    assert (graph.by_id["A"].kind == "decision") is asks

@@ -47,7 +47,10 @@ def reading(graph: TypedGraph, says_memory: bool) -> str:
     known = live_loops(graph) if loops else {}
     parts += [_turns(graph, box, bool(known[box.id].firm)) for box in loops[:_MOST]]
     if len(loops) > _MOST:
-        parts.append(f"{len(loops) - _MOST} more groups of steps run in turns.")
+        more = len(loops) - _MOST
+        parts.append(
+            "One more group of steps runs in turns." if more == 1 else f"{more} more groups of steps run in turns."
+        )
     acting = [node for node in steps if is_played(node)]
     if acting:
         parts.append(f"{_ids(acting)} {_verb(acting, 'is', 'are')} only played by a model: nothing is done outside.")

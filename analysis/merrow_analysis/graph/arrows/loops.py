@@ -104,7 +104,8 @@ class _Finder:
 
     def _head(self, members: Sequence[str], own: Sequence[EdgeRecord]) -> str | None:
         """Where a cycle begins: where it is entered from outside; of several such nodes the first to which an answer leads back,
-        else the first in the text. Where arrows say ``again``, at one that these lead to.
+        else the first in the text. One that is not entered begins where its first arrow does: people draw first what comes
+        first, while a box may list its steps in any order. Where arrows say ``again``, at one that these lead to.
         """
         within = set(members)
         named = {edge.target for edge in own if edge in self.arrows.marked}
@@ -113,7 +114,7 @@ class _Finder:
         entered = {name for name in members if any(edge.source not in within for edge in self.into[name])}
         if named:
             entered = entered & named or named
-        return self._first(entered or within, own)
+        return self._first(entered, own) if entered else own[0].source
 
     def _first(self, entered: Collection[str], own: Sequence[EdgeRecord]) -> str:
         places, asks = self.places, self.arrows.asks

@@ -19,7 +19,15 @@ from merrow_analysis.graph.drawings.box_arrows import Boxes, Drawn, between_step
 from merrow_analysis.graph.drawings.drawing import END_IDS, RETURN_ID, has_operator, is_decision, is_diamond, shape_of
 from merrow_analysis.graph.drawings.notes import ReadingNote
 from merrow_analysis.graph.drawings.together import Together, at_once
-from merrow_analysis.graph.drawings.words import BEGINNINGS, ENDS, has_words, is_called, is_question, yes_or_no
+from merrow_analysis.graph.drawings.words import (
+    BEGINNINGS,
+    ENDS,
+    OUTCOMES,
+    has_words,
+    is_called,
+    is_question,
+    yes_or_no,
+)
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.records import Chart, EdgeRecord, MentionRecord, WrittenNode
 from merrow_analysis.graph.resolve import PlainKind, Role
@@ -155,7 +163,7 @@ class _DrawingReader:
             if begins and (is_end or is_called(text, name, BEGINNINGS)):
                 drawing.roles[name] = "input"
                 return
-            if ends and (is_end or is_called(text, name, ENDS)):
+            if ends and (is_end or is_called(text, name, ENDS) or is_called(text, "", OUTCOMES)):
                 drawing.roles[name] = "output"
                 return
         speaks = has_words(text) and not (drawing.nodes[name].label is None and _WORD_OF_ID.search(name) is None)

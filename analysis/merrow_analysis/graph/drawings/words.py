@@ -19,9 +19,17 @@ ENDS = _words(
     "ende fertig ausgabe ergebnis fim concluído saída fine finito uscita risultato 끝 종료 완료 출력 النهاية نهاية تم son "
     "bitti kết_thúc"
 )
-YES = _words("yes y true ok okay pass passed success valid 是 有 はい да sí si oui ja sim sì 예 نعم evet 通过 成功")
+OUTCOMES = _words(
+    "success succeeded successful passed failure failed fail error approved accepted rejected denied cancelled canceled "
+    "aborted 成功 通过 失败 失敗 错误 拒绝"
+)
+"""What comes of something: where nothing follows, nobody is asked to do it."""
+YES = _words(
+    "yes y true ok okay pass passed success valid approve approved accept accepted continue done complete completed "
+    "是 有 はい да sí si oui ja sim sì 예 نعم evet 通过 成功"
+)
 NO = _words(
-    "no n false fail failed failure error invalid 否 无 無 いいえ нет non nein não 아니오 아니요 لا hayır 不通过 失败 失敗"
+    "no n false fail failed failure error invalid reject rejected deny denied retry 否 无 無 いいえ нет non nein não 아니오 아니요 لا hayır 不通过 失败 失敗"
 )
 
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
