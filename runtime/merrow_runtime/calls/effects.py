@@ -49,7 +49,8 @@ class PendingQuestion:
     """A question of a node to its model, until it has its reply. It listens to the call that is made for it.
 
     ``digest`` identifies the request; ``sample`` is told with events, None for a node without samples. ``retries`` and
-    ``retry_terms`` say how often and how long the node lets a call be tried.
+    ``retry_terms`` say how often and how long the node lets a call be tried. ``turn`` tells it from the same question in another
+    turn, where each turn asks.
     """
 
     effects: Effects
@@ -60,6 +61,7 @@ class PendingQuestion:
     retries: int | None
     sample: int | None
     past_cache: bool
+    turn: str = ""
 
     @property
     def retry_terms(self) -> tuple[Any, ...]:
@@ -76,6 +78,8 @@ class PendingQuestion:
         """What the answer is cached by. Where answers vary, voters that ask the same must not share one."""
         key, effects = self.key, self.effects
         asked = f"{effects.calling.origin}\n{self.digest}\n{key.sample}\n{key.attempt}\n{key.step}"
+        if self.turn:
+            asked += f"\nturn {self.turn}"
         if self.varies:
             asked += f"\n{key.node}\n{effects.options.repeat}"
             if key.path or key.redo:

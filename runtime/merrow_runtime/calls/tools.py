@@ -78,6 +78,7 @@ class NodeTools:
         "_seed",
         "_since",
         "_step",
+        "_turn",
         "asked",
     )
 
@@ -95,16 +96,19 @@ class NodeTools:
         history: tuple[Message, ...] = (),
         judges: bool = False,
         since: float = 0.0,
+        turn: str = "",
     ) -> None:
         """``seed``, together with the run's seed and the sample, seeds the visit's shuffles; ``run_file`` runs the file that a
         Call names and is None for other nodes. ``attempt`` counts the attempts of a node whose result is validated, and
         ``history`` is what it is told about earlier ones; with ``judges`` they are those of its validator. Calls of the visit
-        that started before ``since`` belong to another visit.
+        that started before ``since`` belong to another visit. ``turn`` names the turns in which what it asks is a question of its
+        own, however alike the requests are.
         """
         self.asked = False
         """Whether a model was asked anything."""
         self._attempt, self._history, self._judges = attempt, history, judges
         self._since = since
+        self._turn = turn
         self._run_file = run_file
         self._effects = effects
         self._step = step
@@ -244,7 +248,7 @@ class NodeTools:
             # Instructions from readers are advice: they are sent, but are not part of the call's identity.
             told = replace(request, messages=with_advice(request.messages, self._step.aims))
         question = PendingQuestion(
-            effects, account, key, told, digest, self._step.retries, self._told_sample, self._past_cache
+            effects, account, key, told, digest, self._step.retries, self._told_sample, self._past_cache, self._turn
         )
         cache_key = question.cache_key
         try:

@@ -26,7 +26,7 @@ from merrow_runtime.running.doing import Finished
 from merrow_runtime.running.executions import Executions
 from merrow_runtime.running.masking import Mask, masked
 from merrow_runtime.running.node_recorder import NodeRecorder
-from merrow_runtime.running.node_visit import Earlier, NodeVisit
+from merrow_runtime.running.node_visit import Earlier, NodeVisit, turn_of_question
 from merrow_runtime.running.nodes_at_work import NodesAtWork
 from merrow_runtime.running.planned_calls import LoopTurn, Pools, results_so_far, standing
 from merrow_runtime.running.run_failures import ends_run
@@ -311,6 +311,7 @@ class Engine(NodesAtWork):
             history=history,
             judges=judges,
             since=one.given_away,
+            turn=turn_of_question(one.start, self.workflow.graph.composites),
         )
 
     async def _recalled(self, one: NodeVisit, earlier: Earlier | None) -> list[Remembered]:

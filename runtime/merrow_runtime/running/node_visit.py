@@ -5,6 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import NamedTuple
 
+from merrow_analysis.graph.boxes.composites import Composites
 from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.frontier import Start
 from merrow_runtime.operators.base import Remembered
@@ -13,6 +14,7 @@ from merrow_runtime.running.attempts import Standard
 from merrow_runtime.running.nodes_at_work import seed_of
 from merrow_runtime.running.planned_calls import Pool
 from merrow_runtime.store.contract import NodeRecord
+from merrow_runtime.visit import read_segment
 
 
 class Earlier(NamedTuple):
@@ -49,3 +51,18 @@ class NodeVisit:
     def past_cache(self) -> bool:
         """Whether its calls bypass the cache."""
         return self.is_rerun or self.start.visit.redo > 0 or self.given_away > 0
+
+
+def turn_of_question(start: Start, composites: Composites) -> str:
+    """The later turns of Loops that arrows make in which a question is asked, as parts of its path: it is another question in each,
+    also where nothing new is known. Empty for anything else.
+    """
+    if not start.node.asks or not composites:
+        return ""
+    turns: list[str] = []
+    for part in start.visit.path.split("/") if start.visit.path else ():
+        name, _, _, index = read_segment(part)
+        box = composites.boxes.get(name)
+        if box is not None and box.implied and index is not None and index > 1:
+            turns.append(part)
+    return "/".join(turns)
