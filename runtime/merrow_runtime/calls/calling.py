@@ -82,6 +82,15 @@ class Calling:
         """Whether the endpoint answered once: before that, a call that is stopped since it can't be reached was not sent."""
         self._prices: dict[str, Price | None] = {}
 
+    @property
+    def is_limited(self) -> bool:
+        """Whether the run has a budget."""
+        return self._budget is not None
+
+    def allows(self, usage: Usage, seconds: float) -> bool:
+        """Whether the budget of the run, if it has one, still has as much, and so many seconds."""
+        return self._budget is None or self._budget.allows(usage, seconds)
+
     def price(self, model: str) -> Price | None:
         """The price of a model at the endpoint; None where it isn't known."""
         if model not in self._prices:

@@ -8,12 +8,23 @@ from collections.abc import Callable, Iterable, Mapping, Sequence
 from merrow_analysis.graph.boxes.composites import LoopSettings, MapSettings
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.liveness.turning import Turn
-from merrow_runtime.errors import NodeFailure, RunFailure
+from merrow_runtime.errors import BudgetFailure, NodeFailure, RunFailure
 from merrow_runtime.frontier.frame import NOTHING_BACK, Frame
 from merrow_runtime.frontier.inflow import Back
 from merrow_runtime.frontier.items import Items
 from merrow_runtime.frontier.layout import Box
-from merrow_runtime.frontier.outcomes import Closes, Consequence, Judged, JudgeTurn, LoopEnds, Opens, Replaced, Why
+from merrow_runtime.frontier.outcomes import (
+    Closes,
+    Consequence,
+    Judged,
+    JudgeTurn,
+    LoopEnds,
+    Opens,
+    Replaced,
+    Skip,
+    Why,
+)
+from merrow_runtime.frontier.revising import once_more, standings
 from merrow_runtime.frontier.shared import Running
 from merrow_runtime.frontier.turns import Turns
 from merrow_runtime.values import Outputs, Value, canonical, list_apart, part_of
@@ -58,8 +69,9 @@ class _Composed(ABC):
         return frame
 
     def _close(self, frame: Frame, consequences: list[Consequence], failure: RunFailure | None = None) -> None:
+        if not frame.concluded:
+            consequences.append(Closes(self.box.composite, self.around.path, frame.number, self.most, failure))
         frame.concluded = True
-        consequences.append(Closes(self.box.composite, self.around.path, frame.number, self.most, failure))
 
     def _frame(self, number: int, again: Mapping[tuple[int, str], Sequence[Back[Frame]]], ordinal: int) -> Frame:
         around = self.around
@@ -91,6 +103,11 @@ class _Composed(ABC):
     @abstractmethod
     def begin(self, consequences: list[Consequence]) -> None: ...
 
+    def ends_without(self, frame: Frame) -> bool:
+        """See `merrow_runtime.frontier.shared.Running`."""
+        del frame
+        return False
+
     @abstractmethod
     def counted(self) -> Iterable[Frame]: ...
 
@@ -117,6 +134,8 @@ class LoopRun(_Composed):
         turns = bool(box.again) or self._arrows
         self._turns = Turns(1 if around.shared.once or not turns else box.settings.most)
         self._final: Frame | None = None
+        self._is_spent = False
+        """Whether the budget of the run closes the arrows back."""
 
     @property
     def most(self) -> int:
@@ -136,6 +155,10 @@ class LoopRun(_Composed):
         """See `merrow_runtime.frontier.shared.Running`."""
         self._go_on(frame, consequences)
 
+    def ends_without(self, frame: Frame) -> bool:
+        """See `merrow_runtime.frontier.shared.Running`."""
+        return self._arrows and frame.number > 1 and not self._is_spent
+
     def counted(self) -> Iterable[Frame]:
         """See `merrow_runtime.frontier.shared.Running`."""
         return () if self._final is None else (self._final,)
@@ -151,7 +174,7 @@ class LoopRun(_Composed):
         shared, around = self.around.shared, self.around.live.turn
         if not self._arrows or shared.once:
             return None
-        closed = {self.box.id} if number == self.most else set()
+        closed = {self.box.id} if number == self.most or self._is_spent else set()
         if number == 1:
             return around._replace(closed=around.closed | closed) if closed else None
         begins = frozenset(self.frames[-1].live.ways_back(self.box.id))
@@ -168,12 +191,16 @@ class LoopRun(_Composed):
         """Process finished turns until one is not finished or none follows."""
         while frame is not None and frame.is_over:
             frame.close()
+            if isinstance(frame.failure, BudgetFailure) and self.ends_without(frame):
+                frame = self._without(frame, frame.failure, consequences)
+                continue
             if frame.failure is not None:
                 self._fail(frame, frame.failure, consequences)
                 return
             settings, shared = self._settings, self.around.shared
             told = Judged(frame.path)
-            if settings.until is not None or settings.best is not None or settings.budget is not None:
+            by_run = self._may_be_spent(frame)
+            if settings.until is not None or settings.best is not None or settings.budget is not None or by_run:
                 known = None if shared.once else self._judge(frame, consequences)
                 if known is None and not shared.once:
                     return
@@ -185,7 +212,7 @@ class LoopRun(_Composed):
         shared, path = self.around.shared, frame.path
         told = shared.early_judged.pop(path, None)
         past, redo = shared.past, 0
-        if past is not None:
+        if past is not None and told is None:
             by, before = past.judged.get(path, (None, None))
             told, redo = before if by == frame.judged_by() else None, past.asked.get(path, 0)
         frame.judged = told
@@ -194,7 +221,7 @@ class LoopRun(_Composed):
             if not self.around.stopped:
                 composite, settings, around = self.box.composite, self._settings, self.around
                 consequences.append(
-                    JudgeTurn(composite, settings, around.path, path, frame.number, _outputs(frame), redo)
+                    JudgeTurn(composite, settings, around.path, path, frame.number, _outputs(frame), redo, self._arrows)
                 )
                 frame.asked = redo + 1
         return told
@@ -205,8 +232,11 @@ class LoopRun(_Composed):
             self._fail(frame, told.failure, consequences)
             return None
         more = self._more(frame, told)
+        if told.spent and self._arrows and more is not False and not self._is_spent:
+            return self._last_after_all(frame, consequences)
         self._close(frame, consequences)
-        number = self._turns.end(more=more is not False, score=told.score, spent=told.spent)
+        spent = told.spent or self._is_spent
+        number = self._turns.end(more=more is not False, score=told.score, spent=spent)
         if number is None:
             return self._next(self._carried(frame), consequences)
         final = self._final = self.frames[number - 1]
@@ -216,11 +246,43 @@ class LoopRun(_Composed):
         self.around.settle_loop(self.box, final, None if self.around.shared.once else more is not False, consequences)
         return None
 
+    def _may_be_spent(self, frame: Frame) -> bool:
+        """Whether the budget of the run is to be asked if another turn follows one: where one would."""
+        if not self._arrows or not self.around.shared.limited or self._is_spent or frame.number >= self.most:
+            return False
+        return frame.live.more(self.box.id) is not False
+
+    def _without(self, frame: Frame, cause: RunFailure, consequences: list[Consequence]) -> Frame:
+        """The budget does not reach for a turn that has begun: the one before it is the last."""
+        self._close(frame, consequences, cause)
+        self.frames.pop()
+        before = self.frames[-1]
+        self._turns.number = before.number
+        return self._last_after_all(before, consequences)
+
+    def _last_after_all(self, frame: Frame, consequences: list[Consequence]) -> Frame:
+        """No turn follows one that is over, since the budget does not reach for it: what was told in it counts as in a last turn.
+
+        Nothing is run twice, and what has run is not told as skipped; what is led to only now begins.
+        """
+        known, nodes = standings(frame), once_more(frame)
+        self._is_spent = True
+        self.frames.pop()
+        news: list[Consequence] = []
+        last = self._frame(frame.number, frame.again, frame.number)
+        last.announced, last.concluded = frame.announced, frame.concluded
+        last.begin(news)
+        consequences += [
+            one for one in known.news(news) if not isinstance(one, Skip) or (one.node.id, one.visit.path) not in nodes
+        ]
+        return last
+
     def _tell_ended(self, told: Judged, final: int, consequences: list[Consequence], *, more: bool) -> None:
         """Say how the Loop ended, with the values of its turn ``final``. ``more`` says that another would have followed."""
-        more = more or bool(self.replaced)
-        why: Why = ("budget" if told.spent else "turns") if more else ("until" if told.holds else "case")
-        exhausted = bool(self.replaced) or (more and not self._is_fixed())
+        spent = told.spent or self._is_spent
+        more = more or bool(self.replaced) or self._is_spent
+        why: Why = ("budget" if spent else "turns") if more else ("until" if told.holds else "case")
+        exhausted = bool(self.replaced) or self._is_spent or (more and not self._is_fixed())
         best = final if more and self._settings.best is not None else None
         box, turns = self.box.composite, self._turns
         replaced = tuple(self.replaced)

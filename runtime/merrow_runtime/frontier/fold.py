@@ -62,15 +62,19 @@ class Frontier:
         ordinal: str = "",
         redo: Callable[[str, str], int] = never_again,
         absent: Collection[str] = (),
+        limited: bool = False,
     ) -> None:
         """``parallel`` is how many items of a Map are under way at once where it doesn't say; ``defaults`` gives by handle what a
         node gives in an item that failed and counts all the same. With ``once`` each composite makes one turn, or one item.
         ``path`` is that of the graph's frame, and ``ordinal`` its own, where another graph calls this one. ``redo`` says how
-        often a node in the frame with a path is asked for. ``absent`` are inputs that bring nothing, by id.
+        often a node in the frame with a path is asked for. ``absent`` are inputs that bring nothing, by id. ``limited`` says that
+        there is a budget, which Loops without a box end by.
         """
         self._absent = absent
         self._path, self._ordinal = path, ordinal
-        self._shared: Shared[Frame] = Shared(graph, layout_of(graph), compose, parallel, defaults, once, redo=redo)
+        self._shared: Shared[Frame] = Shared(
+            graph, layout_of(graph), compose, parallel, defaults, once, redo=redo, limited=limited
+        )
         self._take(graph)
 
     def _take(self, graph: TypedGraph) -> None:

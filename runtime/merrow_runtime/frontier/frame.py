@@ -11,7 +11,7 @@ from merrow_analysis.graph.boxes.composites import LoopSettings
 from merrow_analysis.graph.live_state import LiveState
 from merrow_analysis.graph.liveness.turning import Turn
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_runtime.errors import NodeFailure, RunFailure
+from merrow_runtime.errors import BudgetFailure, NodeFailure, RunFailure
 from merrow_runtime.frontier.inflow import Back, Inflow, Told
 from merrow_runtime.frontier.layout import Box
 from merrow_runtime.frontier.outcomes import (
@@ -67,9 +67,9 @@ class Frame(Inflow):
     """
 
     __slots__ = (
-        "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "announced", "asked", "chosen", "closed", "concluded",
-        "failure", "gone", "inputs", "judged", "left_out", "mores", "ordinal", "path", "run", "shared", "standing",
-        "visits", "why",
+        "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "announced", "answers", "asked", "chosen", "closed",
+        "concluded", "failure", "gone", "inputs", "judged", "left_out", "mores", "ordinal", "path", "run", "shared",
+        "standing", "visits", "why",
     )  # fmt: skip
 
     def __init__(
@@ -101,6 +101,8 @@ class Frame(Inflow):
         self.inputs: dict[int, Inputs] = {}
         self.visits: dict[int, Visit | None] = {}
         self.told: dict[int, Told] = {}
+        self.answers: dict[int, int] = {}
+        """The cases that Decisions chose, where others count."""
         self.chosen: dict[int, int | None] = {}
         self.passed: dict[int, list[Sequence[Given]]] = {}
         self.lists: dict[int, list[Value]] = {}
@@ -142,6 +144,11 @@ class Frame(Inflow):
     def is_over(self) -> bool:
         """Whether nothing starts any more, and running work can't change that."""
         return self._left == 0 or self.failure is not None
+
+    def as_told(self, handle: int) -> Told:
+        """What was told of one of its nodes that has an outcome, whatever counts."""
+        told, answer = self.told[handle], self.answers.get(handle)
+        return told if answer is None or not isinstance(told, Chose) else Chose(told.visit, answer, told.value)
 
     def outputs(self, handle: int) -> Outputs | None:
         """A node's outputs by port; None if it has none yet."""
@@ -242,7 +249,7 @@ class Frame(Inflow):
     def start(self, node: TypedNode, inputs: Inputs, work: Work | None) -> Start:
         """A visit of one of its nodes starts."""
         visit = self.visits[node.index] = self._new_visit(node)
-        if self.around is not None and node.spec is not None and (node.asks or not node.spec.computes):
+        if node.asks or (node.spec is not None and not node.spec.computes):
             self.shared.called += 1
         past = self.shared.past
         if past is not None and work is not None:
@@ -321,13 +328,25 @@ class Frame(Inflow):
         else:
             self.standing[handle] = "failed"
             if outcome.ends:
-                self.fail(outcome.cause, fatal=outcome.fatal)
+                spent = isinstance(outcome.cause, BudgetFailure) and self._may_end_without()
+                self.fail(outcome.cause, fatal=outcome.fatal and not spent)
                 return
             self.why[handle] = f"{outcome.visit.node} failed"
             self._count_down(handle)
             changed = self.own_live().skip(handle)
             self._leave_empty()
         self._skip_dead(changed, consequences)
+
+    def _may_end_without(self) -> bool:
+        """Whether it is in a turn that a Loop can do without where the budget does not reach for it."""
+        frame: Frame | None = self
+        while frame is not None and frame.run is not None:
+            if not self.shared.layout.boxes[frame.part.box or ""].composite.implied:
+                return False
+            if frame.run.ends_without(frame):
+                return True
+            frame = frame.around
+        return False
 
     def _counting(self, handle: int, case: int) -> int:
         """The case that counts where a Decision has chosen one: in the last turn of a Loop without a box ways may be closed."""
@@ -338,6 +357,7 @@ class Frame(Inflow):
         counts = turning.instead(node, case, closed)
         if counts != case and node.cases is not None:
             labels = node.cases.labels
+            self.answers[handle] = case
             self._closing(node, case, closed).append(Replaced(node.id, labels[case], labels[counts]))
         return counts
 

@@ -166,7 +166,8 @@ class JudgeTurn:
     """A turn of a Loop has ended of which something is to be said that is no matter of the frontier: `Judged`.
 
     ``path`` is that of the turn's frame, ``around`` of the one that the Loop runs in. ``outputs`` gives what a member gave in the
-    turn, by port. ``redo`` counts how often a revision asked for it again.
+    turn, by port. ``redo`` counts how often a revision asked for it again. ``by_run`` says that the budget of the run counts: it
+    is a Loop without a box, which goes on unless what is left is too little for another turn.
     """
 
     composite: Composite
@@ -176,6 +177,7 @@ class JudgeTurn:
     number: int
     outputs: Callable[[str], Outputs | None]
     redo: int = 0
+    by_run: bool = False
 
 
 @record(frozen=True, slots=True)

@@ -70,6 +70,14 @@ class Past:
         """All visits are free to be taken again."""
         self._free.clear()
 
+    def give_back(self, visit: Visit) -> None:
+        """The holder of a visit is no more: the visit is free for another one in its place."""
+        work = self._work[visit]
+        free = self._free_of(work)
+        place = self._begun[work][visit]
+        if visit not in free.get(place, ()):
+            free.setdefault(place, []).insert(0, visit)
+
     def own(self, work: Work, place: FrameAddress) -> Visit | None:
         """The visit of this work that was done in this place, unless something else has taken it."""
         free = self._free_of(work)

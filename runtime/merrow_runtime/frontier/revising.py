@@ -80,9 +80,8 @@ def keep(past: Past, whole: Frame, key: Callable[[Frame, TypedNode, Inputs], Has
             if (visit.node, visit.path) == (node.id, frame.path):
                 # One that was begun elsewhere is shown here when it ends: then it is taken over.
                 past.shown.setdefault((node.id, frame.path), visit)
-            told = frame.told.get(handle)
-            if told is not None:
-                past.outcomes[visit] = told
+            if handle in frame.told:
+                past.outcomes[visit] = frame.as_told(handle)
         past.asked[frame.path] = max(frame.asked, past.asked.get(frame.path, 0))
         if frame.judged is not None:
             past.judged[frame.path] = frame.judged_by(), frame.judged
@@ -131,6 +130,25 @@ def may_begin(frame: Frame, handle: int) -> bool:
         return False
     run = frame.runs[unit]
     return run.goes_on or any(may_begin(inner, handle) for inner in run.frames if not inner.closed)
+
+
+def once_more(frame: Frame) -> set[tuple[str, str]]:
+    """Have all that was told of a frame that is over, and of those inside of it, told again to one in its place. The nodes of
+    which there is something, with the paths of their frames.
+    """
+    shared, nodes = frame.shared, set[tuple[str, str]]()
+    for one in _frames(frame):
+        for handle, visit in _visits(one):
+            if handle not in one.told:
+                continue
+            nodes.add((shared.graph.node(handle).id, one.path))
+            if shared.past is None:
+                shared.elsewhere.setdefault(one.path, []).append(one.as_told(handle))
+            else:
+                shared.past.give_back(visit)
+        if one.judged is not None and one is not frame:
+            shared.early_judged[one.path] = one.judged
+    return nodes
 
 
 def _frames(frame: Frame) -> Iterator[Frame]:

@@ -73,6 +73,10 @@ class Running(Protocol[F]):
         """Whether it may make more frames."""
         ...
 
+    def ends_without(self, frame: F) -> bool:
+        """Whether one of its frames is a turn that may come to nothing, since the one before can be the last."""
+        ...
+
 
 class Judging(Protocol[F]):
     """Who waits for a `Judged`."""
@@ -129,8 +133,10 @@ class Shared(Generic[F]):
     holders: dict[Visit, F] = field(default_factory=dict)
     postponed: deque[tuple[F, int, Work]] | None = None
     redo: Callable[[str, str], int] = never_again
+    limited: bool = False
+    """Whether the run has a budget, which may end Loops without a box."""
     called: int = 0
-    """Nodes that began in Loops without a box and ask a model."""
+    """Nodes that began and ask a model."""
 
     @property
     def is_long(self) -> bool:

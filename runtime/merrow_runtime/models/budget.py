@@ -65,6 +65,16 @@ class Budget:
         """The time that is left, 0 when it is over; None without a limit."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
+    def allows(self, usage: Usage, seconds: float) -> bool:
+        """Whether as much can be used beside what is settled and held, and so many seconds are left."""
+        whole = sum([*self._held.values(), usage], self._settled)
+        if self._tokens is not None and whole.tokens > self._tokens:
+            return False
+        if self._usd is not None and (whole.cost_usd is None or whole.cost_usd > self._usd):
+            return False
+        left = self.remaining_seconds
+        return left is None or left > seconds
+
     def reserve(self, estimate: Usage, sent: Usage = NOTHING) -> Reservation:
         """Reserve for one call: ``async with budget.reserve(estimate) as reservation``. ``sent`` is the part of the estimate that
         it uses in any case, for what is sent.

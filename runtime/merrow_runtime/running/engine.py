@@ -78,6 +78,7 @@ class Engine(NodesAtWork):
             ordinal=ordinal,
             redo=redo.of,
             absent=absent,
+            limited=self.effects.calling.is_limited,
         )
 
     def revised(self, workflow: Workflow, steps: Steps, by_place: Mapping[str, Steps], number: int) -> Engine:

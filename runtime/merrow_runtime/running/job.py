@@ -165,8 +165,14 @@ class PreparedRun:
         return by_place
 
     def meters(self, workflow: Workflow) -> frozenset[str]:
-        """The Loops of a workflow that have a budget of their own, as paths name them."""
-        return frozenset(map(segment, _all_loop_budgets(workflow)))
+        """The Loops of a workflow whose use is counted, as paths name them: those with a budget of their own, and those without a
+        box where the run has one.
+        """
+        own = frozenset(map(segment, _all_loop_budgets(workflow)))
+        if self.limits == BudgetSettings():
+            return own
+        arrows = (box.id for one in workflow.reached() for box in one.graph.composites if box.implied)
+        return own | frozenset(map(segment, arrows))
 
     def _most(self) -> float | None:
         """The maximum number of calls that the run makes, if known."""

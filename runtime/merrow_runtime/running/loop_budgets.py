@@ -11,8 +11,8 @@ from merrow_runtime.calls.effects import Effects
 from merrow_runtime.frontier import JudgeTurn, Opens
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import CallRecord
-from merrow_runtime.usage import Usage
-from merrow_runtime.values import canonical
+from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.values import Value, canonical
 from merrow_runtime.visit import segment
 
 STEP = "budget"
@@ -27,29 +27,40 @@ class LoopBudgets:
     """
 
     _begun: dict[str, float] = field(default_factory=dict)
+    _turns: dict[str, tuple[Usage, float]] = field(default_factory=dict)
+    """What a Loop without a box had used when its newest turn began, and when that was."""
 
-    def begin(self, first: Opens) -> None:
-        """A Loop, or a Map, begins with its first turn."""
-        self._begun[_place(first.path, first.composite.id)] = time.monotonic()
+    def begin(self, turn: Opens) -> None:
+        """A Loop, or a Map, begins a turn."""
+        now, place = time.monotonic(), _place(turn.path, turn.composite.id)
+        if turn.number == 1:
+            self._begun[place] = now
+            self._turns[place] = NOTHING, now
 
     async def spent(self, turn: JudgeTurn, effects: Effects) -> bool:
         """Whether no further turn begins after this one. Raises `StoreFailure`, `UsageFailure`."""
         limits = turn.settings.budget
-        if limits is None:
-            return False
         place = _place(turn.around, turn.composite.id)
-        content = canonical(
-            {"turn": turn.number, "usd": limits.usd, "tokens": limits.tokens, "seconds": limits.seconds}
-        )
+        if limits is None and not turn.by_run:
+            return False
+        told: dict[str, Value] = {"turn": turn.number, "run": True}
+        if limits is not None:
+            told = {"turn": turn.number, "usd": limits.usd, "tokens": limits.tokens, "seconds": limits.seconds}
+        content = canonical(told)
         digest = hashlib.sha256(content.encode()).hexdigest()
         key = CallKey(turn.composite.id, 0, STEP, turn.number, turn.around)
         if effects.knows and await effects.recall_fact(key, digest):
             return True
         if effects.replay is not None and not effects.replay.may_ask:
             return False
-        used = effects.account.used_in(place)
-        seconds = time.monotonic() - self._begun[place]
-        if not _is_spent(limits, used, seconds):
+        used, now = effects.account.used_in(place), time.monotonic()
+        seconds = now - self._begun[place]
+        if limits is None:
+            before, began = self._turns[place]
+            self._turns[place] = used, now
+            if effects.calling.allows(_since(before, used), now - began):
+                return False
+        elif not _is_spent(limits, used, seconds):
             return False
         result = canonical({"spent": True, "usage": used.to_json(), "seconds": seconds})
         record = CallRecord(key, "budget", digest, content, result, origin="budget", started=time.time())
@@ -64,6 +75,12 @@ def _is_spent(limits: BudgetSettings, used: Usage, seconds: float) -> bool:
         return True
     # A price is never taken for nothing.
     return limits.usd is not None and (used.cost_usd is None or used.cost_usd >= limits.usd)
+
+
+def _since(before: Usage, used: Usage) -> Usage:
+    cost = None if used.cost_usd is None or before.cost_usd is None else used.cost_usd - before.cost_usd
+    prompt, completion = used.prompt_tokens - before.prompt_tokens, used.completion_tokens - before.completion_tokens
+    return Usage(prompt, completion, used.calls - before.calls, cost)
 
 
 def _place(around: str, box: str) -> str:

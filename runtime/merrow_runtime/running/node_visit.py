@@ -54,8 +54,8 @@ class NodeVisit:
 
 
 def turn_of_question(start: Start, composites: Composites) -> str:
-    """The later turns of Loops that arrows make in which a question is asked, as parts of its path: it is another question in each,
-    also where nothing new is known. Empty for anything else.
+    """The later turns of Loops that arrows make in which a question is asked, as parts of its path: it is another question in
+    each, also where nothing new is known. Empty for anything else.
     """
     if not start.node.asks or not composites:
         return ""

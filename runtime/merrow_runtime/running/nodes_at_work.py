@@ -74,8 +74,7 @@ class NodesAtWork:
 
     def opened(self, one: Opens) -> None:
         """See `merrow_runtime.running.doing.NodeWork.opened`."""
-        if one.number == 1:
-            self.budgets.begin(one)
+        self.budgets.begin(one)
 
     def judged(self, turn: JudgeTurn) -> Judged:
         """See `merrow_runtime.running.doing.NodeWork.judged`."""

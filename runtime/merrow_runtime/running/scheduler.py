@@ -218,7 +218,7 @@ class Scheduler:
             elif isinstance(one, Takes):
                 self._by.watcher.took(one)
             elif isinstance(one, JudgeTurn):
-                if one.settings.budget is None:
+                if one.settings.budget is None and not one.by_run:
                     pending += self._frontier.tell(self._by.work.judged(one))
                 else:
                     begin.append(one)

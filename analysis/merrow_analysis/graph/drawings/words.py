@@ -29,7 +29,8 @@ YES = _words(
     "是 有 はい да sí si oui ja sim sì 예 نعم evet 通过 成功"
 )
 NO = _words(
-    "no n false fail failed failure error invalid reject rejected deny denied retry 否 无 無 いいえ нет non nein não 아니오 아니요 لا hayır 不通过 失败 失敗"
+    "no n false fail failed failure error invalid reject rejected deny denied retry "
+    "否 无 無 いいえ нет non nein não 아니오 아니요 لا hayır 不通过 失败 失敗"
 )
 
 _BETWEEN_WORDS = re.compile(r"[\W_]+")
