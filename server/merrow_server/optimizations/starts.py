@@ -1,15 +1,19 @@
-"""What a search begins with: a file, or the shapes of solved cases beside an operator library."""
+"""What a search begins with: a file, or with an operator library a single Executor, and the shapes of solved cases beside it."""
 
 from __future__ import annotations
 
 import json
+from collections.abc import Mapping, Sequence
 from pathlib import Path
+from typing import Any
 
 from merrow_analysis.definitions.libraries import read_library
+from merrow_analysis.syntax.parser import parse_diagram
 from merrow_optimizer.evaluation.variants import with_memory, with_operators
+from merrow_optimizer.extraction.executor import executor, inputs_for
 from merrow_optimizer.extraction.extraction_report import START
 from merrow_runtime.program.loading import load
-from merrow_runtime.workflow import Workflow
+from merrow_runtime.workflow import Workflow, check_workflow
 from merrow_server.errors import InputError
 from merrow_server.extractions.files import report_files
 from merrow_server.files import Target, read
@@ -33,8 +37,8 @@ def start_of(
     file: str | None, operators: str | None, memory: str | None
 ) -> tuple[Workflow, tuple[tuple[str, str], ...]]:
     """The workflow that a search begins with, and others to be scored first, each with what it is called: those of ``start/``
-    beside the library ``operators``, whose operators all of them declare. Without ``file`` the commonest of them is the start.
-    Raises `UsageFailure`.
+    beside the library ``operators``, whose operators all of them declare. Without ``file`` a single Executor is the start, as
+    A2Flow's, and all remember everything unless ``memory`` says otherwise. Raises `UsageFailure`.
     """
     shapes: list[Path] = []
     declared = {}
@@ -48,15 +52,35 @@ def start_of(
             )
         declared = library.operators
         shapes = sorted(Path(operators).with_name(START).glob("*.mmd"), key=lambda one: (len(one.stem), one.stem))
-    if file is None and not shapes:
+    if file is None and not declared:
         raise InputError(
-            "Name the workflow to begin with, or a library with start/ beside it: merrow optimize FILE --dataset F."
+            "Name the workflow to begin with, or a library of operators: merrow optimize FILE --dataset F."
         )
+    remembered = "all" if file is None and memory is None else memory
 
-    def made(path: str) -> Workflow:
-        workflow = with_operators(load(path), declared)
-        return workflow if memory is None else with_memory(workflow, memory)
+    def made(workflow: Workflow) -> Workflow:
+        workflow = with_operators(workflow, declared)
+        return workflow if remembered is None else with_memory(workflow, remembered)
 
-    start = made(file if file is not None else str(shapes[0]))
-    others = shapes if file is not None else shapes[1:]
-    return start, tuple((made(str(one)).text, f"the shape {one.name} of solved cases") for one in others)
+    loaded = [(path, load(str(path))) for path in shapes]
+    if file is not None:
+        start = load(file)
+    else:
+        single = _executor(str(operators), [one for _, one in loaded], declared)
+        # Where one step can't read all inputs, the commonest shape is the start.
+        start = loaded.pop(0)[1] if single is None else single
+    titled = [(made(one).text, f"the shape {path.name} of solved cases") for path, one in loaded]
+    return made(start), tuple(titled)
+
+
+def _executor(library: str, shapes: Sequence[Workflow], declared: Mapping[str, Any]) -> Workflow | None:
+    """A single Executor with the inputs and the settings of the shapes, or else those that the operators suit; None where one
+    step can't read all inputs.
+    """
+    inputs = [node.id for node in shapes[0].graph.inputs] if shapes else inputs_for(declared)
+    text = executor(inputs)
+    if text is None and shapes:
+        return None
+    front = parse_diagram(shapes[0].text).front_matter if shapes else None
+    whole = ("" if front is None else front[1].text) + (text or "")
+    return check_workflow(whole, name=str(Path(library).with_name("executor.mmd")))

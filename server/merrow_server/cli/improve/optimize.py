@@ -54,9 +54,12 @@ OFTEN = {
     "--operators",
     metavar="FILE",
     shell_complete=shell_completion.files,
-    help="An operator library to draw on, with start/ beside it to begin with; `built-in` is none.",
+    help="An operator library to draw on; without FILE, begin with a single Executor and score its start/ first."
+    " `built-in` is no library.",
 )
-@click.option("--memory", metavar="M", help="The memory of the start: none, all, last:N, tokens:N or summary.")
+@click.option(
+    "--memory", metavar="M", help="The memory of the start: none, all, last:N, tokens:N or summary; all without FILE."
+)
 @click.option(
     "--strategy",
     type=click.Choice(["guided", "evolve", "climb", "random", "mcts", "gepa"]),
