@@ -129,12 +129,12 @@ class Asking(Generic[O]):
             return None
         return EndedJob(outcome, self.report(outcome, NOTHING, asker.known))
 
-    def begin(self) -> JobRecord:
-        """Put it into the journal. Raises `UsageFailure`, `StoreFailure`."""
+    def begin(self, identity: str | None = None) -> JobRecord:
+        """Put it into the journal; ``identity`` is its id, None for one of its own. Raises `UsageFailure`, `StoreFailure`."""
         self.check_budget()
         origin, limits = self.chosen.endpoint.origin, asdict(self.limits)
         plan = {**self.again, "shown": self.shown, "origin": origin, "limits": limits, "fresh": self.fresh}
-        record = JobRecord(new_id(), self.kind, self.file, "running", time.time(), plan)
+        record = JobRecord(identity or new_id(), self.kind, self.file, "running", time.time(), plan)
         self.kept.begin(record)
         return record
 

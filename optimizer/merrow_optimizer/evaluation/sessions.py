@@ -15,12 +15,14 @@ from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.store.names import new_id
 
 
-def begin(user: Store, plan: Plan, dataset: str, part: str, again: Mapping[str, Any]) -> EvaluationRecord:
+def begin(
+    user: Store, plan: Plan, dataset: str, part: str, again: Mapping[str, Any], identity: str | None = None
+) -> EvaluationRecord:
     """Put a new evaluation into the user's store. ``dataset`` is the hash of its items; ``again`` what a resume needs to make
-    the plan again, as plain data. Raises `StoreFailure`.
+    the plan again, as plain data; ``identity`` is its id, None for one of its own. Raises `StoreFailure`.
     """
     record = EvaluationRecord(
-        new_id(),
+        identity or new_id(),
         whole_path(plan.workflow.name),
         "running",
         time.time(),

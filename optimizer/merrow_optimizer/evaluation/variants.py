@@ -27,17 +27,22 @@ def memory_of(said: str) -> str | dict[str, int]:
 
 def with_memory(workflow: Workflow, memory: str) -> Workflow:
     """The workflow with this memory, `MEMORIES`; nodes that name their own keep it. Raises `UsageFailure`."""
-    value = memory_of(memory)
+    return _with(workflow, "memory", memory_of(memory))
+
+
+def with_temperature(workflow: Workflow, temperature: float) -> Workflow:
+    """The workflow with this temperature; nodes that name their own keep it. Raises `UsageFailure`."""
+    return _with(workflow, "temperature", temperature)
+
+
+def _with(workflow: Workflow, name: str, value: object) -> Workflow:
+    """The workflow with a setting, in place of what its front matter says of it."""
     front = parse_diagram(workflow.text).front_matter
-    settings = workflow.analysis.settings
-    edit = (
-        write_value(front, ("workflow", "memory"), value)
-        if front is not None and settings.says_memory
-        else add_entry(front, None, "memory", value)
-    )
+    edit = None if front is None else write_value(front, ("workflow", name), value)
+    edit = edit or add_entry(front, None, name, value)
     if edit is None:
         raise UsageFailure(
-            f"The memory can't be written into the front matter of {workflow.name}; add `memory:` by hand."
+            f"The {name} can't be written into the front matter of {workflow.name}; add `{name}:` by hand."
         )
     return _checked(workflow, apply_edits(workflow.text, [edit]))
 

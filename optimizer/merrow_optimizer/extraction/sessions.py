@@ -20,13 +20,19 @@ REPORT = "report"
 
 
 def begin(
-    user: Store, plan: ExtractionPlan, cases: str, dataset: str, part: str, again: Mapping[str, Any]
+    user: Store,
+    plan: ExtractionPlan,
+    cases: str,
+    dataset: str,
+    part: str,
+    again: Mapping[str, Any],
+    identity: str | None = None,
 ) -> ExtractionRecord:
     """Put a new extraction into the user's store. ``cases`` is the file, ``dataset`` the hash of its cases, ``again`` what a
-    resume needs to make the plan again, as plain data. Raises `StoreFailure`.
+    resume needs to make the plan again, as plain data; ``identity`` is its id, None for one of its own. Raises `StoreFailure`.
     """
     record = ExtractionRecord(
-        new_id(),
+        identity or new_id(),
         whole_path(cases),
         "running",
         time.time(),

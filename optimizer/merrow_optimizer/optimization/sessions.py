@@ -21,13 +21,19 @@ from merrow_runtime.store.optimizations import OptimizationRecord
 
 
 def begin(
-    user: Store, plan: SearchPlan, dataset: str, part: str, again: Mapping[str, Any], out: str | None
+    user: Store,
+    plan: SearchPlan,
+    dataset: str,
+    part: str,
+    again: Mapping[str, Any],
+    out: str | None,
+    identity: str | None = None,
 ) -> OptimizationRecord:
     """Put a new search into the user's store. ``dataset`` is the hash of all items, ``again`` what a resume needs to make the
-    plan again, as plain data; ``out`` is the folder for the candidates' files, None for one beside the workflow. Raises
-    `StoreFailure`, and `UsageFailure` where the files can't be written.
+    plan again, as plain data; ``out`` is the folder for the candidates' files, None for one beside the workflow;
+    ``identity`` is its id, None for one of its own. Raises `StoreFailure`, and `UsageFailure` where the files can't be written.
     """
-    identity = new_id()
+    identity = identity or new_id()
     file = Path(whole_path(plan.start.name))
     folder = file.parent / f"{file.stem}.search-{identity}" if out is None else Path(out)
     split = plan.split

@@ -157,8 +157,8 @@ def _share_of_costs(paper: Paper, said: Json) -> Decimal:
     return one / other * 100
 
 
-def _ratio(_: Paper, said: Json, __: Path | None) -> Found:
-    part, whole = map(Decimal, said["values"])
+def _ratio(paper: Paper, said: Json, _: Path | None) -> Found:
+    part, whole = _figures(paper, said)
     return _printed(part / whole * 100, said["expected"]), ""
 
 

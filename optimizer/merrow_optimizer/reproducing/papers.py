@@ -16,7 +16,7 @@ from pathlib import Path
 from typing import Any, Literal
 
 PAPERS = ("mermaidflow", "flow", "a2flow")
-Measure = Literal["score", "seconds"]
+Measure = Literal["score", "seconds", "initial", "changed", "ratio"]
 Json = Mapping[str, Any]
 
 
@@ -183,7 +183,8 @@ _OWN = {
 def _rows(block: Json) -> Iterator[Row]:
     for system in block["system"]:
         for column in block["columns"]:
-            yield _row(block, column, system)
+            if not system.get("other") or column["id"] in system["figures"]:
+                yield _row(block, column, system)
 
 
 def _row(block: Json, column: Json, system: Json) -> Row:

@@ -20,7 +20,7 @@ _PATIENCE = 0.3
 """Seconds that another process may keep the journal to itself, as it does for a moment while it opens or closes it."""
 
 
-Kind = Literal["run", "evaluation", "search", "extraction", "plan", "suggestion"]
+Kind = Literal["run", "evaluation", "search", "extraction", "plan", "suggestion", "reproduction"]
 TABLES: Mapping[Kind, tuple[str, str, str]] = {
     "run": ("runs", "workflow", "runs"),
     "evaluation": ("evaluations", "workflow", "evaluations"),
@@ -28,6 +28,7 @@ TABLES: Mapping[Kind, tuple[str, str, str]] = {
     "extraction": ("extractions", "cases", "extractions"),
     "plan": ("(SELECT * FROM jobs WHERE kind = 'plan')", "file", "plans"),
     "suggestion": ("(SELECT * FROM jobs WHERE kind = 'suggestion')", "file", "suggestions"),
+    "reproduction": ("(SELECT * FROM jobs WHERE kind = 'reproduction')", "file", "reproductions"),
 }
 """Where each kind is, its column with the path of the file that one is of, and what several are called."""
 

@@ -10,7 +10,7 @@ from merrow_runtime.store.glance import TABLES, Kind
 from merrow_runtime.store.listed import Keeping, ListedStatus
 from merrow_runtime.store.writer import Writer
 
-JOBS: tuple[Kind, ...] = ("plan", "suggestion")
+JOBS: tuple[Kind, ...] = ("plan", "suggestion", "reproduction")
 
 
 @record(frozen=True, slots=True)

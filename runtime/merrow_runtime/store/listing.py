@@ -50,6 +50,12 @@ class JobListing:
         found = self._entries("WHERE id = ?", (identity,))
         return found[0] if found else None
 
+    def has_below(self, identity: str) -> bool:
+        """Whether something has this id, or one that is below it, with a ``/`` behind it."""
+        return bool(
+            self._entries("WHERE id = ? OR substr(id, 1, ?) = ? LIMIT 1", (identity, len(identity) + 1, f"{identity}/"))
+        )
+
     def find(self, said: str) -> JobEntry | None:
         """What has the id ``said``, else the only one whose id begins so; None where there is none. Raises `UsageFailure` where
         there are several, naming two.

@@ -56,7 +56,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "evaluate": "Score a workflow on a data set, with confidence intervals.",
         "evaluations": "List the evaluations in the journal.",
         "datasets": "List the data sets that are known by name: form, source, licence, hash.",
-        "reproduce": "Check the arithmetic of the papers that Merrow follows.",
+        "reproduce": "Reproduce the experiments of a paper, its table beside ours.",
         "rate": "Rate the answers of an evaluation, or compare them with those of another one.",
     },
     "Look inside": {

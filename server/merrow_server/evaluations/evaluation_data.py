@@ -19,6 +19,7 @@ from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.labels import AnswerLabel
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.values import as_text
+from merrow_server.evaluations.journals import jobs_of
 from merrow_server.evaluations.updates import seconds_of, updates_of
 from merrow_server.rendering.counts import counted
 
@@ -169,7 +170,7 @@ def inputs_text(inputs: Mapping[str, Any] | None) -> str:
 def _inputs(user: Store, runs: Set[str], longest: int | None) -> dict[str, Any]:
     """What was given to runs of evaluations, by their ids, as far as the journals are there and can be read."""
     given: dict[str, Any] = {}
-    for evaluation in {run.partition("/")[0] for run in runs if run}:
+    for evaluation in jobs_of(user, [run for run in runs if run]):
         path = journal_of(user, evaluation)
         with suppress(StoreFailure):
             if path.exists():

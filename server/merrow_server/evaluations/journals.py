@@ -2,24 +2,50 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
 from contextlib import closing, contextmanager
+from functools import cache
 from typing import TYPE_CHECKING
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
 
+_HAVE_RUNS = ("evaluation", "search")
+
 
 @contextmanager
 def journal_with(user: Store, run: str | None) -> Iterator[Store]:
-    """The journal that has a run: that of the evaluation or the search before its first ``/``, else the user's own."""
-    named = None if run is None or "/" not in run else run.partition("/")[0]
-    entry = None if named is None else user.listing.find(named)
-    if entry is None or entry.kind not in ("evaluation", "search"):
+    """The journal that has a run: that of the evaluation or the search whose id it begins with, else the user's own."""
+    identity = None if run is None else job_of(user, run)
+    if identity is None:
         yield user
         return
     from merrow_runtime.jobs.life import journal_of
     from merrow_runtime.store.database import Store
 
-    with closing(Store.open(journal_of(user, entry.id), reading=True)) as own:
+    with closing(Store.open(journal_of(user, identity), reading=True)) as own:
         yield own
+
+
+def job_of(user: Store, run: str) -> str | None:
+    """The id of the evaluation or the search that a run is of, by its id, which begins with that or, as a person may write it,
+    with the beginning of that; None where it is of none. Raises `UsageFailure` for the beginning of several ids.
+    """
+    for identity in jobs_of(user, [run]):
+        return identity
+    entry = user.listing.find(run.partition("/")[0]) if "/" in run else None
+    return entry.id if entry is not None and entry.kind in _HAVE_RUNS else None
+
+
+def jobs_of(user: Store, runs: Iterable[str]) -> set[str]:
+    """The ids of the evaluations and searches that runs are of, by their whole ids."""
+    exactly = cache(user.listing.exactly)
+    found: set[str] = set()
+    for run in runs:
+        parts = run.split("/")
+        for count in range(1, len(parts)):
+            entry = exactly("/".join(parts[:count]))
+            if entry is not None and entry.kind in _HAVE_RUNS:
+                found.add(entry.id)
+                break
+    return found

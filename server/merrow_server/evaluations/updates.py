@@ -14,6 +14,7 @@ from merrow_runtime.jobs.life import journal_of
 from merrow_runtime.revising.difference import is_task
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
+from merrow_server.evaluations.journals import jobs_of
 from merrow_server.reports.run_report import ratio_of
 
 
@@ -45,7 +46,7 @@ def updates_of(user: Store, record: EvaluationRecord, scores: Sequence[ScoreReco
 def _changed(user: Store, runs: set[str]) -> dict[str, int | None]:
     """How many tasks of runs changed, None for those without an update; as far as their journals are there and can be read."""
     found: dict[str, int | None] = {}
-    for evaluation in {run.partition("/")[0] for run in runs}:
+    for evaluation in jobs_of(user, runs):
         path = journal_of(user, evaluation)
         with suppress(StoreFailure):
             if path.exists():

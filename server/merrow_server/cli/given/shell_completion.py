@@ -24,7 +24,7 @@ Items: TypeAlias = "list[CompletionItem[str]]"  # in quotes: Click has it with a
 
 _INTERFACE = "Interface"
 _MOST_RUNS = 50
-_SESSIONS: tuple[Kind, ...] = ("evaluation", "search", "extraction", "plan", "suggestion")
+_SESSIONS: tuple[Kind, ...] = ("evaluation", "search", "extraction", "plan", "suggestion", "reproduction")
 _ANY = ("finished", "stopped", "cancelled", "running")
 _ANY_RUN = ("finished", "failed", "cancelled", "running")
 

@@ -23,6 +23,7 @@ KINDS: Mapping[str, str] = {
     "extraction": "an extraction",
     "plan": "a plan",
     "suggestion": "a suggestion",
+    "reproduction": "a reproduction",
 }
 """By name, one of each kind as sentences call it."""
 
@@ -65,7 +66,7 @@ def door(kind: str) -> Door:
 
 _GOES_WITH: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
     (("verbose", "record", "replay", "sandbox", "allow_unsafe_code", "fail_on_exhausted"), ("run",), "a run"),
-    (("as_json",), ("run", "search", "extraction", "plan", "suggestion"), "a run"),
+    (("as_json",), ("run", "search", "extraction", "plan", "suggestion", "reproduction"), "a run"),
     (("jobs",), ("search",), "a search"),
     (("node", "revision"), ("run",), "a run"),
 )
