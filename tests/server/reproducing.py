@@ -8,10 +8,11 @@ from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
 from pathlib import Path
 from typing import Any
+from zlib import crc32
 
 import pytest
 from tests.optimizer.extraction.planted import shown_parts
-from tests.optimizer.suggestions.scripted import is_judging, verdicts
+from tests.optimizer.suggestions.scripted import is_judging, said, verdicts, whole
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
 from tests.server.program import Outcome, merrow, write
 
@@ -24,6 +25,29 @@ PLAN = {
         for name, after in (("k", ""), ("l", ""), ("m", "k"), ("n", "kl"), ("o", "mn"), ("p", "o"))
     ],
 }
+FLOW = """\
+---
+workflow: {temperature: 0.2}
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    SOLVE@{op: Custom, prompt: "Think NUMBER times, then answer."}
+    RETURN([Answer]):::Interface
+    PROBLEM --> SOLVE --> RETURN
+"""
+CODE_FLOW = """\
+---
+workflow: {temperature: 0.2}
+---
+flowchart TD
+    PROBLEM([Task]):::Interface
+    ENTRY_POINT([Name]):::Interface
+    WRITE@{op: CustomCodeGenerate, instruction: "Write the function NUMBER times."}
+    RETURN([Program]):::Interface
+    PROBLEM -->|problem| WRITE
+    ENTRY_POINT -->|entry_point| WRITE
+    WRITE --> RETURN
+"""
 FUNCTION = "def first(x):\n    return x\n"
 CHECK = "def check(candidate):\n    assert candidate(1) == 1\n"
 
@@ -96,7 +120,8 @@ def answer(request: Received) -> Step:
     if "function" in text or "def first" in text:
         return Reply(f"```python\n{FUNCTION}```")
     number = re.findall(r"Case (\d+)|are (\d+) cats", text)
-    return Reply(f"The answer is {max(number[0]) if number else 7}.")
+    known = int(max(number[0])) if number else 7
+    return Reply(f"The answer is {known + 7 * (crc32(json.dumps(request.body, sort_keys=True).encode()) % 3)}.")
 
 
 def _step(text: str) -> dict[str, Any]:
@@ -119,7 +144,9 @@ def _improved(request: Received) -> str:
     """Candidates that follow from the question, and verdicts that are all alike."""
     if is_judging(request):
         return verdicts(request)
-    raise NotImplementedError
+    text = json.dumps(request.body["messages"])
+    flow = CODE_FLOW if "ENTRY_POINT" in text else FLOW
+    return said(whole(flow.replace("NUMBER", str(crc32(text.encode()))), "Another prompt"))
 
 
 def _value(schema: Mapping[str, Any]) -> Any:

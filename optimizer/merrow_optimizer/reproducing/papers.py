@@ -193,7 +193,8 @@ def _row(block: Json, column: Json, system: Json) -> Row:
     plain = {key: value for key, value in said.items() if key not in _OWN}
     is_average = "average_of" in column
     if is_average:
-        plain["average_of"] = tuple(f"{system['id']}-{one}" for one in column["average_of"])
+        parts = [one for one in column["average_of"] if not system.get("other") or one in system["figures"]]
+        plain["average_of"] = tuple(f"{system['id']}-{one}" for one in parts)
     for key in ("workflow", "evaluation_of"):
         if key in plain:
             plain[key] = None if is_average else plain[key].format(**names)

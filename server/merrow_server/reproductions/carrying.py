@@ -19,7 +19,7 @@ from merrow_runtime.usage import NOTHING, Usage
 from merrow_server.evaluations.updates import seconds_of, updates_of
 from merrow_server.reproductions.estimates import total
 from merrow_server.reproductions.prepared import KIND, PreparedReproduction, PreparedRow
-from merrow_server.reproductions.steps import EvaluateStep, Step, StepStopped
+from merrow_server.reproductions.steps import EvaluateStep, RowStep, StepStopped
 
 Json = dict[str, Any]
 Told = Callable[[str, int, int], None]
@@ -106,7 +106,7 @@ class Reproducing:
         self.stopped_by = "The budget is used up, or too small for the rows that are left; give more with --budget-usd."
         await self._keep(one, {"status": "not begun", "why": why})
 
-    async def _stop(self, one: PreparedRow, step: Step, why: str) -> None:
+    async def _stop(self, one: PreparedRow, step: RowStep, why: str) -> None:
         self._stopped += 1
         self.stopped_by = f"Row {one.row.id} stopped: {why}"
         await self._keep(one, {"status": "stopped", "why": why, "step": step.id})

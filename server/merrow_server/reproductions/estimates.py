@@ -23,6 +23,8 @@ _GROWN = 2.0
 """Calls that a workflow which a search found makes beside those of its start."""
 _PROPOSAL, _JUDGED = (4_000, 1_500), (4_000, 600)
 """Tokens of a question and its answer, to a model that proposes candidates, and to the one that judges them."""
+_ORDERS = 2
+"""How often a judge is shown the candidates of a round: in both orders."""
 _TASKS, _REVISIONS = 7, 2
 """Calls of a planned workflow, and of the model that revises a run of it."""
 _TASK = (1_500, 900)
@@ -82,7 +84,7 @@ def of_search(plan: SearchPlan, rounds: int) -> Estimate:
         return searched
     models, chosen = plan.proposing.models, plan.base.chosen
     asked = of_calls(chosen, models.optimizer, rounds - 1, _PROPOSAL)
-    return searched + asked + of_calls(chosen, models.judge or models.optimizer, rounds - 1, _JUDGED)
+    return searched + asked + of_calls(chosen, models.judge or models.optimizer, _ORDERS * (rounds - 1), _JUDGED)
 
 
 def of_extraction(plan: ExtractionPlan) -> Estimate:

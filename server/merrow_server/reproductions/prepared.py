@@ -17,7 +17,7 @@ from merrow_server.errors import InputError, RunFailure
 from merrow_server.reproductions.estimates import Estimate, hours, total
 from merrow_server.reproductions.readiness import Missing, missing
 from merrow_server.reproductions.request import ReproductionRequest, asked_models, chosen_rows
-from merrow_server.reproductions.steps import Bench, Step, check_chosen, steps_of
+from merrow_server.reproductions.steps import Bench, RowStep, check_chosen, steps_of
 
 KIND: Literal["reproduction"] = "reproduction"
 _PREFIX = "repro"
@@ -28,7 +28,7 @@ class PreparedRow:
     """A row with its jobs in order, what each of them may use, and what is missing: then it is not run."""
 
     row: Row
-    steps: tuple[Step, ...] = ()
+    steps: tuple[RowStep, ...] = ()
     estimates: tuple[Estimate, ...] = ()
     missing: tuple[Missing, ...] = ()
 

@@ -61,6 +61,8 @@ from merrow_server.reproductions.request import ReproductionRequest
 Told = Callable[[str], None]
 """Hears what is done now."""
 _LIBRARY = "operators.yaml"
+_LOOK_PLANS = 3
+"""Plans that are asked for where only a look is wanted."""
 
 
 class StepStopped(RunFailure):
@@ -104,7 +106,7 @@ class _Prepared(Protocol):
     async def close(self) -> None: ...
 
 
-class Step(ABC):
+class RowStep(ABC):
     """One job of a row. ``id`` is its id in the journal."""
 
     def __init__(self, bench: Bench, row: Row, id_: str) -> None:
@@ -161,7 +163,7 @@ class Step(ABC):
         return str(one.place(Path(self.bench.request.data))), one.form
 
 
-class ExtractStep(Step):
+class ExtractStep(RowStep):
     """Operators from the solved cases of the part validate."""
 
     @property
@@ -216,7 +218,7 @@ class ExtractStep(Step):
         return await prepare_extraction(wanted, self.user)
 
 
-class SearchStep(Step):
+class SearchStep(RowStep):
     """A search on the part validate, with the operators of an extraction where the row has one."""
 
     def __init__(self, bench: Bench, row: Row, id_: str, operators: ExtractStep | None) -> None:
@@ -306,7 +308,7 @@ def _bounded(prepared: PreparedSearch, rounds: int) -> PreparedSearch:
     return replace(prepared, plan=bounded, again={**prepared.again, "settings": settings})
 
 
-class PlanStep(Step):
+class PlanStep(RowStep):
     """A workflow that is planned for a task."""
 
     def __init__(self, bench: Bench, row: Row, id_: str, item: Item) -> None:
@@ -350,6 +352,11 @@ class PlanStep(Step):
         )
         return workflow if temperature is None else with_temperature(workflow, temperature)
 
+    def _candidates(self, wanted: int) -> int:
+        """How many plans are asked for: few for a look, and one of the embedded model, which has no other."""
+        request = self.bench.request
+        return 1 if request.simulate else min(wanted, _LOOK_PLANS) if request.is_look else wanted
+
     def _plans(self) -> Sequence[Mapping[str, Any]]:
         report = self.user.jobs["plan"].kept(self.id).get("end", {}).get("report")
         return [] if report is None else report["plans"]
@@ -359,7 +366,7 @@ class PlanStep(Step):
         assert said is not None  # noqa: S101 (it is of a row that plans)
         asked = PlanRequest(
             self._task,
-            n=1 if self.bench.request.simulate else said.candidates,
+            n=self._candidates(said.candidates),
             rank=said.rank,  # type: ignore[arg-type] # a rule by its name
             judge=False,
             optimizer_model=self.model("optimizer"),
@@ -369,7 +376,7 @@ class PlanStep(Step):
         return prepare_plans(asked, self.user)
 
 
-class EvaluateStep(Step):
+class EvaluateStep(RowStep):
     """An evaluation of a row: of one item where each has a workflow of its own."""
 
     def __init__(
@@ -456,7 +463,7 @@ def _check_ended(stopped_by: str | None) -> None:
         raise StepStopped(stopped_by)
 
 
-def steps_of(bench: Bench, row: Row) -> list[Step]:
+def steps_of(bench: Bench, row: Row) -> list[RowStep]:
     """The jobs of a row, in order; those that it shares with another row have ids below that one's. None for a row that asks
     nothing itself.
     """
@@ -468,7 +475,7 @@ def steps_of(bench: Bench, row: Row) -> list[Step]:
     if row.plan is not None:
         return _planned(bench, row, below)
     source, operators = _search(bench, row)
-    steps: list[Step] = [one for one in (operators, source) if one is not None]
+    steps: list[RowStep] = [one for one in (operators, source) if one is not None]
     return [*steps, EvaluateStep(bench, row, below, source)]
 
 
@@ -485,11 +492,11 @@ def _search(bench: Bench, row: Row) -> tuple[SearchStep | None, ExtractStep | No
     return SearchStep(bench, row, f"{bench.identity}/{row.id}/search", operators), operators
 
 
-def _planned(bench: Bench, row: Row, below: str) -> list[Step]:
+def _planned(bench: Bench, row: Row, below: str) -> list[RowStep]:
     said = row.plan
     assert said is not None  # noqa: S101 (see `steps_of`)
     owner = row if said.of is None else bench.paper.rows[said.of]
-    steps: list[Step] = []
+    steps: list[RowStep] = []
     for item in items_of(row)[: bench.request.items]:
         plan = PlanStep(bench, owner, f"{bench.identity}/{owner.id}/plan-{item.id}", item)
         steps += [plan, EvaluateStep(bench, row, f"{below}/{item.id}", plan, item.id)]
