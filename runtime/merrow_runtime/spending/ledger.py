@@ -112,6 +112,7 @@ class Ledger:
         self._flushed = time.monotonic()
         self._month: tuple[str, float] = ("", 0.0)
         self._users = 0
+        self._file: tuple[int, int] | None = None
         try:
             private_file(path)
             self._database = self._opened()
@@ -133,12 +134,20 @@ class Ledger:
     def _opened(self) -> DatabaseConnection:
         try:
             database = opened(str(self._path), **_OPTIONS)
+            self._file = _identity(self._path)
             execute_patiently(database, "PRAGMA journal_mode = WAL")
             # A crash of the machine may lose the last writes, never the file.
             database.executescript("PRAGMA synchronous = NORMAL;" + _TABLES)
         except sqlite3.Error as problem:
             raise self._failure(problem) from problem
         return database
+
+    def is_at_its_path(self) -> bool:
+        """Whether the file is still there and was not replaced: what is written elsewhere is spending that no limit sees."""
+        try:
+            return _identity(self._path) == self._file
+        except OSError:
+            return False
 
     def begin(self, workflow: str, origin: str, model: str, usage: Usage) -> int:
         """Write at once that a call leaves, which uses ``usage`` in any case, and what was counted so far.
@@ -287,6 +296,12 @@ def _has_tables(database: DatabaseConnection) -> bool:
     return bool(found[0] == 2)
 
 
+def _identity(path: Path) -> tuple[int, int]:
+    """The device and the number of a file."""
+    file = path.stat()
+    return file.st_dev, file.st_ino
+
+
 def _wait(rows: list[tuple[float, int]], limits: MinuteLimits, tokens: int, now: float) -> float:
     """The seconds until a call of some ``tokens`` may follow ``rows``: moments and tokens of the last minute, in order."""
     last = -1  # the newest row that must have left
@@ -309,10 +324,11 @@ _OPENING = threading.Lock()
 def ledger(*, reading: bool = False) -> Ledger:
     """The user's ledger; ``reading`` as `Ledger` has it. Raises `StoreFailure`."""
     path = state_folder() / FILE
-    if reading:
-        return _OPEN.get(path) or Ledger(path, reading=True)
     with _OPENING:
-        found = _OPEN.get(path)
-        if found is None:
-            found = _OPEN[path] = Ledger(path)
-        return found
+        kept = _OPEN.get(path)
+        if kept is not None and kept.is_at_its_path():
+            return kept
+        if reading:
+            return Ledger(path, reading=True)
+        opened_now = _OPEN[path] = Ledger(path)
+        return opened_now

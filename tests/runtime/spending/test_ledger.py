@@ -275,3 +275,19 @@ def test_what_cannot_be_written_is_one_sentence_and_written_later(tmp_path: Path
     assert Ledger(path, clock).of_month() == 2.0
     # Of three requests in a minute two are left: none was taken by the one that failed.
     assert [ledger.admit(HERE, MinuteLimits(3), 1)[0] > 0 for _ in range(3)] == [True, True, False]
+
+
+def test_a_file_that_was_removed_is_begun_again_though_a_run_still_has_the_old_one(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path))
+    old = module.ledger()
+    assert module.ledger() is old
+    for file in tmp_path.iterdir():
+        file.unlink()
+    for new in (module.ledger(), module.ledger(reading=True)):
+        assert new is not old
+        assert new.spent() == []
+    new.count("w", "o", "m", Usage(calls=1))
+    new.flush()
+    assert [spent.calls for spent in module.ledger().spent()] == [1]
