@@ -205,3 +205,17 @@ def test_what_came_of_it_is_an_end_and_no_call_but_a_sentence_or_an_id_is_a_step
 def test_a_box_asks_where_its_ways_say_that_it_went_well_or_not(labels: tuple[str, str], asks: bool) -> None:
     graph = typed(f"A[Look at it] -->|{labels[0]}| B[Print it]\nA -->|{labels[1]}| C[Write it again]\n")
     assert (graph.by_id["A"].kind == "decision") is asks
+
+
+def idle(text: str) -> list[str]:
+    found = analyse(f"flowchart TD\n{text}", as_workflow=True).diagnostics
+    return [one.message for one in found if one.code == "MW406"]
+
+
+def test_a_number_of_turns_where_no_loop_begins_is_a_hint_that_says_where_one_does() -> None:
+    loop = "A[Draft it] --> B{Good?}\nB -->|no| A\nB -->|yes| C[Print it]\n"
+    assert idle(loop + "A@{ turns: 5 }\n") == []
+    [inside] = idle(loop + "B@{ turns: 5 }\n")
+    assert "begins at A" in inside
+    [behind] = idle(loop + "C@{ turns: 5 }\n")
+    assert "no loop begins at C" in behind

@@ -7,6 +7,7 @@ from __future__ import annotations
 import json
 from collections import Counter
 from collections.abc import Iterable
+from random import Random
 from typing import Any
 
 import pytest
@@ -95,3 +96,57 @@ def test_drawings_of_the_field_end_with_a_result_and_are_written_out_the_same() 
     lines = (SHARED / "field" / "drawings.jsonl").read_text("utf-8").splitlines()
     for line in lines[:: 1 if ALL else 12]:
         check(json.loads(line)["text"], range(2))
+
+
+@pytest.mark.parametrize("seed", [0, 3])
+def test_a_knot_of_loops_deeper_than_any_are_kept_apart_has_no_errors_and_is_written_out_the_same(seed: int) -> None:
+    """What only an arrow back of the innermost Loops leads to would get nothing in the first turn."""
+    random = Random(seed)
+    diamonds = [random.randrange(200) for _ in range(1_000)]
+    lines = [
+        f"N{source}{{q?}} -->|{random.choice(['yes', 'no', 'x'])}| N{target}"
+        for source, target in zip(diamonds[::2], diamonds[1::2], strict=True)
+    ]
+    analysis = analyse("\n".join(["flowchart TD", *lines, ""]), as_workflow=True)
+    assert analysis.errors == []
+    assert analysis.typed is not None
+    assert carry_out(analysis.typed, drawn_by(seed)).outputs
+
+
+def test_what_two_arrows_bring_from_one_step_to_another_is_brought_once_and_written_out_without_a_finding() -> None:
+    text = (
+        "flowchart TD\nA[Read it] -->|Tickets| B[Print it]\nA -.->|Notes| B\nB --> C{Good?}\nC -->|no| A\nC -->|no| A\n"
+    )
+    text += "C -->|yes| D[Done]\nC -->|well| D\n"
+    analysis = analyse(text, as_workflow=True)
+    written = written_out(analysis, text)
+    assert "Notes" in written, "and keeps its label"
+    for one in (analysis, analyse(written)):
+        assert one.typed is not None
+        assert [edge.source.id for edge in one.typed.by_id["B"].incoming] == ["A"]
+        assert [cases.labels for node in one.typed.decisions if (cases := node.cases)] == [("no", "yes", "well")]
+        assert {finding.code for finding in one.diagnostics} <= {"MW313"}
+    check(text, range(3))
+
+
+HOURGLASS = """flowchart TD
+    S[Start here] --> A[Read one] & B[Read two] & C[Read three]
+    A & B & C --> M[Merge them]
+    M --> X[Print one] & Y[Print two] & Z[Print three]
+"""
+
+
+def test_a_drawing_that_is_written_out_gets_no_advice_to_be_quicker() -> None:
+    analysis = analyse(HOURGLASS, as_workflow=True)
+    assert [one.code for one in analyse(written_out(analysis, HOURGLASS)).diagnostics] == []
+    hasty = written_out(analysis, HOURGLASS).replace("memory: all", "memory: none")
+    assert [one.code for one in analyse(hasty).diagnostics] == ["MW402"], "these could begin sooner"
+
+
+@pytest.mark.shared("field/drawings.jsonl")
+def test_the_drawings_of_the_field_are_written_out_without_new_findings() -> None:
+    for line in (SHARED / "field" / "drawings.jsonl").read_text("utf-8").splitlines():
+        text = json.loads(line)["text"]
+        analysis = analyse(text, as_workflow=True)
+        known = {one.code for one in analysis.diagnostics}
+        assert {one.code for one in analyse(written_out(analysis, text)).diagnostics} <= known, text

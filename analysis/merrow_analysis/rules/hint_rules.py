@@ -5,10 +5,12 @@ from __future__ import annotations
 from bisect import bisect_left
 from collections.abc import Iterator
 
+from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.diagnostics import Diagnostic, Severity, Tag
 from merrow_analysis.graph.bare.conditions import TooManyCombinationsError
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.bare.shape import GraphShape
+from merrow_analysis.graph.instructions import memory_of
 from merrow_analysis.graph.liveness.live_nodes import LiveNode
 from merrow_analysis.graph.liveness.waiting import order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
@@ -43,7 +45,7 @@ def check_hints(context: GraphContext) -> Iterator[Diagnostic]:
         return  # What is drawn is a person's picture, not a plan to be made quicker.
     yield from _implied_orders(context)
     if not graph.cycles:
-        yield from _bottlenecks(graph)
+        yield from _bottlenecks(graph, context.settings)
 
 
 def _implied_orders(context: GraphContext) -> Iterator[Diagnostic]:
@@ -110,7 +112,7 @@ def _may_be_cut(shape: GraphShape, index: int) -> bool:
     return True
 
 
-def _bottlenecks(graph: TypedGraph) -> Iterator[Diagnostic]:
+def _bottlenecks(graph: TypedGraph, settings: WorkflowSettings) -> Iterator[Diagnostic]:
     """Nodes between wide stages that no edge between operators passes by."""
     shape = graph.shape
     boundary = shape.boundary
@@ -122,9 +124,12 @@ def _bottlenecks(graph: TypedGraph) -> Iterator[Diagnostic]:
         if index not in shape.wide:
             continue
         sources = len({source for source in shape.before[index] if source not in boundary})
-        targets = len({target for target in shape.following[index] if target not in boundary})
+        later = {target for target in shape.following[index] if target not in boundary}
+        targets = len(later)
         if sources < _WIDE or targets < _WIDE:
             continue
+        if all(memory_of(graph.node(target), settings).kind == "all" for target in later):
+            continue  # They are shown all that came before, so that none could begin sooner.
         earlier = shape.places[index] - bisect_left(boundary_places, shape.places[index])
         node = graph.node(index)
         if node.resolution.plain is not None:

@@ -13,7 +13,7 @@ from merrow_analysis.graph.bare.reach import components
 from merrow_analysis.graph.records import EdgeRecord
 
 _DEEPEST = 20
-"""Loops in each other; of what still leads back inside of these all arrows to an earlier node are arrows back."""
+"""Loops in each other; all that still leads back inside of these are arrows back of the innermost."""
 _MOST_MERGED = 100
 """How often cycles without a choice are looked for inside of a Loop; likewise."""
 
@@ -74,10 +74,9 @@ class _Finder:
                     continue
                 back, rest = self._apart(own, head)
                 if not any(self._are_conditional(own, head, back)):
-                    back, rest = self._merged(members, back, rest)
+                    back, rest = self._merged(members, head, back, rest)
                 if depth == _DEEPEST:
-                    early = [edge for edge in rest if self.places[edge.source] >= self.places[edge.target]]
-                    back, rest = [*back, *early], []
+                    back, rest = [*back, *closing(head, rest)], []
                 loop = ArrowLoop(tuple(members), head, tuple(back), around)
                 found.append(loop)
                 pending.append((members, rest, loop, depth + 1))
@@ -137,7 +136,7 @@ class _Finder:
         return [edge.source in self.arrows.asks or edge.source not in free for edge in back]
 
     def _merged(
-        self, members: Sequence[str], back: list[EdgeRecord], rest: list[EdgeRecord]
+        self, members: Sequence[str], first: str, back: list[EdgeRecord], rest: list[EdgeRecord]
     ) -> tuple[list[EdgeRecord], list[EdgeRecord]]:
         """Cycles inside of a Loop that goes on without a choice, and that do so themselves, are one with it."""
         for _ in range(_MOST_MERGED):
@@ -153,9 +152,34 @@ class _Finder:
                 return back, rest
             gone = set(taken)
             back, rest = [*back, *taken], [edge for edge in rest if edge not in gone]
-        early = [edge for edge in rest if self.places[edge.source] >= self.places[edge.target]]
+        early = closing(first, rest)
         gone = set(early)
         return [*back, *early], [edge for edge in rest if edge not in gone]
+
+
+def closing(head: str, edges: Sequence[EdgeRecord]) -> list[EdgeRecord]:
+    """Of the edges between nodes that are all reached from a head those that lead back on the way to their source: without them
+    there are no cycles, and all is reached still.
+    """
+    following: dict[str, list[EdgeRecord]] = defaultdict(list)
+    for edge in edges:
+        following[edge.source].append(edge)
+    found: list[EdgeRecord] = []
+    seen, on_way = {head}, {head}
+    way = [(head, iter(following[head]))]
+    while way:
+        name, left = way[-1]
+        edge = next(left, None)
+        if edge is None:
+            way.pop()
+            on_way.discard(name)
+        elif edge.target in on_way:
+            found.append(edge)
+        elif edge.target not in seen:
+            seen.add(edge.target)
+            on_way.add(edge.target)
+            way.append((edge.target, iter(following[edge.target])))
+    return found
 
 
 def freely_reached(head: str, own: Iterable[EdgeRecord], asks: Collection[str]) -> set[str]:

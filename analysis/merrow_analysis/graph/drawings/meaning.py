@@ -11,9 +11,16 @@ from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.graph.arrows.loops import ArrowLoop, Arrows, loops_of
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composite, Composites
 from merrow_analysis.graph.boxes.edge_words import AGAIN, WordedLabel
-from merrow_analysis.graph.drawings.drawing import is_interface, names_operator, says_again, with_ends
+from merrow_analysis.graph.drawings.drawing import (
+    is_decision,
+    is_diamond,
+    is_interface,
+    names_operator,
+    says_again,
+    with_ends,
+)
 from merrow_analysis.graph.drawings.notes import ReadingNote
-from merrow_analysis.graph.drawings.reading import read_arrows, read_drawing
+from merrow_analysis.graph.drawings.reading import drawn_once, read_arrows, read_drawing
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.records import Chart, EdgeRecord, Rows, WrittenNode
 from merrow_analysis.graph.resolve import FlowchartReading, NodeParameter, PlainKind, Role
@@ -92,6 +99,7 @@ def written_meaning(
     if not drawn or composites:
         return ChartMeaning(chart, reading, composites, results=results, loose=drawn)
     read = read_arrows(chart, groups)
+    drawn_once(read, {name for name, one in read.nodes.items() if is_diamond(one) or is_decision(one, table)})
     meant = _chart(read.nodes, read.edges, chart)
     return ChartMeaning(meant, reading, composites, results=results, loose=True, notes=read.notes)
 

@@ -6,7 +6,7 @@ from typing import Literal, NamedTuple
 
 from merrow_analysis.graph.records import EdgeRecord
 
-NoteKind = Literal["unconnected", "own box", "closes a cycle", "no words", "all ways"]
+NoteKind = Literal["unconnected", "own box", "closes a cycle", "drawn twice", "no words", "all ways"]
 
 
 class ReadingNote(NamedTuple):

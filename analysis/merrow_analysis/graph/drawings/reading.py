@@ -117,6 +117,22 @@ def read_arrows(chart: Chart, groups: Mapping[str, Subgraph]) -> Drawing:
     return Drawing(nodes, edges, notes=notes, boxed=drawn.boxed, box_ends=drawn.ends)
 
 
+def drawn_once(drawing: Drawing, asks: Collection[str]) -> None:
+    """Of several arrows from one step to another only the first is left: they bring the same. Those out of a node that ``asks``
+    are answers, unless they say the same.
+    """
+    known: set[tuple[str, str, str | None]] = set()
+    left: list[EdgeRecord] = []
+    for edge in drawing.edges:
+        key = edge.source, edge.target, _answer(edge) if edge.source in asks else None
+        if key not in known:
+            known.add(key)
+            left.append(edge)
+        else:
+            drawing.notes.append(ReadingNote("drawn twice", (edge.source, edge.target), edge))
+    drawing.edges = left
+
+
 class _DrawingReader:
     def __init__(
         self,
@@ -129,19 +145,28 @@ class _DrawingReader:
         self.drawing = read_arrows(chart, groups)
         self.deciding = {name for name, record in self.drawing.nodes.items() if is_decision(record, table)}
         self.given = {name for name, record in self.drawing.nodes.items() if has_operator(record, table, names)}
-        self.out: dict[str, list[EdgeRecord]] = defaultdict(list)
-        self.into: dict[str, list[EdgeRecord]] = defaultdict(list)
-        for edge in self.drawing.edges:
-            self.out[edge.source].append(edge)
-            if again is not None and edge in again:
-                continue
-            self.into[edge.target].append(edge)
+        self._arrange(again)
         self.texts = {name: _text(record) for name, record in self.drawing.nodes.items()}
         self.shapes = {name: shape_of(record) for name, record in self.drawing.nodes.items()}
         for name in self.drawing.nodes:
             self._kind(name)
+        if again is None:
+            drawn_once(self.drawing, self._asking() | self.given)
+            self._arrange(None)
         self._loops(turns=again is None)
         self._ends()
+
+    def _arrange(self, again: Collection[EdgeRecord] | None) -> None:
+        """Sort the arrows by their ends; those that say ``again`` lead into nothing."""
+        self.out: dict[str, list[EdgeRecord]] = defaultdict(list)
+        self.into: dict[str, list[EdgeRecord]] = defaultdict(list)
+        for edge in self.drawing.edges:
+            self.out[edge.source].append(edge)
+            if again is None or edge not in again:
+                self.into[edge.target].append(edge)
+
+    def _asking(self) -> set[str]:
+        return {name for name, kind in self.drawing.kinds.items() if kind == "asks"} | self.deciding
 
     # Nodes
 
@@ -192,7 +217,7 @@ class _DrawingReader:
 
     def _loops(self, *, turns: bool) -> None:
         drawing = self.drawing
-        asks = {name for name, kind in drawing.kinds.items() if kind == "asks"} | self.deciding
+        asks = self._asking()
         marked = [edge for edge in drawing.edges if _says_again(edge, edge.source in asks)]
         barred = {*self.given, *END_IDS}
         arrows = Arrows(list(drawing.nodes), drawing.edges, asks, marked, barred=barred)

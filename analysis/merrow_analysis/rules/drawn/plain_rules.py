@@ -7,6 +7,7 @@ from collections.abc import Iterable, Iterator
 from merrow_analysis.definitions.labels.parameters import decoded_entities
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Severity, Tag
 from merrow_analysis.edits.parameters import declaration_of
+from merrow_analysis.graph.drawings.meaning import TURNS
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.plain_steps import is_step, plain_nodes, reading
 from merrow_analysis.rules.context import TextContext
@@ -62,6 +63,7 @@ def check_plain_steps(context: TextContext) -> Iterator[Diagnostic]:
             block = node.resolution.parameters["ask"].block
             removal = remove_key(said_by(node), "ask", block, safe=True)
             yield report(IDLE, parameter_range(node, "ask"), message, fixes=removal, tags=(Tag.UNNECESSARY,))
+    yield from _idle_turns(graph)
     plain = plain_nodes(graph)
     is_drawing = graph.core.reading.drawn and not graph.core.reading.names
     works = any(is_step(node) or node.asks for node in plain)
@@ -79,6 +81,22 @@ def check_plain_steps(context: TextContext) -> Iterator[Diagnostic]:
     yield from _without_choice(context, [node for node in plain if node.kind == "operator" and len(node.outgoing) > 1])
     if graph.core.reading.drawn:
         yield from _without_effect(context, graph)
+
+
+def _idle_turns(graph: TypedGraph) -> Iterator[Diagnostic]:
+    """Numbers of turns at steps where no loop without a box begins."""
+    heads = {box.head for box in graph.composites if box.implied}
+    for node in graph.nodes:
+        if TURNS not in node.resolution.parameters or node.id in heads:
+            continue
+        around = next(iter(graph.composites.around(node.id)), None)
+        message = f"`turns` changes nothing: no loop begins at {node.id}; remove it."
+        if around is not None:
+            box = graph.composites.boxes[around]
+            here = f"begins at {box.head}; write it there" if box.implied else "has a box; write `max` there"
+            message = f"`turns` changes nothing at {node.id}: the loop around it, {box.id}, {here}."
+        removal = remove_key(said_by(node), TURNS, node.resolution.parameters[TURNS].block, safe=False)
+        yield report(IDLE, parameter_range(node, TURNS), message, fixes=removal, tags=(Tag.UNNECESSARY,))
 
 
 def _without_effect(context: TextContext, graph: TypedGraph) -> Iterator[Diagnostic]:

@@ -20,7 +20,7 @@ def reads_otherwise(graph: TypedGraph) -> bool:
     say nothing, ends of which one is enough, what starts a step, and what a question passes on.
     """
     core = graph.core
-    if any(note.kind in ("unconnected", "own box", "closes a cycle") for note in core.notes):
+    if any(note.kind in ("unconnected", "own box", "closes a cycle", "drawn twice") for note in core.notes):
         return True
     gathering = [graph.by_id[name] for name, kind in core.kinds.items() if kind == "gathers"]
     if any(edge.source.kind == "decision" for node in gathering for edge in node.incoming):
