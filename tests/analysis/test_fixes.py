@@ -162,7 +162,8 @@ def test_fixes_of_damaged_workflows(text: str) -> None:
 
 @pytest.mark.parametrize("line", ["A --> B & B & B", "A & A & A --> B"])
 def test_findings_that_say_the_same_at_one_place_have_each_its_own_fixes(line: str) -> None:
-    ends = "S([Start]) --> A[Do it]\n    B[Do that] --> T([End])"
+    ends = 'PROBLEM([Start]):::Interface --> A@{ op: Custom, prompt: "Do it" }\n    B@{ op: Custom, prompt: "Do that" }'
+    ends += "\n    B --> RETURN([End]):::Interface"
     found = analyse(f"flowchart TD\n    {ends}\n    {line}\n", as_workflow=True).diagnostics
     alike = Counter((one.code, one.range, one.message) for one in found if one.fixes)
     said, times = alike.most_common(1)[0]

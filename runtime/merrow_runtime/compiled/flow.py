@@ -7,10 +7,12 @@ import os
 from collections.abc import Callable, Mapping
 from dataclasses import replace
 
+from merrow_analysis.check import analyse
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_runtime.compiled.asked import asked_for
 from merrow_runtime.compiled.lines import FunctionLines
 from merrow_runtime.compiled.mermaid import file_names, mermaid_text
+from merrow_runtime.compiled.mistakes import mistakes
 from merrow_runtime.compiled.result import Result
 from merrow_runtime.errors import RunFailure, UsageFailure
 from merrow_runtime.models.selection import ModelOptions, decide
@@ -88,5 +90,11 @@ def workflow_of(flow: FunctionLines) -> Workflow:
     functions = flow.traced()
     files = file_names({name: one.name for name, one in functions.items()})
     texts = {files[name]: mermaid_text("", one, files) for name, one in functions.items()}
-    own = files["workflow"]
-    return check_workflow(texts[own], name=flow.name, path=own, provider=_Written(texts))
+    own, provider = files["workflow"], _Written(texts)
+    try:
+        return check_workflow(texts[own], name=flow.name, path=own, provider=provider)
+    except UsageFailure:
+        errors = analyse(texts[own], path=own, provider=provider, as_workflow=True).errors
+        if not errors:
+            raise
+        raise UsageFailure(mistakes(flow.graph, texts[own], errors)) from None

@@ -70,6 +70,8 @@ class PlainNode:
     said: Mapping[str, Any]
     incoming: list[PlainEdge] = field(default_factory=list)
     again_in: list[PlainEdge] = field(default_factory=list)
+    line: int = 0
+    """That of the program that makes it, from 1; 0 where it is not known."""
 
     @property
     def title(self) -> str:

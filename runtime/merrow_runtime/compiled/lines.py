@@ -11,6 +11,7 @@ from inspect import Parameter, signature
 from typing import Any
 
 from merrow_runtime.compiled.handles import Either, Handle, Kind, PlainBox, PlainEdge, PlainGraph, PlainNode, either
+from merrow_runtime.compiled.mistakes import line_of_program
 
 
 class MissingArgument:
@@ -135,7 +136,9 @@ class FunctionLines:
             self._boxes.pop()
 
     def _node(self, name: str, kind: Kind) -> PlainNode:
-        return self.graph.add(name, kind, self.nodes.get(name, {}), self._boxes[-1] if self._boxes else None)
+        node = self.graph.add(name, kind, self.nodes.get(name, {}), self._boxes[-1] if self._boxes else None)
+        node.line = line_of_program()
+        return node
 
     def _fed(self, node: PlainNode, ports: Mapping[str, Any], *, only_if: Any = (), after: Any = ()) -> None:
         for port, given in ports.items():

@@ -345,3 +345,17 @@ def test_its_help_says_what_it_was_made_of_and_each_option() -> None:
     abbreviated = run("--inp", "problem=x")
     assert abbreviated.code == 2
     assert abbreviated.err.endswith("program.py: error: unrecognized arguments: --inp problem=x\n")
+
+
+def test_an_error_in_an_edited_program_is_at_a_line_of_the_program() -> None:
+    """Nobody has seen the file of Mermaid that it is checked as, nor draws arrows."""
+    lines = program().splitlines()
+    [number] = [number for number, line in enumerate(lines) if 'flow("A"' in line]
+    lines[number] = lines[number].replace("input=", "wrong=")
+    said = refusal("--input", "PROBLEM=x", text="\n".join(lines))
+    assert f"at node A (line {number + 1}): A (Custom) has no port `wrong`" in said
+    lines[number] = lines[number].replace("wrong=", "solution=")
+    starved = "\n".join(lines).replace('"operator": "Custom"', '"operator": "Test"')
+    said = refusal("--input", "PROBLEM=x", text=starved)
+    assert f"A (line {number + 1})" in said
+    assert "-->" not in said

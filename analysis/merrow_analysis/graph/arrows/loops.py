@@ -169,16 +169,17 @@ def closing(head: str, edges: Sequence[EdgeRecord]) -> list[EdgeRecord]:
     way = [(head, iter(following[head]))]
     while way:
         name, left = way[-1]
-        edge = next(left, None)
-        if edge is None:
+        onward = next(left, None)
+        if onward is None:
             way.pop()
             on_way.discard(name)
-        elif edge.target in on_way:
-            found.append(edge)
-        elif edge.target not in seen:
-            seen.add(edge.target)
-            on_way.add(edge.target)
-            way.append((edge.target, iter(following[edge.target])))
+        elif onward.target in on_way:
+            found.append(onward)
+        elif onward.target not in seen:
+            target = onward.target
+            seen.add(target)
+            on_way.add(target)
+            way.append((target, iter(following[target])))
     return found
 
 
