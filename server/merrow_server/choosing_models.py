@@ -12,7 +12,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.models.connections import default_concurrency
-from merrow_runtime.models.discovery import DiscoveredServer, discover, may_look, places_of
+from merrow_runtime.models.discovery import PATIENT_SECONDS, DiscoveredServer, discover, may_look, places_of
 from merrow_runtime.models.origins import OPENAI_ORIGIN, is_loopback, origin_of
 from merrow_runtime.models.reach import reach, unlisted
 from merrow_runtime.models.reach import served as served_models
@@ -48,7 +48,8 @@ class EndpointModels:
 
 def served(*, discovers: bool, choice: EndpointChoice | None = None, again: bool = False) -> list[EndpointModels]:
     """The endpoint that is used (``choice``, by default the environment's or that of the user's settings), if any, then the
-    servers that are found on this machine; ``again`` looks anew. For threads without an event loop. Raises `UsageFailure`.
+    servers that are found on this machine, patiently; ``again`` looks anew. For threads without an event loop. Raises
+    `UsageFailure`.
     """
     choice = choice or decide(ModelOptions(), os.environ, read_user_settings())
     places = []
@@ -59,7 +60,7 @@ def served(*, discovers: bool, choice: EndpointChoice | None = None, again: bool
             EndpointModels(url, choice.source, True, reached.ok, reached.sentence, reached.models, command_for(url))
         )
     origins = {origin_of(place.base_url).replace("//localhost", "//127.0.0.1") for place in places}
-    for found in discover(again=again) if discovers else ():
+    for found in discover(PATIENT_SECONDS, again=again) if discovers else ():
         if origin_of(found.base_url) not in origins:
             says = "It answers and has no model." if not found.models else "It answers."
             places.append(EndpointModels(found.base_url, "found", False, True, says, found.models, offer(found)))

@@ -12,12 +12,15 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
+from tests.runtime.openai_server import serving
 from tests.server.program import GOOD, in_process, write
 
 from merrow_analysis.bounded.toml import read_toml
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models import discovery
 from merrow_runtime.models.settings_text import with_endpoint
+from merrow_server import choosing_models
 
 Capture = pytest.CaptureFixture[str]
 
@@ -100,6 +103,16 @@ def test_a_server_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.Mon
         before = time.monotonic()
         assert [found.models for found in discovery.discover()] == [("m",)]
         assert time.monotonic() - before < 20 * discovery.SECONDS
+
+
+def test_who_asks_for_the_list_waits_for_a_busy_server(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(choosing_models, "PATIENT_SECONDS", PATIENCE)
+    with serving() as server:
+        server.models, server.tells_after = ("m",), 2 * discovery.SECONDS
+        looks_at(monkeypatch, int(server.origin.rpartition(":")[2]))
+        assert discovery.discover() == (), "nobody asked"
+        (place,) = in_process(capsys, "models", "--format", "json").json["endpoints"]
+        assert place["models"] == ["m"]
 
 
 def test_use_writes_what_the_server_has(capsys: Capture, tmp_path: Path) -> None:

@@ -82,7 +82,7 @@ UNPRICED = (
     f"The start makes 2 calls for one item. What they cost is not known, because the model has no known price. {ASKED}."
 )
 PRICED = (
-    f"The start makes 2 calls for one item, at $0.0001 to $0.0165. {ASKED}, which cost about $0.0014 to $0.3291 if it is like the"
+    f"The start makes 2 calls for one item, at $0.0001 to $0.0656. {ASKED}, which cost about $0.0014 to $1.3122 if it is like the"
     " start."
 )
 AFFORDS = "That affords about {} beside the start, with 40 answers on held-out items reserved."
@@ -117,7 +117,7 @@ def test_a_dry_run_says_in_words_what_a_candidate_costs_and_how_many_may_be_trie
         last,
     ]
     write("config/config.toml", f'[prices."{server.origin}"."*"]\ninput = 2\noutput = 8\n')
-    assert told("--budget-usd", "10") == [first, PRICED, AFFORDS.format("26 to 6,940 candidates"), last]
+    assert told("--budget-usd", "10") == [first, PRICED, AFFORDS.format("3 to 6,940 candidates"), last]
     write("config/config.toml", f'[prices."{server.origin}"."*"]\ninput = 0\noutput = 0\n')
     free = f"The start makes 2 calls for one item, at $0. {ASKED}, which cost about $0 if it is like the start."
     assert told("--budget-usd", "10") == [first, free, "Nothing bounds the number of candidates but time.", last]

@@ -1,9 +1,9 @@
 import * as vscode from 'vscode';
-import { plain } from './plain';
+import { plainOptions, plainSentence } from './plain';
 
 type Show = (message: string, ...more: never[]) => Thenable<string | undefined>;
 
-/** Notifications and dialogs in which no part of the message is a link. All of the extension's go this way. */
+/** Notifications and dialogs, all text of which is plain: no part is a link or Markdown. All of the extension's go this way. */
 export const say = {
   info: through(vscode.window.showInformationMessage),
   warning: through(vscode.window.showWarningMessage),
@@ -16,5 +16,5 @@ interface Say {
 }
 
 function through(show: Show): Say {
-  return (message: string, ...more: unknown[]) => show(plain(message), ...(more as never[]));
+  return (message: string, ...more: unknown[]) => show(plainSentence(message), ...(more.map(plainOptions) as never[]));
 }

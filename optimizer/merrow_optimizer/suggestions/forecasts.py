@@ -39,7 +39,7 @@ def first_question(session: SuggestionSession, endpoint: Endpoint) -> Usage:
     """What the first question may use: what has to be left in a budget for it to begin."""
     model = session.models.optimizer
     request = ModelRequest(model, session.first, max_tokens=session.first_limit, schema=SCHEMA)
-    return estimate_call(request, price_at(endpoint, model))
+    return estimate_call(request, endpoint, price_at(endpoint, model))
 
 
 def forecast(session: SuggestionSession, endpoint: Endpoint) -> SuggestionForecast:

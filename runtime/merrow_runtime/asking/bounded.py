@@ -54,7 +54,7 @@ class BudgetedEndpoint:
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         """Answer, within the budget. Raises `OverallBudget`, `EndpointFailure`."""
         price = self.price(request.model)
-        estimate = estimate_call(request, price)
+        estimate = estimate_call(request, self._endpoint, price)
         reservation = self._budget.reserve(estimate, sent_of(estimate, price))
         self.may_use = self.may_use.or_of(reservation.estimate)
         try:

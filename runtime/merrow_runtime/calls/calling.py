@@ -13,7 +13,7 @@ from merrow_runtime.calls.gate import CallSlots, Stops
 from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.errors import EndpointFailure, RephrasedFailure, RunFailure, StoreFailure
 from merrow_runtime.models.budget import Budget, Reservation
-from merrow_runtime.models.endpoint import Endpoint, answer_limit_at, refused_at
+from merrow_runtime.models.endpoint import Endpoint, refused_at
 from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.models.tokens import estimate_call, estimate_tokens, prompt_tokens, sent_of
@@ -157,7 +157,7 @@ class Calling:
     async def _within(self, budget: Budget, request: ModelRequest, toll: _Toll, stream: bool) -> ModelReply:
         self._stops.check(request.model)
         price = self.price(request.model)
-        estimate = estimate_call(request, price, answer_limit_at(self.endpoint, request.model))
+        estimate = estimate_call(request, self.endpoint, price)
         async with budget.reserve(estimate, sent_of(estimate, price)) as reservation:
             toll.reservation = reservation
             reply = await self._try(request, toll, stream)
@@ -167,7 +167,7 @@ class Calling:
     async def _try(self, request: ModelRequest, toll: _Toll, stream: bool) -> ModelReply:
         self._stops.check(request.model)
         if self._meter is not None:
-            toll.place = await self._meter.admit(estimate_call(request, None).tokens)
+            toll.place = await self._meter.admit(estimate_call(request, self.endpoint, None).tokens)
             toll.meter = self._meter
         try:
             reply = await self._sent(request, toll, stream)

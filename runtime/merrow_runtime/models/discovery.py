@@ -27,6 +27,8 @@ PORTS_VARIABLE = "MERROW_DISCOVERY_PORTS"
 """Other ports to look at, separated by commas; none where it is empty."""
 SECONDS = 0.3
 """In which a server that is looked for must answer."""
+PATIENT_SECONDS = 2.0
+"""The same where somebody asked for the list: a busy server may take so long. Where none listens, that is known at once."""
 _ASKED_SECONDS = 3.0
 """In which one that is used must: where it has no such answer it says so at once, and a busy machine may take a second."""
 _MOST_BYTES = 1_000_000
@@ -48,18 +50,18 @@ def may_look(environment: Mapping[str, str] = os.environ) -> bool:
     return environment.get("CI", "").strip().casefold() in ("", "0", "false")
 
 
-def discover(*, again: bool = False) -> tuple[DiscoveredServer, ...]:
-    """The servers that answer on loopback, in the order of their ports; looked for once in a process, or ``again``, some 0.3
-    seconds.
+def discover(seconds: float = SECONDS, *, again: bool = False) -> tuple[DiscoveredServer, ...]:
+    """The servers that answer on loopback within ``seconds``, in the order of their ports; looked for once in a process, or
+    ``again``.
     """
     if again:
         _discover.cache_clear()
-    return _discover(_ports(os.environ))
+    return _discover(_ports(os.environ), seconds)
 
 
 @cache
-def _discover(ports: tuple[int, ...]) -> tuple[DiscoveredServer, ...]:
-    until = time.monotonic() + SECONDS
+def _discover(ports: tuple[int, ...], seconds: float) -> tuple[DiscoveredServer, ...]:
+    until = time.monotonic() + seconds
     addresses = (f"http://127.0.0.1:{port}/v1" for port in ports)
     answers = [(base_url, _asked(base_url, "/v1/models", until)) for base_url in addresses]
     told = [(base_url, listed(_heard(answer, until + SECONDS / 2))) for base_url, answer in answers]

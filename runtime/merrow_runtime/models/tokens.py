@@ -10,6 +10,7 @@ from __future__ import annotations
 
 from dataclasses import replace
 
+from merrow_runtime.models.endpoint import Endpoint, answer_limit_at
 from merrow_runtime.models.prices import Price
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.usage import Usage
@@ -21,7 +22,7 @@ TOKENS_A_MESSAGE = 4
 TOKENS_A_REPLY = 3
 """What a chat format adds to open the answer."""
 EXPECTED_COMPLETION = 1024
-"""Tokens that an answer is expected to have at most where the request sets no ``max_tokens``."""
+"""Tokens that an answer is expected to have at most where neither the request nor the endpoint sets a limit."""
 
 
 def estimate_tokens(text: str) -> int:
@@ -36,11 +37,13 @@ def prompt_tokens(request: ModelRequest) -> int:
     return total if request.schema is None else total + estimate_tokens(canonical(dict(request.schema.schema)))
 
 
-def estimate_call(request: ModelRequest, price: Price | None, limit: int | None = None) -> Usage:
-    """What one call is expected to use at most: what a budget reserves. Its cost is None where the price is unknown. ``limit`` is
-    what the endpoint lets an answer have where the request says nothing.
+def estimate_call(request: ModelRequest, endpoint: Endpoint, price: Price | None) -> Usage:
+    """What one call is expected to use at most: what a budget reserves, and what a forecast says. Its cost is None where the
+    ``price`` of the model is unknown.
     """
-    completion = (limit or EXPECTED_COMPLETION) if request.max_tokens is None else request.max_tokens
+    completion = request.max_tokens
+    if completion is None:
+        completion = answer_limit_at(endpoint, request.model) or EXPECTED_COMPLETION
     usage = Usage(prompt_tokens(request), completion, 1, None, estimated=True)
     return usage if price is None else replace(usage, cost_usd=price.cost(usage))
 

@@ -86,7 +86,7 @@ def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpo
         price: Price | None = price_at(endpoint, model)
         priced = priced and price is not None
         request = ModelRequest(model, question.messages, definition.temperature, limit, schema=question.schema)
-        longest = estimate_call(request, price)
+        longest = estimate_call(request, endpoint, price)
         prompt = prompt_tokens(request)
         shortest_cost = 0.0 if price is None else price.cost(Usage(prompt, 0, 1))
         for sums, count, tokens, cost in (

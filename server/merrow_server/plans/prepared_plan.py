@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from dataclasses import asdict, dataclass, field
+from dataclasses import asdict, dataclass, field, replace
 from pathlib import Path
 from typing import Any
 
@@ -215,7 +215,10 @@ def _forecast(asked: PlanRequest, wanted: PlanningTask, judge_model: str, chosen
     asks = 0 if asked.given is not None else asked.n
     most = asks * (1 + REPAIRS)
     question = wanted.request()
-    one, judged = (estimate_call(question, price_at(chosen.endpoint, model)) for model in (wanted.model, judge_model))
+    one, judged = (
+        estimate_call(replace(question, model=model), chosen.endpoint, price_at(chosen.endpoint, model))
+        for model in (wanted.model, judge_model)
+    )
     known = (not asks or one.cost_usd is not None) and (not judges or judged.cost_usd is not None)
     once, last = one.cost_usd or 0.0, judges * (judged.cost_usd or 0.0)
     return PlanForecast(

@@ -14,6 +14,7 @@ from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
 from merrow_runtime.usage import Usage
 
 OPENAI = "https://api.openai.com"
+ENDPOINT = OfflineEndpoint()
 
 
 @pytest.mark.parametrize(
@@ -105,10 +106,10 @@ def test_a_longer_conversation_never_has_fewer_tokens(texts: list[str], another:
 
 def test_an_estimate_holds_the_prompt_the_longest_answer_and_their_cost() -> None:
     request = asking("What is 6 times 7?", max_tokens=100)
-    estimate = estimate_call(request, Price(1.0, 2.0))
+    estimate = estimate_call(request, ENDPOINT, Price(1.0, 2.0))
     assert estimate == Usage(prompt_tokens(request), 100, 1, (prompt_tokens(request) + 200) / 1e6, estimated=True)
-    assert estimate_call(asking(), None).completion_tokens == EXPECTED_COMPLETION
-    assert estimate_call(asking(), None).cost_usd is None
+    assert estimate_call(asking(), ENDPOINT, None).completion_tokens == EXPECTED_COMPLETION
+    assert estimate_call(asking(), ENDPOINT, None).cost_usd is None
 
 
 @pytest.mark.parametrize(
@@ -129,7 +130,7 @@ def test_the_rules_of_tokens_are_counted_exactly() -> None:
     assert prompt_tokens(ModelRequest("m", (one, two))) == 3 + 4 + 1 + 4 + 2
     schema = AnswerSchema("s", {"type": "object"})
     assert prompt_tokens(ModelRequest("m", (one,), schema=schema)) == 8 + len('{"type":"object"}') // 4 + 1
-    assert estimate_call(ModelRequest("m", (one,)), None).completion_tokens == 1024
+    assert estimate_call(ModelRequest("m", (one,)), ENDPOINT, None).completion_tokens == 1024
 
 
 @pytest.mark.parametrize(

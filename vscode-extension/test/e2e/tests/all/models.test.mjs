@@ -24,7 +24,7 @@ describe(
       await w.commandAnswered('Merrow: Run Workflow', 'Run gone.mmd', 'What is 7 times 8?');
       const dialog = page.locator('.monaco-dialog-box');
       await dialog.filter({ hasText: 'asks for a model that is not served' }).waitFor();
-      assert.match(await dialog.innerText(), /Use tiny\?.*It has no model `gone`; use one of: `tiny`/s);
+      assert.match(await dialog.innerText(), /Use tiny\?.*It has no model “gone”; use one of: “tiny”/s);
       await w.shot('model-not-served');
       assert.deepEqual(model.models, []);
       await dialog.getByRole('button', { name: 'Use This Model', exact: true }).click();
