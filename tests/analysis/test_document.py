@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import pytest
 from hypothesis import given, settings
 from hypothesis import strategies as st
 
@@ -126,6 +127,15 @@ def test_edits_give_what_a_cold_reading_gives(data: st.DataObject, start: str) -
         document.edit(edit)
         assert document.text == text
         assert picture(document.diagram) == picture(parse_diagram(text))
+
+
+@pytest.mark.parametrize("last", ["three] --> B", "three --> B"])
+def test_a_label_that_ends_lines_below_is_read_to_its_end(last: str) -> None:
+    texts = [f"flowchart TD\nA[One (x)\ntwo\n{line}\nC --> D\nE --> F\n" for line in ("three", last)]
+    document = Document(texts[0])
+    document.edit(TextEdit(Range(Position(3, 0), Position(3, 5)), last))
+    assert document.text == texts[1]
+    assert picture(document.diagram) == picture(parse_diagram(texts[1]))
 
 
 def test_a_description_that_ends_far_below_is_read_to_its_end() -> None:

@@ -132,13 +132,15 @@ def test_the_first_fix_and_the_repair_restore_four_fifths(misled: bool) -> None:
     assert begun >= (0.8 if misled else 0.95) * len(cases)
 
 
-def test_a_step_that_runs_in_one_case_by_one_of_its_inputs_is_kept_to_that_case() -> None:
-    text = """flowchart TD
+@pytest.mark.parametrize("between", ["", "MORE -->|input| "])
+def test_a_step_that_runs_in_one_case_by_one_of_its_inputs_is_kept_to_that_case(between: str) -> None:
+    text = f"""flowchart TD
     PROBLEM([Problem]):::Interface
     A["Custom<br/>(prompt: Write it.)"]
     R["Review<br/>"]
-    OK{Good?}:::DecisionOp
+    OK{{Good?}}:::DecisionOp
     FIX["Custom<br/>(prompt: Say what is wrong.)"]
+    {between and 'MORE["Custom<br/>(prompt: Say how.)"]'}
     AGAIN["Custom<br/>(prompt: Write it again.)"]
     RETURN([Text]):::Interface
     PROBLEM -->|input| A -->|solution| R
@@ -147,7 +149,7 @@ def test_a_step_that_runs_in_one_case_by_one_of_its_inputs_is_kept_to_that_case(
     R -->|result:when| OK
     A -->|value| OK
     OK -->|yes| RETURN
-    OK -->|no:input| FIX -->|input| AGAIN --> RETURN
+    OK -->|no:input| FIX -->|input| {between}AGAIN --> RETURN
     classDef Interface fill:#eee
     classDef DecisionOp fill:#fff
 """

@@ -249,9 +249,19 @@ def _skipped(context: GraphContext, combinations: Combinations) -> Iterator[Diag
                 *((inside[node.id],) if node.id in inside else ()),
                 *(cause for edge in node.incoming for cause in without_value(edge)),
             ]
+            because += _dead_ends_of(context, choices)
             if next(gates(node), None) is not None:
                 because += [Cause(PORT_FED_TWICE.code, edge.flow.range) for edge in node.incoming if not edge.implied]
             yield _left_empty(context, node, combinations, choices, because)
+
+
+def _dead_ends_of(context: GraphContext, choices: Mapping[int | str, int]) -> Iterator[Cause]:
+    """Where it is told that nothing follows a step that one of these cases leads to."""
+    ends = told_dead_ends(context)
+    for index, case in choices.items() if ends else ():
+        if isinstance(index, int):
+            ways = context.graph.node(index).ways
+            yield from (ends[edge.target.index] for edge in ways if edge.case == case and edge.target.index in ends)
 
 
 def _left_empty(

@@ -205,10 +205,11 @@ class BlockReader:
         start, end = self._span(failure.start, failure.end)
         reported = self._reported_line(failure.reported) - begin_line
         # What was read up to the end of the text depends on all that may be added there.
-        looked_at_all = not failure.closed or failure.reported >= len(text) - 1
-        if looked_at_all and self.lexer.limit < len(text):
+        looked = max(failure.reported, failure.looked)
+        looked_at_all = not failure.closed or looked >= len(text) - 1
+        if self.lexer.limit < len(text) and (looked_at_all or failure.looked > self.lexer.limit):
             self.lexer.ran_out = True
-        self.reach = len(self.owner.lines) if looked_at_all else self._line(failure.reported) - begin_line + 1
+        self.reach = len(self.owner.lines) if looked_at_all else self._line(looked) - begin_line + 1
         problem = SyntaxProblem(failure.flaw, failure.message, (start, end), reported, failure.kind)
         self.statements.append(Broken(problem, (self._span(begin, begin + 1)[0], end)))
         # An arrow takes in the line breaks before it, so what is wrong may lie on a later line than where reading resumes.

@@ -259,6 +259,14 @@ _CLOSERS = {
 """How a label ends that opened the mode of texts. Mermaid's lexer lets any of these marks end any label; its grammar does not."""
 
 
+_LINK = re.compile(r"--+>|==+>|\.-+>")
+
+
+def _takes_an_arrow(text: str, opened: Delimiter, end: int) -> bool:
+    """Whether the text that a bar opens goes on over an arrow, so that its own end is missing."""
+    return opened.text == "|" and _LINK.search(text, opened.start + 1, end) is not None
+
+
 class _EdgeText(NamedTuple):
     """How the text on an arrow ends: at the first quote, or at the first ``core``, which must then start a link."""
 
@@ -288,7 +296,9 @@ class Lexer:
         self.open: list[Delimiter] = []
         self.long_strings: list[Delimiter] = []
         self.long_texts: list[Delimiter] = []
-        """Brackets that another bracket closes on a later line, which no statement allows."""
+        """Brackets that another bracket closes on a later line, which no statement allows; bars whose text takes in an arrow."""
+        self.long_arrows: list[tuple[Delimiter, int]] = []
+        """Arrows whose text goes on over a line break, with where it ends."""
         self._direction = _Ahead(_DIRECTION_AHEAD, _LINE_END)
         self._link_id = _Ahead(_AT_AHEAD, _ID_END)
 
@@ -303,6 +313,7 @@ class Lexer:
         opened = self.open = []
         self.long_strings = []
         self.long_texts = []
+        self.long_arrows = []
         done = False
         while True:
             mode = modes[-1]
@@ -320,7 +331,9 @@ class Lexer:
                     position = lexeme.end
                     if lexeme.type == "LINK":
                         modes.pop()
-                        opened.pop()
+                        begun = opened.pop()
+                        if "\n" in text[begun.start : lexeme.start]:
+                            self.long_arrows.append((begun, lexeme.start))
                     yield lexeme
                 if text[position : position + 1] != '"' or mode != modes[-1]:
                     continue
@@ -340,8 +353,8 @@ class Lexer:
                     self.long_strings.append(closed)
                 elif (
                     closed_mode == "text"
-                    and text[position:end] != _CLOSERS.get(closed.text)
                     and "\n" in text[closed.start : position]
+                    and (text[position:end] != _CLOSERS.get(closed.text) or _takes_an_arrow(text, closed, position))
                 ):
                     self.long_texts.append(closed)
             if rule.push:

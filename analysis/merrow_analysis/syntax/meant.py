@@ -1,6 +1,7 @@
 """What a line that Mermaid refuses was meant to be: ids, labels and arrows as they look to a person, each with its place.
 
 A label ends at the first bracket after which the rest of the line makes sense, so that nothing of a neighbour becomes part of it.
+It may go on over line breaks, but never over what draws something by itself.
 """
 
 from __future__ import annotations
@@ -17,16 +18,20 @@ LONGEST = 2_000
 _MOST_STEPS = 300
 """Places where a label may end that are tried for one line."""
 _MOST_GROUPS = 100
+_MOST_LINES = 12
+"""Lines over which a label may go on."""
 
-PieceKind = Literal["id", "space", "label", "unclosed", "closer", "edge label", "title", "stray", "bar", "arrow"]
+PieceKind = Literal[
+    "id", "space", "label", "unclosed", "closer", "edge label", "title", "stray", "bar", "arrow", "comment"
+]
 
 
 class Piece(NamedTuple):
     """A part of a line. ``span`` is what may have to be written differently: of a label what is between its brackets.
 
     ``opener`` and ``closer`` are the brackets, bars or halves of the arrow around it. An ``unclosed`` label has no closer there,
-    and a ``closer`` is in the place of the right one, as an ``arrow`` is. A ``stray`` mark belongs to nothing, and a ``bar`` is
-    missing.
+    and a ``closer`` is in the place of the right one, as an ``arrow`` is. A ``stray`` mark belongs to nothing, a ``bar`` is
+    missing, and a ``comment`` has no line of its own.
     """
 
     kind: PieceKind
@@ -68,6 +73,11 @@ _TEXT_LINKS = (
     (re.compile(r"[xo<]?=="), re.compile(r"==+[=xo>]")),
     (re.compile(r"[xo<]?-\."), re.compile(r"-?\.+-[xo>]?")),
 )
+_WRONG_TEXT_END = re.compile(r"(?<=[ \t])(?:[-=]>|\.>)(?=[ \t])")
+_COMMENT = re.compile(r"%%(?!\{).*|(?<=[ \t])(?://|#)(?=[ \t]).*")
+"""A comment, or what is one in other languages."""
+_GAP_IN_TEXT = re.compile(r"(?<=\S)[ \t]+(?=\S)")
+_STATEMENT = re.compile(r"[ \t]*(?:subgraph|end|style|linkStyle|classDef|class|click|direction)(?![\w-])")
 _EDGE_ID = re.compile(rf'[^\s"\[\](){{}}|@]+@(?={_ARROW})')
 _ID = re.compile(r'(?:(?!--|==|-\.|~~~|:::|%%)[^\s\[\](){}|&;"<>@])+')
 _STRAY = re.compile(r"[\])}]+")
@@ -88,7 +98,7 @@ _SMILEY = re.compile(r"[:;=]-?[])}]$")
 _END_OF_UNCLOSED = re.compile(rf"(?<![ \t])[ \t]*(?:{_ARROW}|:::|;|$)")
 _SUBGRAPH = re.compile(rf"subgraph[ \t]+(?!{_ARROW}|&)(?=\S)")
 _GAP = re.compile(r"[\]\"][ \t]{2,}\S")
-_TITLED = re.compile(r'([^\s\[\](){}|"]+)?[ \t]*\[(.*)\]')
+_TITLED = re.compile(r'([^\s\[\](){}|"]+)?[ \t]*\[(.*)\]', re.DOTALL)
 _TITLE_OPEN = re.compile(r'([^\s\[\](){}|"]+)[ \t]*\[([^\[\];]*)(?=;?$)')
 _DIRECTIVE = re.compile(rf"(?:style|class|click)[ \t]+(?!{_ARROW}|&|:::)(\S+)(?=[ \t]+\S)")
 _OTHER = re.compile(
@@ -104,12 +114,67 @@ def read_meant(line: str) -> Meant | None:
     return _Reader(text).read()
 
 
+class OverLines(NamedTuple):
+    """A statement of which a label goes on over line breaks, or None where there is none, and the offset up to which that depends
+    on the text.
+    """
+
+    meant: Meant | None
+    looked: int
+
+
+def read_over_lines(text: str, start: int) -> OverLines:
+    """What the statement that begins in the line at ``start`` is, with the lines after it, where the only line breaks are those
+    within its labels. Places are offsets from ``start``.
+    """
+    end = _line_end(text, start)
+    alone = read_meant(text[start:end])
+    if alone is not None and not any(piece.kind == "unclosed" for piece in alone.pieces):
+        return OverLines(None, end)
+    for _ in range(_MOST_LINES):
+        if end == len(text) or end - start > LONGEST:
+            break
+        begin, end = end + 1, _line_end(text, end + 1)
+        line = text[begin:end]
+        link, closing = _LINK.search(line), _first_closing(line)
+        if _STATEMENT.match(line) or (link is not None and (closing is None or link.start() < closing)):
+            break
+        meant = None if closing is None else read_meant(text[start:end])
+        if meant is not None and _is_whole(meant, text[start:end]):
+            return OverLines(meant, end)
+    return OverLines(None, end)
+
+
+def _line_end(text: str, at: int) -> int:
+    end = text.find("\n", at)
+    return len(text) if end == -1 else end
+
+
+def _first_closing(line: str) -> int | None:
+    """Where a line ends what began before it, if it does."""
+    bar = line.find("|")
+    places = [place for opener in "[({" for place in _closes(line, opener)[:1]]
+    return min([*places, bar] if bar != -1 else places, default=None)
+
+
+def _is_whole(meant: Meant, text: str) -> bool:
+    """Whether all line breaks are within labels that have their ends."""
+    within = sum(text.count("\n", *piece.span) for piece in meant.pieces if piece.kind in _TEXTS)
+    return within == text.count("\n") and not any(piece.kind == "unclosed" for piece in meant.pieces)
+
+
+_TEXTS = ("label", "edge label", "title")
+
+
 def ids(line: str) -> Iterator[Span]:
     """The places in a line where a node, or a box with an id, is named."""
     meant = read_meant(line)
     for piece in () if meant is None else meant.pieces:
         if piece.kind == "id":
             yield piece.span
+
+
+_WHOLE = {"--": "-->", "==": "==>", "-.": "-.->"}
 
 
 class _Rest(NamedTuple):
@@ -152,6 +217,9 @@ class _Reader:
             at = self._over_space(rest.end)
             if self.line.startswith(";", at):
                 at = self._over_space(at + 1)
+                comment = _COMMENT.match(self.line, at)
+                if comment is not None:
+                    pieces, at = (*pieces, Piece("comment", comment.span())), comment.end()
         return Meant(pieces, nodes, arrows)
 
     def _over_space(self, at: int) -> int:
@@ -203,6 +271,9 @@ class _Reader:
         at = self._over_space(at)
         if at == len(self.line) or self.line[at] == ";":
             return _Rest((), 0, 0, at)
+        comment = _COMMENT.match(self.line, at)
+        if comment is not None:
+            return _Rest((Piece("comment", comment.span()),), 0, 0, comment.end())
         if self.line[at] == "&":
             return self._chain(self._over_space(at + 1), depth + 1)
         named = _EDGE_ID.match(self.line, at)
@@ -274,10 +345,17 @@ class _Reader:
                 self.steps += 1
                 if self.steps > _MOST_STEPS:
                     return
+                if "\n" in self.line[at : found.start()]:
+                    break
                 yield (Piece("edge label", (begin.end(), found.start()), begin[0], found[0]),), found.end()
+            wrong = _WRONG_TEXT_END.search(self.line, begin.end(), _line_end(self.line, begin.end()))
+            if wrong is not None and self.line[begin.end() : wrong.start()].strip():
+                closer = _WHOLE[begin[0][-2:]]
+                said = Piece("edge label", (begin.end(), wrong.start()), begin[0], closer)
+                yield (said, Piece("closer", wrong.span(), closer=closer)), wrong.end()
         half = _HALF_LINK.match(self.line, at)
         if half is not None:
-            arrow = Piece("arrow", half.span(), closer={"--": "-->", "==": "==>", "-.": "-.->"}[half[0]])
+            arrow = Piece("arrow", half.span(), closer=_WHOLE[half[0]])
             for label, end in self._after_link(arrow.closer, self._over_space(half.end())):
                 yield (arrow, *label), end
             yield (arrow,), half.end()
@@ -299,16 +377,30 @@ class _Reader:
                 text = self.line[bar + 1 : end]
                 if self.steps > _MOST_STEPS or ("|" in text and _LINK.search(text)):
                     return
+                if "\n" in text and any(_is_beyond_lines(text, opened) for opened in _CLOSER):
+                    break
                 label = Piece("edge label", (bar + 1, end), opener, "|")
                 yield (label,), end + 1
                 if self.line.startswith("||", end) and text.strip():
                     yield (label, Piece("closer", (end, end + 2), opener, "|")), end + 2
             if not ends and self.line[bar + 1 : bar + 2] in (" ", "\t"):
                 yield (Piece("stray", (bar, bar + 1)),), bar + 1
+            yield from () if ends else self._without_bar(opener, bar + 1)
             return
         half = _HALF_BARS.match(self.line, bar)
         if half is not None:
             yield (Piece("bar", (bar, bar)),), half.end()
+
+    def _without_bar(self, opener: str, start: int) -> Iterator[tuple[tuple[Piece, ...], int]]:
+        """The texts after an arrow whose second bar is missing: as long as the rest of the line allows."""
+        gaps = list(_GAP_IN_TEXT.finditer(self.line, start, _line_end(self.line, start)))
+        for gap in reversed(gaps):
+            self.steps += 1
+            if self.steps > _MOST_STEPS:
+                return
+            if _LINK.search(self.line, start, gap.start()) is None:
+                end = gap.start()
+                yield (Piece("edge label", (start, end), opener, "|"), Piece("bar", (end, end))), end
 
 
 def _places(line: str, mark: str, start: int) -> Iterator[int]:
@@ -330,6 +422,8 @@ def _is_more_than_a_label(text: str, opener: str) -> bool:
     if _SWALLOWED.search(text) is not None or _is_closed_twice(text.rstrip()):
         return True
     kind = opener[-1] if opener[-1] in _CLOSER else opener[0]
+    if "\n" in text and _is_beyond_lines(text, kind):
+        return True
     ends, opens = _closes(text, kind), _closes(text[::-1], _CLOSER.get(kind, ""))
     if ends and opens:
         return True  # The end of one node and the beginning of another.
@@ -339,6 +433,13 @@ def _is_more_than_a_label(text: str, opener: str) -> bool:
         return True
     # One bracket of a double one: another label, which is not closed as it should be.
     return text[:1] in _CLOSER and opener + text[0] in _DOUBLE and not _closes(text[1:], text[0])
+
+
+def _is_beyond_lines(text: str, opener: str) -> bool:
+    """Whether a text that goes on over a line break seems to draw something there, so that its end is missing before."""
+    after = text.partition("\n")[2]
+    closer = _CLOSER.get(opener, "")
+    return _LINK.search(after) is not None or any(_closes(line[::-1], closer) for line in after.split("\n"))
 
 
 def _is_closed_twice(text: str) -> bool:

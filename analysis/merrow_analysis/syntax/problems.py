@@ -8,7 +8,8 @@ from typing import Literal
 
 from merrow_analysis.syntax.characters import WHITE_CHARACTERS
 from merrow_analysis.syntax.lexer import Delimiter, Lexeme, Lexer, first_word
-from merrow_analysis.syntax.slips import slip
+from merrow_analysis.syntax.meant import Meant, OverLines, read_over_lines
+from merrow_analysis.syntax.slips import quotes_missing, slip
 from merrow_analysis.syntax.tree import Flaw
 
 _CLOSERS = {
@@ -56,6 +57,8 @@ class StatementFailure:
     kind: Literal["syntax", "lexical"]
     closed: bool = True
     """False where what is looked for to read on was not found in the whole rest of the text."""
+    looked: int = 0
+    """Up to where the text was looked at besides."""
 
 
 def explain(lexer: Lexer, first: int, begin: int, found: Lexeme | None, lexical_at: int | None) -> StatementFailure:
@@ -63,10 +66,44 @@ def explain(lexer: Lexer, first: int, begin: int, found: Lexeme | None, lexical_
 
     ``found`` is the token that does not fit; None with ``lexical_at`` where no token can be read.
     """
-    text = lexer.text
-    at = found.start if found is not None else lexical_at if lexical_at is not None else len(text)
-    end = found.end if found is not None else min(at + 1, len(text))
+    at = found.start if found is not None else lexical_at if lexical_at is not None else len(lexer.text)
     kind: Literal["syntax", "lexical"] = "lexical" if found is None else "syntax"
+    over = OverLines(None, 0)
+    if lexer.long_strings or lexer.long_texts or any(opened.text in _CLOSERS for opened in lexer.open):
+        over = read_over_lines(lexer.text, lexer.text.rfind("\n", 0, begin) + 1)
+    failure = None if over.meant is None else _in_long_label(lexer, begin, over.meant, at, over.looked, kind)
+    failure = failure or _explain(lexer, first, begin, found, at, kind)
+    failure.looked = over.looked
+    return failure
+
+
+def _in_long_label(
+    lexer: Lexer, begin: int, meant: Meant, at: int, end: int, kind: Literal["syntax", "lexical"]
+) -> StatementFailure | None:
+    """What is wrong in a statement with a label of several lines that ends at ``end``; None where the mistake is elsewhere."""
+    line_start = lexer.text.rfind("\n", 0, begin) + 1
+    texts = [piece for piece in meant.pieces if piece.kind in ("label", "edge label", "title")]
+    here = next((piece for piece in texts if piece.span[0] <= at - line_start < piece.span[1]), None)
+    if here is None:
+        long = (piece for piece in texts if "\n" in lexer.text[slice(*(line_start + place for place in piece.span))])
+        here = next(long, None)
+    if here is None or at >= end:
+        return None
+    start, stop = (line_start + place for place in here.span)
+    mark = at if start <= at < stop else start
+    what = {"label": "label", "title": "title"}.get(here.kind, "text")
+    said = quotes_missing(lexer.text[start : max(mark, start + 1)], lexer.text[mark : mark + 1], what)
+    if said is None:
+        return None
+    shown, after = _visible(lexer.text, mark, mark + 1, begin)
+    return StatementFailure(*said, shown, after, at, end - 1, kind)
+
+
+def _explain(
+    lexer: Lexer, first: int, begin: int, found: Lexeme | None, at: int, kind: Literal["syntax", "lexical"]
+) -> StatementFailure:
+    text = lexer.text
+    end = found.end if found is not None else min(at + 1, len(text))
     unfinished = _unfinished(lexer, first, begin, found, at)
     if unfinished is not None:
         message, start, stop = unfinished
@@ -119,15 +156,14 @@ def _unfinished(lexer: Lexer, first: int, begin: int, found: Lexeme | None, at: 
     """
     text = lexer.text
     label = next((opened for opened in lexer.open if opened.mode.endswith("edge_text")), None)
+    ran_on = next((opened for opened, end in lexer.long_arrows if _takes_a_node(text, opened, end)), None)
+    if ran_on is not None and ran_on.start >= begin:
+        return _without_end(text, ran_on)
     if label is not None:
         line_end = _line_end(text, label.start)
         mark = label.text.strip()
-        start = text.index(mark, label.start)
         if at >= line_end:
-            shown = _finished(mark)
-            if text[label.start + len(label.text.rstrip()) : line_end].strip():
-                return f"The text on this arrow never ends: write {shown} after it.", start, start + len(mark)
-            return f"This arrow is unfinished: write {shown} and the node it leads to.", start, start + len(mark)
+            return _without_end(text, label)
         if _HALF_ARROW.fullmatch(text, at, line_end):
             stop = at + len(text[at:line_end].rstrip())
             return f"This arrow is unfinished: write {_finished(mark)} and the node it leads to.", at, stop
@@ -152,6 +188,23 @@ def _unfinished(lexer: Lexer, first: int, begin: int, found: Lexeme | None, at: 
     if rest and at > begin and _HALF_ARROW.fullmatch(rest) and rest[0] in "-=<":
         return "This arrow is unfinished: write --> and the node it leads to.", at, at + len(rest)
     return None
+
+
+def _takes_a_node(text: str, label: Delimiter, end: int) -> bool:
+    """Whether the text on an arrow ends with an id alone in its line: then that line draws an arrow of its own."""
+    last = text[label.start : end].rpartition("\n")[2].strip()
+    return bool(last) and len(last.split()) == 1
+
+
+def _without_end(text: str, label: Delimiter) -> tuple[str, int, int]:
+    """What is said of an arrow that has a beginning, and perhaps a text, but no end on its line."""
+    mark = label.text.strip()
+    start = text.index(mark, label.start)
+    has_text = text[label.start + len(label.text.rstrip()) : _line_end(text, label.start)].strip()
+    shown = _finished(mark)
+    if has_text:
+        return f"The text on this arrow never ends: write {shown} after it.", start, start + len(mark)
+    return f"This arrow is unfinished: write {shown} and the node it leads to.", start, start + len(mark)
 
 
 def _finished(mark: str) -> str:

@@ -16,6 +16,7 @@ _ARROW = r"(?:-[-xo>]|=[=xo>]|\.-[xo>]?|~~)"
 """How an arrow ends."""
 _EMPTY_BARS = re.compile(rf"{_ARROW}[ \t]*\|[ \t]*\"?$")
 _QUOTE_WITHOUT_BAR = re.compile(rf'{_ARROW}[ \t]*"$')
+_COMMENT = re.compile(r"[ \t]*(//|#)[ \t]+")
 _SPACE = re.compile(r"[^\s\[\](){}|&;><\"=~.-][ \t]+$")
 _STATEMENT = re.compile(r"\s*(?:subgraph|style|linkStyle|classDef|class|click|direction)\b", re.ASCII)
 _TITLE = re.compile(r"\s*subgraph[ \t]")
@@ -67,6 +68,10 @@ def slip(text: str, at: int, on_arrow: bool) -> Slip | None:
             f"The word {word[1]} {why}, so it can't be a node's id: choose another id, such as {capitalised(word[1])}."
         )
         return Slip("reserved-word", message, begin + word.start(1), begin + word.end(1))
+    comment = None if on_arrow else _comment(before, text, at)
+    if comment is not None:
+        message = f"{comment[1]} begins no comment in Mermaid: write %% at the beginning of a line of its own."
+        return Slip("comment-after-statement", message, *comment.span(1))
     closed = _CLOSED.search(before)
     if closed is not None and mark and mark in "])}":
         stop = text.find("\n", at)
@@ -81,26 +86,33 @@ def slip(text: str, at: int, on_arrow: bool) -> Slip | None:
     return None if found is None else Slip(*found, at, at + 1)
 
 
+def _comment(before: str, text: str, at: int) -> re.Match[str] | None:
+    """What begins a comment in other languages: at ``at``, or before it, where Mermaid takes it for an id."""
+    if _COMMENT.fullmatch(before):
+        return _COMMENT.match(text, at - len(before))
+    return _COMMENT.match(text, at) if before[-1:] in ("", " ", "\t") and _in_label(before, "", False) is None else None
+
+
 def _in_label(before: str, mark: str, on_arrow: bool) -> tuple[Flaw, str] | None:
     if mark == "|" and _EMPTY_BARS.search(before):
         return "bracket-in-label", "There is no text between the bars: write one, or remove the bars."
     if mark in "])}|" and mark and _EMPTY.search(before):
         return "bracket-in-label", "There is no text in the brackets: write one, or remove the brackets."
     if _TITLE.match(before) and mark not in "\n;":
-        return _quotes_missing(before, mark, "title")
+        return quotes_missing(before, mark, "title")
     if _QUOTE_WITHOUT_BAR.search(before):
         return "bracket-in-label", "The text on an arrow needs a bar | before it and after it."
     if on_arrow:
-        return _quotes_missing(before, mark, "text") if '"' in before + mark else None
+        return quotes_missing(before, mark, "text") if '"' in before + mark else None
     label = _LABEL.search(before)
     if label is not None:
-        return _quotes_missing(label["text"], mark, "label") if mark == "|" or label["text"].count('"') > 1 else None
+        return quotes_missing(label["text"], mark, "label") if mark == "|" or label["text"].count('"') > 1 else None
     if mark in "([{" and mark and _SPACE.search(before) and not _STATEMENT.match(before):
         return "syntax-error", "A node's bracket must follow its id directly: remove the space before it."
     return None
 
 
-def _quotes_missing(before: str, mark: str, what: str) -> tuple[Flaw, str] | None:
+def quotes_missing(before: str, mark: str, what: str) -> tuple[Flaw, str] | None:
     """A sentence about a mark in a text; None where the text is not to blame."""
     if '\\"' in before:
         return "bracket-in-label", rf"Mermaid does not know \": write `#quot;` for a quote in a {what}."

@@ -2,12 +2,13 @@
 
 from __future__ import annotations
 
+from collections import deque
 from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from merrow_analysis.definitions.types import item_of
 from merrow_analysis.graph.bare.reach import reach
-from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.notation import AFTER
 from merrow_analysis.wiring.wires import MOST_LOOKED_AT, Wire, are_together, lacks
 
@@ -60,10 +61,25 @@ def gates(node: TypedNode) -> Iterator[Wire]:
             or any(one.source.kind == "decision" for one in islice(step.incoming, _MOST))
         ):
             continue
-        for before in islice(step.incoming, _MOST):
-            for way in islice(before.source.incoming, _MOST):
-                if way.source.kind == "decision" and way.case_label:
-                    yield Wire(way.source, step, f"{way.case_label}:{AFTER}")
+        before = [list(_ways_to(edge.source)) for edge in islice(step.incoming, _MOST)]
+        for way in (way for ways in before for way in ways):
+            if not all(any(other.source is way.source for other in ways) for ways in before):
+                yield Wire(way.source, step, f"{way.case_label}:{AFTER}")
+
+
+def _ways_to(step: TypedNode) -> Iterator[TypedEdge]:
+    """The ways of Decisions that lead to a step, or to steps before it, the nearest first."""
+    seen: set[TypedNode] = set()
+    waiting = deque([step])
+    while waiting and len(seen) < _MOST:
+        node = waiting.popleft()
+        if node.kind != "operator" or node in seen:
+            continue
+        seen.add(node)
+        for edge in islice(node.incoming, _MOST):
+            if edge.source.kind == "decision" and edge.case_label:
+                yield edge
+            waiting.append(edge.source)
 
 
 def _rest(decision: TypedNode, target: TypedNode) -> str | None:

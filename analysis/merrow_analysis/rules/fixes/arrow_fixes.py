@@ -11,6 +11,7 @@ from merrow_analysis.text import Position, Range, TextEdit
 _LONGEST = 500
 """Characters of a line in which arrows are looked for."""
 _ARROW = "-->"
+_BEGIN = "--"
 _KEPT = re.compile(r'"[^"]*"|\[[^\[\]]*\]|\([^()]*\)|\{[^{}]*\}|\|[^|]*\||@\{[^{}]*\}')
 """What an arrow is not looked for in: labels, and the texts of nodes."""
 _NEARLY = re.compile(r"[-–—=.]+(?:[ ]?[-–—=.]+)*[ ]?[>→⇒]+|[→⇒]|(?<=\s)[–—-](?=\s)|(?<=\s)>{1,2}(?=\s)")
@@ -18,6 +19,8 @@ _RIGHT = re.compile(r"(?:--+|==+|-\.+-)>|---+|===+|-\.+-")
 _BACK = re.compile(r"(\s*)([\w-]*\w)\s*<[-=.]+\s*(\w[\w-]*)\s*;?\s*")
 _WITHOUT_ARROW = re.compile(r"(?<=[\w\])}])\s*(?=\|[^|]+\|)")
 _TEXT_BEHIND = re.compile(r'(--+>|==+>|-\.+->)\s*(?:\[([^\[\]"|]+)\]|"([^"|]+)")\s*(?=\w)')
+_BEGUN = re.compile(r"(?<=\s)(?P<mark>[-–—])\s+(?P<text>\w[^\[\](){}|<>&;=\"-]*?)\s+(?=--+>)")
+"""A text on an arrow that has one dash before it."""
 _LISTED = re.compile(r"\w[\w-]*(?:\s*(?:,|\band\b)\s*\w[\w-]*)+")
 _BETWEEN = re.compile(r"\s*(?:,|\band\b)\s*")
 
@@ -49,6 +52,9 @@ def _tries(line: str, names: Collection[str]) -> Iterator[tuple[str, list[_Chang
     def is_free(found: re.Match[str]) -> bool:
         return not any(start <= found.start() < end for start, end in kept)
 
+    begun = [found for found in _BEGUN.finditer(line) if is_free(found) and found["text"] not in names]
+    if begun:
+        yield f"Write {_BEGIN} {begun[0]['text']} {_ARROW}", [(*found.span("mark"), _BEGIN) for found in begun]
     wrong = [found for found in _NEARLY.finditer(line) if is_free(found) and not _RIGHT.fullmatch(found[0])]
     if wrong:
         yield f"Write {_arrow(wrong[0][0])}", [(*found.span(), _arrow(found[0])) for found in wrong]

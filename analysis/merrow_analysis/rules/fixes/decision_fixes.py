@@ -7,9 +7,9 @@ from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from merrow_analysis.definitions.plain_values import FALSY, TRUTHY
-from merrow_analysis.definitions.types import BOOL
+from merrow_analysis.definitions.types import BOOL, Type
 from merrow_analysis.diagnostics import Fix
-from merrow_analysis.edits.change import WantedEdge
+from merrow_analysis.edits.change import GraphChange, WantedEdge, label_of
 from merrow_analysis.graph.decisions import ELSE, case_key
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
@@ -19,6 +19,8 @@ from merrow_analysis.rules.registry import Rule
 from merrow_analysis.rules.reporting import fix, parameter_range, spelled
 from merrow_analysis.text import Position, Range, TextEdit
 from merrow_analysis.wiring.decision_cases import targets_of_case
+from merrow_analysis.wiring.sources import sources
+from merrow_analysis.wiring.wires import wire_to
 
 _MOST_OFFERED = 3
 _MOST_TRIED = 8
@@ -76,6 +78,7 @@ def other_case(context: GraphContext, rule: Rule, edge: TypedEdge, cases: Sequen
 def draw_cases(context: GraphContext, rule: Rule, node: TypedNode, words: Sequence[str]) -> Iterator[Fix]:
     """Have a Bool decide where one arrives; lead the missing cases to an output, or to where another case leads."""
     yield from _decided_by_bool(context, rule, node)
+    yield from _decided_by_another(context, rule, node)
     own = [case for case in open_cases(node) if case != ELSE]
     said = own if len(own) == len(words) else words
     ends = islice(targets_of_case(context.graph, node), _MOST_TRIED)
@@ -115,6 +118,41 @@ def _decided_by_bool(context: GraphContext, rule: Rule, node: TypedNode) -> Iter
         ):
             title = f"Write returns: {BOOL} at {edge.source.id}"
             yield from asked(context).with_parameter(rule, title, edge.source, "returns", BOOL)
+
+
+def _decided_by_another(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]:
+    """Let a step decide whose words are the cases, in the place of a text that can be anything."""
+    if node.placement.decided_by != "text":
+        return
+    said = {edge.case_label.strip().casefold() for edge in node.ways if edge.case_label}
+    fed = next((edge for edge in node.incoming if any(feed.port == "when" for feed in edge.feeds)), None)
+    port = next((port for port in node.input_ports if port.name == "when"), None)
+    if fed is None or port is None or not said:
+        return
+    for source in islice(sources(context.graph, node, port), _MOST_TRIED):
+        words = _words(node, source.type)
+        if source.node is not fed.source and words and said <= words:
+            said_before, wire = label_of(fed.flow), wire_to(context.graph, source, node, port)
+            made = (
+                found
+                for label, giver in ((said_before, source.node.id), (wire.label, source.said))
+                for found in asked(context).changed(
+                    rule,
+                    f"Let {node.id} read {giver} instead of {fed.source.id}",
+                    GraphChange(edges={fed.flow.index: (WantedEdge(source.node.id, node.id, label, kept=True),)}),
+                )
+            )
+            yield from islice(asked(context).clearest(made), 1)
+            return
+
+
+def _words(node: TypedNode, type_: Type | None) -> frozenset[str]:
+    """The words, in small letters, that a value of a type may be decided by; none where it can be anything."""
+    if type_ is None:
+        return frozenset()
+    if type_ == BOOL:
+        return TRUTHY | FALSY
+    return frozenset(word.casefold() for word in node.types.words_of(type_) or ())
 
 
 def rename_in_value(node: TypedNode, key: str, name: str, near: str) -> Iterator[Fix]:

@@ -76,6 +76,8 @@ class FixContext:
 
     def __init__(self, context: GraphContext) -> None:
         self.context, self.graph = context, context.graph
+        self.left: int | None = None
+        """How many findings the fix made last leaves; None where that was not looked at."""
 
     @cached_property
     def workflow_text(self) -> WorkflowText:
@@ -124,6 +126,7 @@ class FixContext:
         findings of ``rule``, or errors or warnings that were not there. ``reveals`` says of which rules
         findings may come, ``sure`` that neither ever happens: then the title alone needs no proof.
         """
+        self.left = None
         if self._only_title(safe=safe, sure=sure):
             yield Fix(title, (), Applicability.UNSAFE)
             return
@@ -141,6 +144,7 @@ class FixContext:
         reveals: Reveals = nothing,
     ) -> Iterator[Fix]:
         """The fix that draws edges, and makes the change ``kept`` of others."""
+        self.left = None
         if self._only_title():
             yield Fix(title, (), Applicability.UNSAFE)
             return
@@ -203,6 +207,16 @@ class FixContext:
         if self.improves(rule, GraphChange(substituted={node.id: new})) and self._holds(rule, edits, nothing):
             yield Fix(title, edits, Applicability.UNSAFE)
 
+    def clearest(self, fixes: Iterable[Fix]) -> Iterator[Fix]:
+        """Fixes in their order, but those after which nothing is left come first where there is more than one finding: what
+        explains all of them was meant.
+        """
+        if self._size > _MOST_REREAD or self._codes_of_text[0].total() < 2:
+            yield from fixes
+            return
+        made = [(self.left != 0, fix) for fix in fixes]
+        yield from (fix for _, fix in sorted(made, key=lambda one: one[0]))
+
     def _only_title(self, *, safe: bool = False, sure: bool = False) -> bool:
         """Whether nobody wants more of a fix than its title, and that is true without a proof: whoever makes the fix is ``sure``,
         or the workflow is so large that a proof looks at little. The title of a safe fix says that it will be applied.
@@ -251,6 +265,7 @@ class FixContext:
         """Whether there is a finding of a rule less, where these are looked for, and no error or warning has come."""
         if is_found and after[1][rule.code] >= before[1][rule.code]:
             return False
+        self.left = after[0].total()
         come = [self._rules[code] for code in after[0] - before[0]]
         return all(
             Flags.SPELLING in one.flags

@@ -25,6 +25,8 @@ from merrow_analysis.text import TextEdit, split_lines
 
 _MOST_LINES = 500
 """Lines in which a node is renamed at most."""
+_FEW = 3
+"""Lines over which a statement may go on that a comment interrupts."""
 _SUBGRAPH = re.compile(r"[ \t]*subgraph[ \t]")
 
 
@@ -50,6 +52,10 @@ class ReservedIds:
         fix = self._made[word]
         if fix is not None:
             yield fix
+
+    def lines_from(self, line_number: int) -> list[str]:
+        """A few lines of the text, from one on."""
+        return self._lines[line_number : line_number + _FEW]
 
     def is_below_header(self, line_number: int) -> bool:
         """Whether a line belongs to the diagram's body."""

@@ -157,9 +157,23 @@ def filled(
     context: GraphContext, rule: Rule, output: TypedNode, chosen: Sequence[tuple[TypedNode, int]]
 ) -> Iterator[Fix]:
     """Lead the cases that leave an output empty to it, and give a Decision that carries nothing a value."""
-    yield from firsts(
-        chain.from_iterable(_cases(context, rule, output, node, case) for node, case in chosen), 2 * _MOST_OFFERED
-    )
+    cases = (_cases(context, rule, output, node, case) for node, case in chosen)
+    led = (_led_by_case(context, rule, node, case) for node, case in chosen)
+    yield from firsts(chain.from_iterable(chain(cases, led)), 2 * _MOST_OFFERED)
+
+
+def _led_by_case(context: GraphContext, rule: Rule, decision: TypedNode, case: int) -> Iterator[Fix]:
+    """Where a step that a case leads to waits for one that another case leads to: feed it from elsewhere."""
+    ways = [edge for edge in islice(decision.ways, _MOST_TRIED) if edge.target.kind == "operator"]
+    others = {edge.target for edge in ways if edge.case != case}
+    for way in ways:
+        if way.case != case:
+            continue
+        ports = {port.name: port for port in way.target.input_ports}
+        for edge in way.target.incoming:
+            port = ports.get(edge.port or "")
+            if edge.source in others and port is not None:
+                yield from feed(context, rule, way.target, port, instead=edge)
 
 
 def _cases(context: GraphContext, rule: Rule, output: TypedNode, node: TypedNode, case: int) -> Iterator[Fix]:

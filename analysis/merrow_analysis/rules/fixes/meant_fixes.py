@@ -14,7 +14,7 @@ from merrow_analysis.diagnostics import Applicability, Fix
 from merrow_analysis.syntax.meant import Meant, Piece, read_meant
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.syntax.reserved import has_reserved
-from merrow_analysis.syntax.tree import Broken, Chain, Header, Span, Statement, SubgraphStart
+from merrow_analysis.syntax.tree import Broken, Chain, Comment, Header, Span, Statement, SubgraphStart
 from merrow_analysis.text import Position, Range, TextEdit
 
 _MOST_PIECES = 60
@@ -35,19 +35,26 @@ class Change(NamedTuple):
 
 
 def label_fixes(line_number: int, line: str) -> Iterator[Fix]:
-    """The repair of all labels of a line that need one, where the line makes sense as it looks and can be read then."""
+    """The repair of all labels of a line that need one, where the line makes sense as it looks and can be read then. The line may
+    hold line breaks, within labels.
+    """
     meant = read_meant(line)
     if meant is None or len(meant.pieces) > _MOST_PIECES:
         return
     changes = label_changes(line, meant)
     if changes and is_as_meant(changed(line, [*changes, *with_other_ids(line, meant)]), meant):
-        edits = tuple(TextEdit(range_in(line_number, one.span), one.new) for one in changes)
+        edits = tuple(TextEdit(range_in(line_number, one.span, line), one.new) for one in changes)
         safe = all(one.safe for one in changes)
         yield Fix(_title(changes), edits, Applicability.SAFE if safe else Applicability.UNSAFE)
 
 
-def range_in(line: int, span: Span) -> Range:
-    return Range(Position(line, span[0]), Position(line, span[1]))
+def range_in(line: int, span: Span, text: str = "") -> Range:
+    """The range of a span of a text that begins with a line; without the text, the span lies in that line."""
+
+    def position(at: int) -> Position:
+        return Position(line + text.count("\n", 0, at), at - text.rfind("\n", 0, at) - 1)
+
+    return Range(position(span[0]), position(span[1]))
 
 
 def changed(line: str, changes: Iterable[Change]) -> str:
@@ -82,6 +89,8 @@ def label_changes(line: str, meant: Meant) -> list[Change]:
             changes.append(Change(piece.span, "", f"Remove {text}", safe=False))
         elif piece.kind == "bar":
             changes.append(Change(piece.span, "|", "Add |", safe=False))
+        elif piece.kind == "comment":
+            changes += _moved_comment(line, piece.span)
         elif piece.kind == "arrow":
             changes.append(Change(piece.span, piece.closer, f"Write {piece.closer}", safe=False))
         elif piece.kind == "closer":
@@ -93,6 +102,21 @@ def label_changes(line: str, meant: Meant) -> list[Change]:
         elif piece.kind != "id" and (piece.kind == "unclosed" or not _is_legal(piece, text)):
             changes.append(_written(piece, text))
     return changes
+
+
+def _moved_comment(line: str, span: Span) -> Iterator[Change]:
+    """A comment goes to a line of its own above, and an empty one away."""
+    text = line[slice(*span)]
+    words = text.lstrip("%/#").strip()
+    is_mermaid = text.startswith("%%")
+    said = "Move the comment to a line of its own" if is_mermaid else "Write the comment with %% on a line of its own"
+    indent = len(line) - len(line.lstrip())
+    if words:
+        comment = text.rstrip() if is_mermaid else f"%% {words}"
+        yield Change((indent, indent), f"{comment}\n{line[:indent]}", said, safe=is_mermaid)
+    else:
+        said = "Remove the empty comment"
+    yield Change((len(line[: span[0]].rstrip()), span[1]), "", said, safe=is_mermaid)
 
 
 def _written(piece: Piece, text: str) -> Change:
@@ -176,7 +200,7 @@ def is_as_meant(line: str, meant: Meant) -> bool:
 
 def _statements(line: str) -> list[Statement]:
     blocks = parse_diagram(f"flowchart TD\n{line}\n").blocks
-    return [one for block in blocks for one in block.statements if not isinstance(one, Header)] or [
+    return [one for block in blocks for one in block.statements if not isinstance(one, Header | Comment)] or [
         Header("", "", "", (0, 0))
     ]
 

@@ -58,7 +58,8 @@ def feed_node(context: GraphContext, rule: Rule, node: TypedNode, givers: Sequen
 def lead_on(context: GraphContext, rule: Rule, node: TypedNode, first: Collection[TypedNode] = ()) -> Iterator[Fix]:
     """Lead a node that nothing follows to where it was probably meant to lead, ``first`` of all to some; or remove it."""
     wires = islice(takers(context.graph, node, first), _MOST_TRIED)
-    yield from firsts((made for wire in wires for made in _drawn(context, rule, wire)), _MOST_OFFERED)
+    leads = firsts((made for wire in wires for made in _drawn(context, rule, wire)), _MOST_OFFERED)
+    yield from asked(context).clearest(leads)
     yield from remove_node(context, rule, node)
 
 

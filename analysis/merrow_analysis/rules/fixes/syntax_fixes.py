@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import re
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from itertools import islice
 
 from merrow_analysis.definitions.front_matter import read_front_matter
@@ -25,11 +25,23 @@ _LONGEST_BRACKETED = 2_000
 """Characters of a line in which words are put in brackets."""
 _NO_ARROW = ("syntax-error", "unclosed-bracket", "bracket-in-label")
 """What is said of a statement whose arrow isn't one: ``A->B`` opens a bracket."""
-_MEANT = ("syntax-error", "unclosed-bracket", "unclosed-quote", "bracket-in-label", "reserved-word")
+_MEANT = (
+    "syntax-error",
+    "unclosed-bracket",
+    "unclosed-quote",
+    "bracket-in-label",
+    "reserved-word",
+    "comment-after-statement",
+)
 """What may be wrong with a line that makes sense as it looks."""
 _KEYWORDS = ("flowchart", "graph")
 _DIRECTIONS = frozenset(("TD", "TB", "LR", "RL", "BT"))
 _ARROW_ALONE = re.compile(r"(?:[xo<]?(?:--|==|-?\.+-?|-)[-=.xo>]*|~~~+)(?:\|[^|]*\|)?\s*")
+_BEGUN_ARROW = re.compile(
+    r"(?<=[ \t\])}])(?:[xo<]?(?:--|==|-\.)[ \t](?P<words>[^-=|>]*)"
+    r"|(?:[xo<]?(?:--|==|-?\.+-?|-)[-=.xo>]*|~~~+)[ \t]*(?P<bars>\|[^|]*\|?)?[ \t]*)$"
+)
+"""An arrow at the end of a line: its text has no end, or nothing follows."""
 _WHOLE_ARROW = re.compile(r"\s(?:--\s[^-|>]+\s-->|[xo<]?(?:--+[->xo]|==+[=>xo]|-\.+-[>xo]?)(?:\|[^|]*\|)?)(?=\s)")
 _WORDS = re.compile(r"(?!\d)[\w'.,?!]+(?:-\w+)*(?: +[\w'.,?!]+(?:-\w+)*)+")
 _WORD = re.compile(r"[^\W_]+")
@@ -61,12 +73,15 @@ def fixes_for(
         yield from _no_header(block.line + line_number, line, diagram)
         return
     if problem.flaw in _MEANT and reserved.is_below_header(block.line + line_number):
-        meant = [*reserved.fixes(block.line + line_number), *label_fixes(block.line + line_number, line)]
+        meant = [*reserved.fixes(block.line + line_number), *_labels_meant(block, line_number, line)]
         yield from meant
         if meant:
             return
     maker = _MAKERS.get(problem.flaw)
-    made = [] if maker is None else maker(problem, block.line + line_number, line, column)
+    below = reserved.lines_from(block.line + line_number + 1)
+    made = [] if maker is None else maker(below, block.line + line_number, line, column)
+    if not made and block.line_count > 1:
+        made = _unfinished_arrow(below, block.line, block.text.partition("\n")[0].rstrip("\r"), 0)
     yield from made or quotes_meant(block.line + line_number, line, column, reads)
     if problem.flaw in _NO_ARROW:
         yield from arrows_meant(block.line + line_number, line, flow.chart.nodes, reads)
@@ -80,6 +95,17 @@ def fixes_for(
     if problem.flaw == "syntax-error":
         yield from _led_on(block.line + line_number, line, column, flow)
         yield from _bracketed(block.line + line_number, line)
+
+
+def _labels_meant(block: Block, line_number: int, line: str) -> list[Fix]:
+    """The repair of a line's labels; of a statement of several lines that of all where only labels go on over the line breaks, or
+    of its first line, from which Mermaid may read on since something in it has no end.
+    """
+    if block.line_count == 1:
+        return list(label_fixes(block.line, line))
+    lines = [one.rstrip("\r\n") for one in split_lines(block.text)][: block.line_count]
+    tries = (block.line, "\n".join(lines)), (block.line + line_number, line), (block.line, lines[0])
+    return next((made for made in (list(label_fixes(*one)) for one in tries) if made), [])
 
 
 def _line_of(block: Block, offset: int) -> tuple[int, str, int]:
@@ -104,19 +130,27 @@ def _is_read(statement: Statement) -> bool:
     return not isinstance(statement, Broken)
 
 
-def _comment(_problem: SyntaxProblem, line_number: int, line: str, column: int) -> list[Fix]:
+def _comment(below: Sequence[str], line_number: int, line: str, column: int) -> list[Fix]:
     statement = line[:column].rstrip()
     indent = line[: len(line) - len(line.lstrip())]
     comment = line[column:].rstrip()
+    if not statement:
+        words = comment.lstrip("/# \t")
+        place = Range(Position(line_number, column), Position(line_number, column + len(comment)))
+        return (
+            [Fix("Write it as a comment with %%", (TextEdit(place, f"%% {words}"),), Applicability.UNSAFE)]
+            if words
+            else []
+        )
     whole = Range(Position(line_number, 0), Position(line_number, len(line)))
-    if not reads(statement):
+    if not any(reads("\n".join((statement, *below[:count]))) for count in range(len(below) + 1)):
         return []
     if comment == "%%":  # alone in its line it would be a node
         return [Fix("Remove the empty comment", (TextEdit(whole, statement),))]
     return [Fix("Move the comment to a line of its own", (TextEdit(whole, f"{indent}{comment}\n{statement}"),))]
 
 
-def _unclosed(_problem: SyntaxProblem, line_number: int, line: str, column: int) -> list[Fix]:
+def _unclosed(below: Sequence[str], line_number: int, line: str, column: int) -> list[Fix]:
     """End a metadata block, a value in it or the text on an arrow; brackets are for `meant_fixes`."""
     opener = "@{" if line.startswith("@{", column) else line[column : column + 1]
     closers = _CLOSERS.get(opener, ())
@@ -136,19 +170,21 @@ def _unclosed(_problem: SyntaxProblem, line_number: int, line: str, column: int)
             if place > column and reads(line[:place] + mark + line[place:]):
                 at = Position(line_number, place)
                 return [Fix(f"Add {mark.strip()}", (TextEdit(Range(at, at), mark),), Applicability.UNSAFE)]
-    return []
+    return _unfinished_arrow(below, line_number, line, column) if opener == "|" else []
 
 
-def _unfinished_arrow(_problem: SyntaxProblem, line_number: int, line: str, column: int) -> list[Fix]:
-    """Take away an arrow that nothing follows on its line."""
-    arrow = _ARROW_ALONE.fullmatch(line, column)
-    if arrow is None or arrow[0].count('"') > 2 or re.search(r'"\s*[^|"\s]', arrow[0].partition('"')[2]):
+def _unfinished_arrow(_below: Sequence[str], line_number: int, line: str, _column: int) -> list[Fix]:
+    """Take away an arrow that nothing follows on its line; one with a text becomes a comment, so that the text is kept."""
+    arrow = _BEGUN_ARROW.search(line) if len(line) <= _LONGEST_BRACKETED else None
+    kept = "" if arrow is None else line[: arrow.start()].rstrip()
+    if arrow is None or not kept or not reads(kept):
         return []
-    kept = line[:column].rstrip()
-    if not kept or not reads(kept):
-        return []
-    place = Range(Position(line_number, len(kept)), Position(line_number, len(line.rstrip())))
-    return [Fix("Remove the unfinished arrow", (TextEdit(place, ""),), Applicability.UNSAFE)]
+    edits = [TextEdit(Range(Position(line_number, len(kept)), Position(line_number, len(line.rstrip()))), "")]
+    if _WORD.search(arrow["words"] or arrow["bars"] or "") is None:
+        return [Fix("Remove the unfinished arrow", tuple(edits), Applicability.UNSAFE)]
+    begin = Position(line_number, len(line) - len(line.lstrip()))
+    comment = TextEdit(Range(begin, begin), f"%% {arrow[0].strip()}\n{line[: begin.column]}")
+    return [Fix("Move the unfinished arrow to a comment", (comment, *edits), Applicability.UNSAFE)]
 
 
 def _statement_meant(line_number: int, line: str, flow: Flowchart) -> Fix | None:
