@@ -16,8 +16,8 @@ _MOST_GUESSES = 20
 def closest(word: str, candidates: Iterable[str]) -> str | None:
     """The candidate that ``word`` most likely means, or None where none is near.
 
-    A candidate that differs in case alone wins. Otherwise the smallest edit distance decides (insert, delete, replace,
-    swap neighbours; case does not count), at most a third of the longer word's length; the earlier candidate wins a
+    A candidate that differs in case alone, or is there twice, wins. Otherwise the smallest edit distance decides (insert, delete,
+    replace, swap neighbours; case does not count), at most a third of the longer word's length; the earlier candidate wins a
     tie. Takes bounded time: only the first 500 candidates count, and words over 64 characters are never compared letter
     by letter.
     """
@@ -29,7 +29,7 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
     best_distance = limit + 1
     for candidate in islice(candidates, _MOST_COMPARED):
         other = candidate.casefold()
-        if other == folded:
+        if folded in (other, other * 2):
             return candidate
         if best_distance <= 1 or abs(len(other) - len(folded)) >= best_distance or len(other) > _LONGEST:
             continue

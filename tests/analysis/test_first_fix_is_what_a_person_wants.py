@@ -290,6 +290,28 @@ def test_a_prompt_stays_with_the_node_whose_operator_is_written() -> None:
     assert "one: Write a draft." in apply_edits(text, next(iter(finding.fixes)).edits)
 
 
+def test_an_unknown_section_of_the_front_matter_is_kept_as_a_comment() -> None:
+    text = PROMPTS.replace("prompts:", "texts:") + CHAIN
+    finding = next(one for one in analyse(text).diagnostics if one.code == "MW310")
+    assert apply_edits(text, finding.fixes[0].edits).startswith(
+        "---\nworkflow:\n  # texts:\n  #   one: Write a draft.\n  #   two:"
+    )
+
+
+def test_a_name_that_is_there_twice_is_the_name() -> None:
+    text = PROMPTS.replace("prompts:", "promptsprompts:") + CHAIN
+    finding = next(one for one in analyse(text).diagnostics if one.code == "MW310")
+    assert finding.fixes[0].title == "Write prompts"
+
+
+@pytest.mark.parametrize("operator", ["Tool", "ToolAgent", "Human", "HumanApproval"])
+def test_what_acts_or_asks_people_is_not_made_a_model_call(operator: str) -> None:
+    text = slip(CHAIN, ('DRAFT["Custom<br/>(role: one)"]', f'DRAFT["{operator}<br/>(name: search)"]'))
+    finding = next(one for one in analyse(text).diagnostics if one.code == "MW104")
+    assert "no operator uses tools or asks people" in finding.message
+    assert "Make DRAFT a Custom" not in [fix.title for fix in finding.fixes]
+
+
 def test_ids_that_differ_in_a_number_are_different_ones() -> None:
     finding = next(
         one

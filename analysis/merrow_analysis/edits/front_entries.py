@@ -14,7 +14,7 @@ from merrow_analysis.edits.front_matter import Entries, entry_additions, entry_r
 from merrow_analysis.edits.yaml_write import block_text, flow, quoted
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.syntax.tree import Block, FrontMatter
-from merrow_analysis.text import Position, Range, TextEdit, apply_edits
+from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
 
 Front = tuple[FrontMatter, Block]
 
@@ -112,6 +112,28 @@ def remove_entry(front: Front, path: Path) -> TextEdit | None:
         if _says(edit, front, wanted):
             return edit
     return None
+
+
+def comment_entry(front: Front, path: Path) -> TextEdit | None:
+    """The edit that makes the lines of an entry comments; None where it has but one line, or shares its lines with others."""
+    edit = remove_entry(front, path)
+    if edit is None or edit.new_text or edit.range.start.column or edit.range.end.column:
+        return None
+    first = edit.range.start.line - front[1].line
+    lines = split_lines(front[1].text)[first : edit.range.end.line - front[1].line]
+    if len(lines) < 2:
+        return None
+    indent = min(len(line) - len(line.lstrip()) for line in lines if line.strip())
+    commented = TextEdit(
+        edit.range, "".join(f"{line[:indent]}# {line[indent:]}" if line.strip() else line for line in lines)
+    )
+    document = read_front_matter(front[0].body, front[0].indent)
+    wanted = deepcopy(document.values)
+    holder = _at(wanted, path[:-1])
+    if path[-1] not in holder:
+        return None
+    del holder[path[-1]]
+    return commented if _says(commented, front, wanted) else None
 
 
 def _is_apart(edit: TextEdit, front: Front, document: FrontMatterDoc, path: Path) -> bool:

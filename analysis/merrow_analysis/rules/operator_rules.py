@@ -4,6 +4,7 @@ declarations.
 
 from __future__ import annotations
 
+import re
 from collections.abc import Iterable, Iterator, Sequence
 from itertools import chain, islice
 
@@ -162,6 +163,8 @@ def _bare_steps(context: GraphContext) -> Iterator[Diagnostic]:
 
 
 _SHORTEST_SLIP = 5
+_ACTING = re.compile("tool|agent|human|approv|webhook|mcp", re.IGNORECASE)
+"""What operators of other programs are called that act outside, or ask a person."""
 
 
 def _typed(context: GraphContext, node: TypedNode, problem: NodeProblem) -> Iterator[Fix]:
@@ -339,6 +342,8 @@ def _unknown(
         collected.setdefault(claim.word, []).append((node, problem))
         return
     hint = f"did you mean {problem.near.name}?" if problem.near is not None else f"the operators are {names}."
+    if problem.near is None and _ACTING.search(claim.word):
+        hint = f"no operator uses tools or asks people. The operators are {names}."
     message = f"{node.id} names operator `{_shortened(claim.word)}`, which doesn't exist; {hint}"
     edits = _operator_word_edits(node.flow, claim, problem.near.name) if problem.near is not None else []
     fixes: Iterable[Fix] = _other_operator(context, claim.word, [node])
@@ -392,11 +397,13 @@ def _unknown_class(
 
 
 def _other_operator(context: GraphContext, name: str, nodes: Sequence[TypedNode]) -> Iterator[Fix]:
-    """Declare an operator of that name, or ask a model: that first where the file has a prompt for each of the nodes."""
+    """Declare an operator of that name, or ask a model: that first where the file has a prompt for each of the nodes, never where
+    the name says that something is done or somebody is asked, which a model would only play.
+    """
     prompts = {prompt.strip().casefold() for prompt in context.settings.prompts}
     roles = [role_of(node) for node in nodes]
     declared = declare_operator(context, UNKNOWN_OPERATOR, name, nodes)
-    asking = make_custom(context, UNKNOWN_OPERATOR, nodes)
+    asking = () if _ACTING.search(name) else make_custom(context, UNKNOWN_OPERATOR, nodes)
     is_told = all(role is not None and role[1].casefold() in prompts for role in roles)
     yield from chain(asking, declared) if is_told else chain(declared, asking)
 

@@ -16,6 +16,7 @@ from merrow_analysis.places.edge_names import label_parts
 from merrow_analysis.rules.registry import Rule
 from merrow_analysis.syntax.tree import Block, Metadata, Span
 from merrow_analysis.text import Range, TextEdit
+from merrow_analysis.visible import visible
 
 
 def report(
@@ -28,7 +29,7 @@ def report(
     tags: tuple[Tag, ...] = (),
     because: Iterable[Cause] = (),
 ) -> Diagnostic:
-    """A finding of ``rule``; ``because`` are others that explain it.
+    """A finding of ``rule``; ``because`` are others that explain it. What ``message`` quotes is made visible.
 
     ``fixes`` are its remedies, best first. A generator runs only when they are asked for.
     """
@@ -36,9 +37,11 @@ def report(
         rule.code,
         rule.name,
         rule.severity,
-        message,
+        visible(message),
         place,
-        related=tuple(related),
+        related=tuple(
+            one if one.message.isprintable() else one._replace(message=visible(one.message)) for one in related
+        ),
         fixes=Fixes(fixes) if fixes else NO_FIXES,
         tags=tags,
         because=tuple(because),

@@ -260,11 +260,20 @@ _CLOSERS = {
 
 
 _LINK = re.compile(r"--+>|==+>|\.-+>")
+_LINK_BEFORE = re.compile(r"(?:--+>|==+>|\.-+>)[ \t]*$")
+_NEAR = 200
+"""Characters before the end of a text in which an arrow is looked for."""
 
 
-def _takes_an_arrow(text: str, opened: Delimiter, end: int) -> bool:
-    """Whether the text that a bar opens goes on over an arrow, so that its own end is missing."""
-    return opened.text == "|" and _LINK.search(text, opened.start + 1, end) is not None
+def _runs_on(text: str, opened: Delimiter, start: int, end: int) -> bool:
+    """Whether a text that the mark from ``start`` to ``end`` closes goes on beyond what it was to be: another bracket closes it
+    on a later line, or it takes in an arrow.
+    """
+    is_wrong = text[start:end] != _CLOSERS.get(opened.text)
+    if "\n" in text[opened.start : start]:
+        return is_wrong or (opened.text == "|" and _LINK.search(text, opened.start + 1, start) is not None)
+    near = max(opened.start + 1, start - _NEAR)
+    return is_wrong and text[start:end] == "|" and _LINK_BEFORE.search(text, near, start) is not None
 
 
 class _EdgeText(NamedTuple):
@@ -296,7 +305,7 @@ class Lexer:
         self.open: list[Delimiter] = []
         self.long_strings: list[Delimiter] = []
         self.long_texts: list[Delimiter] = []
-        """Brackets that another bracket closes on a later line, which no statement allows; bars whose text takes in an arrow."""
+        """Brackets and bars whose text goes on beyond what it was to be, which no statement allows."""
         self.long_arrows: list[tuple[Delimiter, int]] = []
         """Arrows whose text goes on over a line break, with where it ends."""
         self._direction = _Ahead(_DIRECTION_AHEAD, _LINE_END)
@@ -351,11 +360,7 @@ class Lexer:
                 closed, closed_mode = opened.pop(), modes.pop()
                 if closed_mode in ("string", "markdown") and "\n" in text[closed.start : position]:
                     self.long_strings.append(closed)
-                elif (
-                    closed_mode == "text"
-                    and "\n" in text[closed.start : position]
-                    and (text[position:end] != _CLOSERS.get(closed.text) or _takes_an_arrow(text, closed, position))
-                ):
+                elif closed_mode == "text" and _runs_on(text, closed, position, end):
                     self.long_texts.append(closed)
             if rule.push:
                 modes.append(rule.push)

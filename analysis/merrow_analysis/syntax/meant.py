@@ -80,6 +80,7 @@ _GAP_IN_TEXT = re.compile(r"(?<=\S)[ \t]+(?=\S)")
 _STATEMENT = re.compile(r"[ \t]*(?:subgraph|end|style|linkStyle|classDef|class|click|direction)(?![\w-])")
 _EDGE_ID = re.compile(rf'[^\s"\[\](){{}}|@]+@(?={_ARROW})')
 _ID = re.compile(r'(?:(?!--|==|-\.|~~~|:::|%%)[^\s\[\](){}|&;"<>@])+')
+_OPENING_BEFORE_QUOTE = re.compile(r'[\[({](?=")')
 _STRAY = re.compile(r"[\])}]+")
 _HALF_LINK = re.compile(r"--(?=[ \t|])|==(?=[ \t|])|-\.(?=[ \t|])")
 _HALF_BARS = re.compile(r'("[^"|]*"[ \t]*)\|')
@@ -287,7 +288,7 @@ class _Reader:
         """The brackets that may follow an id, with where they end; nothing at all is the last possibility but one."""
         start = self._over_space(at)
         space = (Piece("space", (at, start)),) if start > at else ()
-        openers = [(opener, closers) for opener, closers in _SHAPES if self.line.startswith(opener, start)]
+        openers = _openers_at(self.line, start)
         if openers == [_SHAPES[-1]] and (space or self.line[at - 1] in "-=."):
             openers = []  # The > is part of an arrow.
         for opener, closers in openers:
@@ -297,6 +298,12 @@ class _Reader:
                 for end, closer in self._ends(once, opener, closers):
                     twice = Piece("stray", (start, inside))
                     yield (*space, twice, Piece("label", (once, end), opener, closer)), end + len(closer)
+            marks = _OPENING_BEFORE_QUOTE.match(self.line, inside)
+            if marks is not None and len(opener) > 1 and opener[-1] == marks[0]:
+                for end, closer in self._ends(marks.end(), opener, closers):
+                    if _is_quoted(self.line[marks.end() : end]):
+                        label = Piece("label", (marks.end(), end), opener, closer)
+                        yield (*space, Piece("stray", marks.span()), label), end + len(closer)
             for end, closer in self._ends(inside, opener, closers):
                 yield (*space, Piece("label", (inside, end), opener, closer)), end + len(closer)
         yield (), at
@@ -307,11 +314,41 @@ class _Reader:
                 closer = next((one for one in closers if wrong["closer"].startswith(one)), closers[0])
                 label = Piece("label", wrong.span("text"), opener, closer)
                 yield (*space, label, Piece("closer", wrong.span("closer"), opener, closer)), wrong.end()
+        for opener, closers in openers:
+            for short, stop in self._short_of_one(start + len(opener), opener, closers[0]):
+                yield (*space, *short), stop
+        if openers:
+            yield from self._behind_a_stray(space, start)
         for opener, closers in openers[: -1 if openers and openers[-1] == _SHAPES[-1] else None]:
             inside = start + len(opener)
-            stop = self._end_of_unclosed(inside)
-            if stop is not None and not _closes(self.line[inside:stop], opener[0]):
-                yield (*space, Piece("unclosed", (inside, stop), opener, closers[0])), stop
+            last = self._end_of_unclosed(inside)
+            if last is not None and not _closes(self.line[inside:last], opener[0]):
+                yield (*space, Piece("unclosed", (inside, last), opener, closers[0])), last
+
+    def _short_of_one(self, inside: int, opener: str, closer: str) -> Iterator[tuple[tuple[Piece, ...], int]]:
+        """A label with brackets of its own, behind which its end lacks a bracket: ``((f(x))``."""
+        if len(opener) == 1 or len(set(opener)) > 1:
+            return
+        for found in re.finditer(rf"{re.escape(closer[0])}+(?=[ \t]*(?:$|;|&|{_ARROW}))", self.line[inside:]):
+            self.steps += 1
+            text = self.line[inside : inside + found.start()]
+            own = len(_closes(text[::-1], closer[0]))
+            if self.steps > _MOST_STEPS or _SWALLOWED.search(text) or "\n" in text:
+                return
+            if own and own < len(found[0]) < own + len(opener) and not _closes(text, opener[0]):
+                middle, end = inside + found.start() + own, inside + found.end()
+                yield (
+                    (Piece("label", (inside, middle), opener, closer), Piece("closer", (middle, end), opener, closer)),
+                    end,
+                )
+
+    def _behind_a_stray(self, space: tuple[Piece, ...], start: int) -> Iterator[tuple[tuple[Piece, ...], int]]:
+        """The brackets and the label behind one bracket too many."""
+        stray = Piece("stray", (start, start + 1))
+        for opener, closers in _openers_at(self.line, start + 1)[:1]:
+            inside = start + 1 + len(opener)
+            for end, closer in self._ends(inside, opener, closers):
+                yield (*space, stray, Piece("label", (inside, end), opener, closer)), end + len(closer)
 
     def _end_of_unclosed(self, inside: int) -> int | None:
         found = _END_OF_UNCLOSED.search(self.line, inside)
@@ -381,6 +418,8 @@ class _Reader:
                     break
                 label = Piece("edge label", (bar + 1, end), opener, "|")
                 yield (label,), end + 1
+                if self.line.startswith('|"', end) and text.startswith('"') and text.count('"') == 1:
+                    yield (label, Piece("closer", (end, end + 2), opener, "|")), end + 2
                 if self.line.startswith("||", end) and text.strip():
                     yield (label, Piece("closer", (end, end + 2), opener, "|")), end + 2
             if not ends and self.line[bar + 1 : bar + 2] in (" ", "\t"):
@@ -401,6 +440,11 @@ class _Reader:
             if _LINK.search(self.line, start, gap.start()) is None:
                 end = gap.start()
                 yield (Piece("edge label", (start, end), opener, "|"), Piece("bar", (end, end))), end
+
+
+def _openers_at(line: str, at: int) -> list[tuple[str, tuple[str, ...]]]:
+    """The brackets that may open a label at a place, the longest first."""
+    return [(opener, closers) for opener, closers in _SHAPES if line.startswith(opener, at)]
 
 
 def _places(line: str, mark: str, start: int) -> Iterator[int]:
@@ -428,7 +472,7 @@ def _is_more_than_a_label(text: str, opener: str) -> bool:
     if ends and opens:
         return True  # The end of one node and the beginning of another.
     if len(opener) > 1 and opener[-1] in _CLOSER:
-        return bool(ends)
+        return bool(ends) or (len(set(opener)) == 1 and bool(opens))
     if any(not text[end + 1 :].lstrip() or text[end + 1] in "[](){}" for end in ends):
         return True
     # One bracket of a double one: another label, which is not closed as it should be.

@@ -46,7 +46,7 @@ NODE_GOES = 100
 """A node or a subgraph goes; edges that led to it or from it go with it and count as part of it."""
 LONELY_GOES = 50
 """A node goes to which and from which no edge led: nothing ran differently for it. To connect it is a guess, and two edges."""
-LATER_FIX = 40
+LATER_FIX = 30
 """What a fix weighs besides for each one that its rule offers before it: these are ordered by what was probably meant."""
 MADE_UP = 30
 """What a change weighs besides that no rule offers."""

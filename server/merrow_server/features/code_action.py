@@ -18,6 +18,7 @@ from typing import TYPE_CHECKING, Any
 from lsprotocol import types
 
 from merrow_analysis import faults
+from merrow_analysis.visible import visible
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.offers.fix_offers import offers_at, other_offers, repair_offers, searched_offers
 from merrow_server.lsp.offers.offer import FIX_ALL, QUICK_FIX, Offer
@@ -81,7 +82,8 @@ def code_action(server: MerrowServer, params: types.CodeActionParams) -> list[ty
         if not server.supports.apply_edit:
             return []
         return [
-            offer.command or types.Command(offer.title, COMMAND, arguments=[_data(document, params.range, offer)])
+            offer.command
+            or types.Command(visible(offer.title), COMMAND, arguments=[_data(document, params.range, offer)])
             for offer in offers
         ]
     return [action for offer in offers if (action := _action(server, document, params.range, offer)) is not None]
@@ -113,7 +115,7 @@ def _action(server: MerrowServer, document: OpenDocument, place: types.Range, of
     preferred = True if offer.preferred and supports.code_action_preferred else None
     if offer.command is not None or offer.change is not None:
         return types.CodeAction(
-            title=offer.title,
+            title=visible(offer.title),
             kind=offer.kind,
             diagnostics=sent,
             is_preferred=preferred,
@@ -125,7 +127,7 @@ def _action(server: MerrowServer, document: OpenDocument, place: types.Range, of
     if not lazily and edits is None:
         return None
     return types.CodeAction(
-        title=offer.title,
+        title=visible(offer.title),
         kind=offer.kind,
         diagnostics=sent,
         is_preferred=preferred,

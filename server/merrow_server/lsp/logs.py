@@ -13,6 +13,7 @@ from types import TracebackType
 from lsprotocol import types
 
 from merrow_server.lsp.host import Host
+from merrow_server.rendering.snippet import plain
 
 ROOT = "merrow_server"
 LEVELS = {
@@ -52,7 +53,7 @@ class ClientLog(logging.Handler):
             return
         try:
             kind = next((kind for level, kind in _MESSAGE_TYPES if record.levelno >= level), types.MessageType.Log)
-            self._client.window_log_message(types.LogMessageParams(kind, self.format(record)))
+            self._client.window_log_message(types.LogMessageParams(kind, plain(self.format(record))))
         except Exception:  # noqa: BLE001 - a log must not fail its user
             self.handleError(record)
 

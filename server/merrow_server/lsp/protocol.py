@@ -21,6 +21,7 @@ from pygls.protocol import LanguageServerProtocol, lsp_method
 
 from merrow_server.lsp.execution import EXECUTION, CommandExecution
 from merrow_server.lsp.published import Encoded, encode
+from merrow_server.rendering.snippet import plain
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -31,14 +32,21 @@ _CANCEL = re.compile(rb'"\$/cancelRequest"')
 PARSE_ERROR, INVALID_REQUEST, INVALID_PARAMS, NOT_INITIALIZED, CANCELLED = -32700, -32600, -32602, -32002, -32800
 
 
-class FeatureError(JsonRpcException):
+class _Shown(JsonRpcException):
+    """An error whose message an editor shows: paths and names in it come from files and clients, and drive no terminal."""
+
+    def __init__(self, message: str | None = None, code: int | None = None, data: Any | None = None) -> None:
+        super().__init__(None if message is None else plain(message), code, data)
+
+
+class FeatureError(_Shown):
     """A feature failed; what went wrong is in the log."""
 
     CODE = -32603
     MESSAGE = "Internal error"
 
 
-class InvalidParameters(JsonRpcException):
+class InvalidParameters(_Shown):
     """The client asked for something that can't be meant; the message says what."""
 
     CODE = INVALID_PARAMS

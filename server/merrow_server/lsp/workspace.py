@@ -16,6 +16,7 @@ from merrow_server.lsp.documents import Context, OpenDocument, path_of
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.logs import set_level
 from merrow_server.lsp.settings import EditorSettings, read_editor_settings
+from merrow_server.rendering.snippet import plain
 
 log = logging.getLogger(__name__)
 
@@ -179,4 +180,4 @@ class Workspace:
         for problem in problems:
             if problem not in self._told:
                 self._told.add(problem)
-                self._server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, problem))
+                self._server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, plain(problem)))

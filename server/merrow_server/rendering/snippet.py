@@ -2,9 +2,11 @@
 
 from __future__ import annotations
 
-import re
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, NamedTuple
+
+from merrow_analysis.visible import plain as plain
+from merrow_analysis.visible import visible as visible
 
 if TYPE_CHECKING:
     from merrow_analysis.text import Range
@@ -14,10 +16,6 @@ LINES_SHOWN = 4
 """A range over more lines shows its first two and its last."""
 _LEAD, _TAIL = 60, 60
 """How many characters of a long line are shown before the mark, and after its beginning."""
-_UNPRINTABLE = re.compile(
-    "[\x00-\x08\x0a-\x1f\x7f-\x9f\u061c\u180e\u200b\u200e\u200f\u2028-\u202e\u2060-\u206f\ufeff\ufff9-\ufffb"
-    "\ud800-\udfff\U000e0000-\U000e007f]"
-)
 
 
 class MarkedLine(NamedTuple):
@@ -26,23 +24,6 @@ class MarkedLine(NamedTuple):
     number: int | None
     text: str
     mark: str
-
-
-def plain(text: str) -> str:
-    """``text`` with its lines and tabs; all else that could drive a terminal or hide text becomes visible characters."""
-    if text.isprintable():
-        return text
-    return "\n".join(map(visible, text.replace("\r\n", "\n").split("\n")))
-
-
-def visible(text: str) -> str:
-    """``text`` with what would move the cursor, change colours or hide itself replaced by what can be seen."""
-    return _UNPRINTABLE.sub(_stand_in, text) if not text.isprintable() else text
-
-
-def _stand_in(match: re.Match[str]) -> str:
-    code = ord(match[0])
-    return chr(0x2400 + code) if code < 0x20 else "\ufffd"
 
 
 def marked_lines(lines: Sequence[str], place: Range) -> Iterator[MarkedLine]:

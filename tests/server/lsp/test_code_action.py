@@ -265,3 +265,22 @@ def test_an_action_that_was_never_offered_changes_nothing(editor: Editor, argume
     params = {"command": "merrow.applyAction", "arguments": arguments}
     assert editor.request("workspace/executeCommand", params) is None
     assert "workspace/applyEdit" not in [message["method"] for message in editor.requests]
+
+
+def test_nothing_that_an_editor_shows_drives_a_terminal(editor: Editor) -> None:
+    marks = "\\e[31m\\u202e"
+    head = f'---\nworkflow:\n  "k{marks}": 1\n  retries: "m{marks}"\n---\n'
+    step = f'P@{{ op: Custom, role: "x{marks}" }}'
+    uri = editor.open(head + FLOW.replace('P["Programmer<br/>(role: x)"]', step))
+    found = editor.published(uri)
+    titles = [
+        action["title"]
+        for one in found
+        for action in editor.request(
+            "textDocument/codeAction",
+            {"textDocument": {"uri": uri}, "range": one["range"], "context": {"diagnostics": [one]}},
+        )
+    ]
+    assert len(found) > 2
+    assert [title for title in titles if "\u241b" in title]
+    assert all(said.isprintable() for said in (*titles, *(one["message"] for one in found)))

@@ -392,7 +392,10 @@ WRONG: dict[str, dict[str, list[Any]]] = {
     },
     "merrow.crossover": {
         "The second argument must be the other workflow: a URI or a path.": [["URI", ""], ["URI", 4]],
-        "The other workflow, \0, can't be read; name an open document or a file.": [["URI", "\0"]],
+        "The other workflow, \u2400, can't be read; name an open document or a file.": [["URI", "\0"]],
+        "The other workflow, a\u241b[31m\ufffdb, can't be read; name an open document or a file.": [
+            ["URI", "a\x1b[31m\u202eb"]
+        ],
         "The other workflow, none.mmd, can't be read; name an open document or a file.": [["URI", "none.mmd"]],
         "The seed must be a whole number.": [["URI", "URI", "one"]],
         "The document has 1 diagram; the argument must name one, from 1.": [["URI", "URI", 1, 2]],

@@ -8,7 +8,7 @@ from merrow_analysis.definitions.schema import FRONT_MATTER, LANGUAGE_VERSION, W
 from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.definitions.validation import Path, Violation, fragment_at, named, sentence_start, shown
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
-from merrow_analysis.edits.front_entries import Front, remove_entry, write_value
+from merrow_analysis.edits.front_entries import Front, comment_entry, remove_entry, write_value
 from merrow_analysis.edits.yaml_write import flow
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.declared.configuration_rules import MACHINE_SETTING, machine_setting_message
@@ -121,7 +121,11 @@ def _unknown(violation: Violation, places: FrontMatterPlaces, front: Front) -> D
 def _respelled(front: Front, path: Path, place: Range, near: str | None) -> Iterator[Fix]:
     if near is not None:
         yield fix(f"Write {near}", [TextEdit(place, near)], safe=False)
-    yield from _removed(front, path, safe=False)
+    commented = comment_entry(front, path)
+    if commented is not None:
+        yield fix(f"Turn {path[-1]} into a comment", [commented], safe=False)
+    else:
+        yield from _removed(front, path, safe=False)
 
 
 def _removed(front: Front, path: Path, *, safe: bool) -> Iterator[Fix]:

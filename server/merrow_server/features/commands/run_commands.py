@@ -37,6 +37,7 @@ from merrow_server.lsp.work.following import JobLocation, refused
 from merrow_server.lsp.work.runs import RESUME, RUN_FROM
 from merrow_server.lsp.work.workflow_texts import text_of
 from merrow_server.rendering.counts import counted
+from merrow_server.rendering.snippet import plain
 
 if TYPE_CHECKING:
     from merrow_server.jobs.orders import Order
@@ -246,7 +247,7 @@ def name_of(diagram: OpenDiagram) -> str:
 
 def tell(server: MerrowServer, text: str, kind: types.MessageType) -> None:
     """Tell a client that has nothing to show runs with."""
-    server.window_show_message(types.ShowMessageParams(kind, text))
+    server.window_show_message(types.ShowMessageParams(kind, plain(text)))
 
 
 def _end_text(ended: dict[str, Any]) -> str:

@@ -18,6 +18,7 @@ from merrow_server.lsp.work.run_inputs import Inputs
 from merrow_server.lsp.work.run_progress import CaseProgress, RunProgress
 from merrow_server.lsp.work.run_questions import ask_about_reuse, ask_about_revision
 from merrow_server.lsp.work.run_results import Results
+from merrow_server.rendering.snippet import plain
 
 if TYPE_CHECKING:
     from merrow_server.jobs.orders import CasesOrder, Order
@@ -88,7 +89,7 @@ class Runs:
         """Show the user a sentence, only the first time."""
         if sentence not in self._warned:
             self._warned.add(sentence)
-            self._server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, sentence))
+            self._server.window_show_message(types.ShowMessageParams(types.MessageType.Warning, plain(sentence)))
 
     def _begun(self, live: Live, run: str, name: str) -> None:
         if live.place.uri is None:
