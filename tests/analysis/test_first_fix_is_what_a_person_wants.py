@@ -114,6 +114,17 @@ CASES = {
     "an id has another case": Case(
         slip(CHAIN, ("DRAFT --> POLISH", "draft --> POLISH")), "MW102", "Write DRAFT for draft"
     ),
+    "the id of a declaration is misspelled": Case(
+        slip(CHAIN, ('POLISH["Custom', 'POLSH["Custom')), "MW102", "Write POLSH for POLISH"
+    ),
+    "the word class is missing": Case(
+        slip(
+            CHAIN, ("classDef Interface fill:#e2e2f2", "classDef Interface fill:#e2e2f2\n    PROBLEM,RETURN Interface")
+        ),
+        "MW001",
+        "Write class before it",
+    ),
+    "the word flowchart is missing": Case(slip(CHAIN, ("flowchart TD", "TD")), "MW011", "Write flowchart TD"),
     "a chain is broken": Case(slip(CHAIN, ("DRAFT --> POLISH\n", "")), "MW102", "Lead DRAFT to POLISH"),
     "an edge is drawn backwards": Case(
         slip(CHAIN, ("POLISH --> RETURN", "RETURN --> POLISH")), "MW113", "Turn the edge round: POLISH → RETURN"

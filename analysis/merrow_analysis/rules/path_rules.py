@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 from merrow_analysis.definitions.operators import InputPort
 from merrow_analysis.definitions.types import ANY
@@ -27,6 +27,7 @@ from merrow_analysis.rules.fixes.copies import unroll_once
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge, remove_node, turn_edge
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.loop_fixes import looped, with_word
+from merrow_analysis.rules.fixes.near_names import near_node
 from merrow_analysis.rules.fixes.operator_fixes import call_it
 from merrow_analysis.rules.fixes.path_fixes import (
     add_input,
@@ -42,6 +43,7 @@ from merrow_analysis.rules.operator_rules import UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import Flags, Rule, RuleFamily, Scope
 from merrow_analysis.rules.reporting import continued, fix, listed, report
 from merrow_analysis.rules.word_rules import misplaced_causes
+from merrow_analysis.suggest import Guesses
 from merrow_analysis.syntax.tree import Span
 from merrow_analysis.wiring.sources import sources
 from merrow_analysis.wiring.takers import open_ports
@@ -492,7 +494,21 @@ def _broken_beginnings(
 
 def _without_edges(context: GraphContext, node: TypedNode) -> Diagnostic:
     message = f"{node.id} has no edges, so it takes no part in the workflow; connect it or remove it."
-    return report(OFF_PATH, node.flow.range, message, fixes=remove_node(context, OFF_PATH, node))
+    fixes = chain(_called_nearly(context, node), remove_node(context, OFF_PATH, node))
+    return report(OFF_PATH, node.flow.range, message, fixes=fixes)
+
+
+_MOST_COMPARED = 50
+
+
+def _called_nearly(context: GraphContext, node: TypedNode) -> Iterator[Fix]:
+    """Where edges name a node that is nowhere else, and is called nearly so: they mean this one."""
+    graph = context.graph
+    unknown = (one for one in graph.nodes if one.kind == "unknown" and one.flow.label is None)
+    for other in islice(unknown, _MOST_COMPARED) if node.flow.label is not None else ():
+        if near_node(other, [node.id], Guesses()) == node.id:
+            yield from call_it(context, OFF_PATH, other)
+            return
 
 
 def _unreached(

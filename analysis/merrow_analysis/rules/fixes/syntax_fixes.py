@@ -55,6 +55,8 @@ _STATEMENTS = ("subgraph", "direction", "classDef", "linkStyle", "style", "class
 _FIRST_WORD = re.compile(r"(\s*)([A-Za-z]+)(?=\s+\S)")
 _DIRECTION = re.compile(r"(\s*direction\s+)(tb|td|bt|rl|lr)\s*", re.IGNORECASE)
 _HEADER = re.compile(r"\s*(?:flowchart|graph)\b")
+_CLASSED = re.compile(r"\s*([\w-]+(?:,[\w-]+)*)[ \t]+([\w-]+)[ \t]*;?")
+"""A statement that gives nodes a class, without its first word."""
 _LINE = re.compile(r"[^\r\n]*")
 _GAP = re.compile(r"(?<=\S)(?:[ \t]{2,}(?=\S)|[ \t]+(?=end\b))")
 _MOST_GAPS = 8
@@ -93,6 +95,11 @@ def fixes_for(
     if problem.flaw in ("syntax-error", "reserved-word", "bracket-in-label"):
         yield from _parted(block.line + line_number, line)
     if problem.flaw == "syntax-error":
+        classed = _CLASSED.fullmatch(line)
+        if classed is not None and classed[2] in flow.class_defs:
+            at = Position(block.line + line_number, classed.start(1))
+            yield Fix("Write class before it", (TextEdit(Range(at, at), "class "),), Applicability.UNSAFE)
+            return
         yield from _led_on(block.line + line_number, line, column, flow)
         yield from _bracketed(block.line + line_number, line)
 
@@ -303,6 +310,11 @@ def _no_header(line_number: int, line: str, diagram: Diagram) -> Iterator[Fix]:
         return
     lines = [one for block in diagram.blocks for one in split_lines(block.text)]
     below = next((n for n in range(line_number + 1, len(lines)) if _HEADER.match(lines[n])), None)
+    if line.strip(" \t;").upper() in _DIRECTIONS:
+        header = f"flowchart {line.strip(' ;').strip().upper()}"
+        edit = TextEdit(Range(at, Position(line_number, len(line))), header)
+        yield Fix(f"Write {header}", (edit,), Applicability.UNSAFE)
+        return
     if not line.strip() or not (reads(line) or below is not None):
         return
     if below is None:
