@@ -47,7 +47,7 @@ def write_outputs(folder: Path, outputs: Mapping[str, Value]) -> list[Path]:
     for name, files in named.items():
         value = outputs[name]
         ending, said = (".md", as_text(value)) if isinstance(value, str) else (".json", json.dumps(value, indent=2))
-        given = [(file.path, file.text) for file in files] or [(_file_name(name, ending, taken), said)]
+        given = [(file.path, file.text) for file in files] or [(file_name(name, ending, taken), said)]
         for path, text in given:
             if path.casefold() in taken:
                 raise InputError(f"The outputs can't be written. The file `{path}` is given twice.")
@@ -69,7 +69,7 @@ def write_outputs(folder: Path, outputs: Mapping[str, Value]) -> list[Path]:
     return written
 
 
-def _file_name(id_: str, ending: str, taken: Collection[str]) -> str:
+def file_name(id_: str, ending: str, taken: Collection[str]) -> str:
     """A name for the file of an output: an id may have slashes and dots that lead anywhere, or be one that no system takes."""
     stem = _NOT_IN_NAMES.sub("_", id_)[:_LONGEST_NAME].lstrip(".") or "output"
     stem = f"{stem}_" if is_reserved(f"{stem}{ending}") else stem

@@ -81,5 +81,5 @@ def test_what_can_not_be_judged_is_said_with_its_remedy(server: OpenAIServer) ->
     )
     [one] = merrow("evaluations", "--format", "json").json
     slides = " ".join(merrow("show", one["evaluation"], "--item", "slides-1").out.split())
-    assert "complete: missed. There is no section Q-learning" in slides
+    assert "complete: missed. 0 sections have a frame for a part, and 3 are needed" in slides
     assert "compiles: not judged." in slides

@@ -87,7 +87,7 @@ class Person:
             if not piece:
                 break
             shown += piece.decode()
-            if re.search(r"(quit \([^)]*\)|for none): $", shown):
+            if re.search(r"(quit \([^)]*\)|or quit|for none): $", shown):
                 break
         return shown
 

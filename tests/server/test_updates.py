@@ -68,7 +68,11 @@ class Said:
     def __call__(self, request: Received) -> Step:
         if not is_reviser(request):
             told = task_of(request)
-            return Status(400, {"error": {"message": "can't"}}) if told == self.failing else Reply(f"done: {told}")
+            return (
+                Status(400, json.dumps({"error": {"message": "can't"}}))
+                if told == self.failing
+                else Reply(f"done: {told}")
+            )
         with self.lock:
             said = self.answers.pop(0) if self.answers else {}
         return Reply(said if isinstance(said, str) else json.dumps(said))

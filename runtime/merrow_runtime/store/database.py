@@ -41,6 +41,7 @@ from merrow_runtime.store.opening import connect, connect_for_reading
 from merrow_runtime.store.optimizations import Optimizations
 from merrow_runtime.store.packing import CALLS, NODES, OUTPUTS
 from merrow_runtime.store.pruning import Pruned, prune, tidy
+from merrow_runtime.store.rankings import Rankings
 from merrow_runtime.store.rows import SENT, Report, ignored
 from merrow_runtime.store.schema import DEFINITIONS, WORKFLOW
 from merrow_runtime.store.writer import BALLAST, Writer, in_transaction
@@ -104,6 +105,7 @@ class Store:
         self.extractions = Extractions(self._writer)
         self.jobs: Mapping[str, Jobs] = {kind: Jobs(self._writer, kind) for kind in JOBS}
         self.labels = Labels(self._writer)
+        self.rankings = Rankings(self._writer)
         self.listing = JobListing(self._writer)
         self.dialects: DialectTable = DialectTable(self._writer) if answers is None else answers.dialects
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN
 
-VERSION = 12
+VERSION = 13
 """Written in the file; a file with a greater one comes from a newer Merrow."""
 
 OLDEST = 2
@@ -150,6 +150,13 @@ CREATE TABLE kept (
 ) WITHOUT ROWID;
 """
 
+_RANKINGS = """
+CREATE TABLE rankings (
+    number INTEGER PRIMARY KEY, item BLOB NOT NULL, products BLOB NOT NULL, rater TEXT NOT NULL, said TEXT NOT NULL,
+    at REAL NOT NULL, UNIQUE (item, products, rater)
+);
+"""
+
 TABLES = f"""
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -189,7 +196,7 @@ CREATE TABLE answers (
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
-{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}{_SINCE_9}{_NOTES_OF_LABELS}{_LOOPS_OF_SCORES}{_JOBS}"""
+{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}{_SINCE_9}{_NOTES_OF_LABELS}{_LOOPS_OF_SCORES}{_JOBS}{_RANKINGS}"""
 """The number of a deleted run is never used again. ``nodes.several`` holds nodes, turns and items that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
@@ -201,7 +208,7 @@ what decides an answer (``work``) and its score (``scored``); ``trials`` has tho
 reading of the held-out items where ``draw`` is 0, or only to be shown to a model where it is -1. ``proposals`` has what a
 model proposed before a draw of a search. ``revisions`` has what was asked of a run's workflow while it went on.
 ``extracted`` has what an extraction has come by, its model's answers and the scores of cases, by ``key``. ``jobs`` has the
-kinds of job that came later, and ``kept`` what those have come by.
+kinds of job that came later, and ``kept`` what those have come by. ``rankings`` says how people ranked products.
 ``readings`` says who read which part of what data, also where that was deleted since. ``openings`` has the processes that
 have the journal open as one of their own, see `Store.open`.
 """
@@ -235,6 +242,7 @@ ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
     9: _NOTES_OF_LABELS,
     10: _LOOPS_OF_SCORES,
     11: _JOBS,
+    12: _RANKINGS,
 }
 """What turns a journal of each older version into one of the next: columns and tables are added, and no row is rewritten.
 

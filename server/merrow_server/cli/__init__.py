@@ -57,7 +57,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "evaluations": "List the evaluations in the journal.",
         "datasets": "List the data sets that are known by name: form, source, licence, hash.",
         "reproduce": "Reproduce the experiments of a paper, its table beside ours.",
-        "rate": "Rate the answers of an evaluation, or compare them with those of another one.",
+        "rate": "Rate the answers of an evaluation, or compare or rank those of several.",
     },
     "Look inside": {
         "graph": "Print the typed graph of a workflow.",

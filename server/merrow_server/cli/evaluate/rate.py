@@ -29,19 +29,66 @@ _GOOD, _SIDES = {"g": "good", "b": "bad"}, {"1": "better", "2": "worse", "=": "e
     epilog="""
     merrow rate 9c1d           good or bad, answer by answer
     merrow rate 9c1d 4f2a      two evaluations side by side, in random order
+    merrow rate 9c1d 4f2a 7e0b others.jsonl      rank the products of four systems, item by item
+    merrow rate 9c1d 4f2a 7e0b --ballot votes    write the products and a ballot for other people
+    merrow rate 9c1d 4f2a 7e0b --from votes/ballot.csv
+    merrow rate 9c1d 4f2a 7e0b --report --format html -o rating.html
     """,
 )
-@click.argument("evaluation", metavar="EVAL", shell_complete=shell_completion.evaluations)
-@click.argument("second", metavar="[EVAL2]", required=False, shell_complete=shell_completion.evaluations)
+@click.argument("evaluations", metavar="EVAL...", nargs=-1, required=True, shell_complete=shell_completion.evaluations)
 @click.option("--again", is_flag=True, help="Also ask about answers that were rated before.")
 @click.option("--notes", is_flag=True, help="Ask for a note in your own words after each verdict.")
-def command(evaluation: str, second: str | None, again: bool, notes: bool) -> None:
+@click.option(
+    "--rank", is_flag=True, help="Rank the products of two evaluations; of three or more they are always ranked."
+)
+@click.option(
+    "--rater", default="me", show_default=True, metavar="NAME", help="Who ranks: rankings are kept for each name."
+)
+@click.option("--seed", type=int, default=42, show_default=True, help="Which product gets which letter.")
+@click.option(
+    "--ballot", metavar="DIR", help="Write the products under their letters and a ballot.csv to a new folder."
+)
+@click.option("--from", "source", metavar="FILE", help="Read rankings from a filled-in ballot or a file of JSON Lines.")
+@click.option("--report", "only_report", is_flag=True, help="Print what the rankings come to, and ask nothing.")
+@click.option(
+    "--format",
+    "output",
+    type=click.Choice(["text", "json", "html"]),
+    default="text",
+    help="How to print the report of rankings.",
+)
+@click.option("-o", "--output", "file", metavar="FILE", help="Write the html to this new file.")
+def command(
+    evaluations: tuple[str, ...],
+    again: bool,
+    notes: bool,
+    rank: bool,
+    rater: str,
+    seed: int,
+    ballot: str | None,
+    source: str | None,
+    only_report: bool,
+    output: str,
+    file: str | None,
+) -> None:
     """Rate the answers of the evaluation EVAL on a terminal, each shown without its score, as good or bad. With
-    EVAL2, the answers of both to the same item are shown in random order, without saying which is which.
+    a second EVAL, the answers of both to the same item are shown in random order, without saying which is which.
+    With three or more, the products of each item are ranked. For ranking, an EVAL may also be a file of JSON
+    Lines with the `item` and `output` of each product of another system.
 
     Each rating is saved at once. `--metric labels` scores by these ratings, and `merrow show EVAL` shows how
-    well a metric agrees with them.
+    well a metric agrees with them. Rankings give points: of four systems the first gets 4 and the last 1.
     """
+    options = bool(ballot or source or only_report or file or output != "text")
+    if len(evaluations) > 2 or rank or options:
+        from merrow_server.cli.sessions.ranking import RankingRequest, rank_products
+
+        if notes:
+            raise InputError("--notes goes with good and bad, or with two evaluations; leave it out to rank.")
+        asked = RankingRequest(evaluations, rater, seed, again, ballot, source, only_report, output, file)
+        rank_products(asked)
+        return
+    evaluation, second = evaluations[0], evaluations[1] if len(evaluations) > 1 else None
     from merrow_runtime.store.database import Store
     from merrow_server.cli.given.inputs import can_ask
 

@@ -67,6 +67,16 @@ WRONG: dict[str, tuple[list[tuple[str, str]], set[str], str]] = {
         {"rules"},
         "of white",
     ),
+    "no win that ends in the last row's corner": (
+        [("if count >= 5", "if count >= 5 and (row, col, down) != (self.size - 1, self.size - 1, 0)")],
+        {"rules"},
+        "at an edge",
+    ),
+    "no win on the midst of an edge": (
+        [("if count >= 5", "if count >= 5 and not (col == 0 and down and not right and 5 <= row <= 9)")],
+        {"rules"},
+        "a column at an edge",
+    ),
     "no draw": (
         [("elif len(self._board) == self.size**2", "elif len(self._board) > self.size**2")],
         {"rules"},

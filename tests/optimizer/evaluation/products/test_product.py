@@ -28,12 +28,24 @@ def test_the_three_tasks_come_with_merrow() -> None:
     assert {name: len(items) for name, items in by_scorer.items()} == {"gobang": 1, "slides": 5, "website": 1}
     assert (data.metric_name, data.part) == ("product", "all")
     asyncio.run(check_scoring(data, metric("product")))
-    for item in by_scorer["slides"]:
-        task = item.inputs["problem"]
-        assert f"about {item.gold['frames']} frames" in task
-        assert f"at least {item.gold['equations']} displayed equations" in task
-        assert all(name in task for name in item.gold["sections"])
-        assert all(f'"{part}"' in task for part in item.gold["parts"])
+    four = ["Motivation", "Problem", "Intuition", "Mathematics"]
+    decks = {item.id: item for item in by_scorer["slides"]}
+    assert {name: (item.gold["frames"], item.gold["parts"]) for name, item in decks.items()} == {
+        "slides-1": (30, four),
+        "slides-2": (20, four),
+        "slides-3": (30, [*four[:3], "Pseudocode"]),
+        "slides-4": (20, ["Motivation", "Intuition"]),
+        "slides-5": (30, four),
+    }
+    assert len({item.inputs["problem"] for item in decks.values()}) == 5, "each has answers of its own"
+    for item in decks.values():
+        task, gold = item.inputs["problem"], item.gold
+        assert f"about {gold['frames']} frames" in task
+        assert (f"at least {gold['equations']} displayed equations" in task) == bool(gold["equations"])
+        assert ("Pseudocode" in task) == ("pseudocode" in gold)
+        assert gold["sections"] == 3
+        assert "at least three algorithms" in task
+        assert all(f'"{part}"' in task for part in gold["parts"])
     site = by_scorer["website"][0]
     wanted = [each for name in ("information", "venue") for each in site.gold[name]]
     assert all(any(one in site.inputs["problem"] for one in each.split("|")) for each in wanted)
@@ -44,6 +56,9 @@ WRONG_GOLDS: list[tuple[Any, str]] = [
     ({"scorer": "poem"}, "one of gobang, slides, website"),
     ({"scorer": "slides", **SLIDES, "frames": 0}, "`frames` of slides must be a whole number above 0"),
     ({"scorer": "slides", **SLIDES, "equations": True}, "`equations` of slides"),
+    ({"scorer": "slides", **SLIDES, "equations": -1}, "`equations` of slides must be a whole number from 0"),
+    ({"scorer": "slides", **SLIDES, "pseudocode": "some"}, "`pseudocode` of slides must be a whole number from 0"),
+    ({"scorer": "slides", **SLIDES, "sections": 0}, "`sections` of slides must be a list of texts"),
     ({"scorer": "slides", **SLIDES, "sections": []}, "`sections` of slides must be a list of texts"),
     ({"scorer": "slides", **SLIDES, "parts": "motivation"}, "`parts` of slides"),
     ({"scorer": "website", **SITE, "venue": [""]}, "`venue` of a website must be a list of texts"),

@@ -148,6 +148,33 @@ for name, (down, right) in DIRECTIONS.items():
         over(game, what, colour, other[-1])
 """
 
+_EDGES = """
+# Every five that has an end at an edge of the board, those in corners among them; the colours take turns.
+size = {arguments}
+edge = {0, size - 1}
+number = 0
+for name, (down, right) in DIRECTIONS.items():
+    for row in range(size):
+        for col in range(size):
+            five = [(row + step * down, col + step * right) for step in range(5)]
+            inside = 0 <= five[4][0] < size and 0 <= five[4][1] < size
+            if not inside or not edge.intersection((*five[0], *five[4])):
+                continue
+            number += 1
+            colour = COLOURS[number % 2]
+            # The stone nearest to a corner or edge comes last.
+            last = max((0, 4), key=lambda end: sum(each in edge for each in five[end]))
+            order = [cell for step, cell in enumerate(five) if step != last] + [five[last]]
+            what = f"five of {colour} in {name} at an edge, from {five[0]} to {five[-1]}, the last at {five[last]}"
+            game = candidate(size=size)
+            place, moves = game.play, alternating(colour, order, apart(size, set(five)))
+            for cell in moves[:-1]:
+                place(*cell)
+            equal(f"{what}: winner() before the last move", game.winner(), None)
+            place(*moves[-1])
+            equal(f"{what}: winner()", game.winner(), colour)
+"""
+
 _NO_FIVES = """
 size = 15
 
@@ -247,6 +274,7 @@ PLAYABLE = tuple(
 )
 RULES = (
     *(_test(_FIVES, (size, colour)) for size in (15, 9) for colour in ("black", "white")),
+    _test(_EDGES, 15),
     _test(_NO_FIVES),
     _test(_ILLEGAL),
     _test(_DRAW, 6),

@@ -12,9 +12,12 @@ from dataclasses import dataclass
 
 _COMMENT = re.compile(r"(?<!\\)((?:\\\\)*)%[^\n]*")
 _UNSEEN = re.compile(
-    r"\\begin\{(verbatim\*?|lstlisting|comment|minted|semiverbatim)\}.*?(?:\\end\{\1\}|\Z)|\\iffalse\b.*?(?:\\fi\b|\Z)",
+    r"\\begin\{(verbatim\*?|lstlisting|comment|minted|semiverbatim)\}(.*?)(?:\\end\{\1\}|\Z)|\\iffalse\b.*?(?:\\fi\b|\Z)",
     re.DOTALL,
 )
+_MARK = "\ue000"
+"""Stands around the number of lines of a listing that is cut out."""
+_STEPS = re.compile(rf"{_MARK}(\d+){_MARK}|\\item(?![A-Za-z])")
 _END = re.compile(r"\\end\s*\{document\}|\\endinput\b|\\stop\b")
 _INPUT = re.compile(r"\\(?:input|include)\s*\{([^{}]{1,200})\}")
 _SECTION = re.compile(r"\\section\*?\s*(?:<[^<>]{0,40}>)?\s*(?:\[[^\[\]]{0,300}\])?\s*\{")
@@ -40,11 +43,14 @@ _COMMANDS = re.compile(r"\\[A-Za-z]+\*?|[^0-9A-Za-z]+")
 
 @dataclass(frozen=True, slots=True)
 class BeamerFrame:
-    """A frame that is shown: its title, how many words it has beside it, how many displayed equations that say something."""
+    """A frame that is shown: its title, how many words it has beside it, how many displayed equations that say something, and how
+    many ``steps``: lines of listings, and entries of lists.
+    """
 
     title: str
     words: int
     equations: int
+    steps: int
 
 
 @dataclass(frozen=True, slots=True)
@@ -73,8 +79,14 @@ def same_words(text: str) -> str:
 
 
 def visible_source(text: str) -> str:
-    """A file's text without comments and without what is listed verbatim or skipped."""
-    return _UNSEEN.sub(" ", _COMMENT.sub(r"\1", text))
+    """A file's text without comments and without what is listed verbatim or skipped; a listing leaves the number of its lines."""
+    return _UNSEEN.sub(_listed, _COMMENT.sub(r"\1", text.replace(_MARK, " ")))
+
+
+def _listed(match: re.Match[str]) -> str:
+    if match[1] is None or match[1] == "comment":
+        return " "
+    return f" {_MARK}{sum(bool(line.strip()) for line in match[2].splitlines())}{_MARK} "
 
 
 def _document(main: str, others: Mapping[str, str]) -> str:
@@ -107,7 +119,8 @@ def _frames(text: str) -> Iterator[BeamerFrame]:
         body = _shown(text[body_start:body_end])
         own = [_group(body, each.end() - 1)[0] for each in _TITLE.finditer(body)]
         words = max(0, _words(body) - sum(map(_words, own)))
-        yield BeamerFrame(" ".join([title, *own]), words, _equations(body))
+        steps = sum(int(step[1] or 1) for step in _STEPS.finditer(body))
+        yield BeamerFrame(" ".join([title, *own]), words, _equations(body), steps)
 
 
 def _shown(body: str) -> str:

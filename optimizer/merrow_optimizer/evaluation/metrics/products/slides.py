@@ -11,6 +11,7 @@ from typing import Any
 
 from merrow_optimizer.evaluation.metrics.products.criteria import NOT_HERE, CriterionVerdict
 from merrow_optimizer.evaluation.metrics.products.latex_source import (
+    BeamerFrame,
     BeamerSection,
     same_words,
     sections_of,
@@ -42,8 +43,10 @@ _WORDS = 5
 
 
 class Slides:
-    """Judges ``slides.tex``. Settings: ``frames``, how many are wanted; ``sections``, their names; ``parts``, for each part of a
-    section a word of its frame's title; ``equations``, how many displayed ones each section has at least.
+    """Judges ``slides.tex``. Settings: ``frames``, how many are wanted; ``sections``, their names, or how many there are at least
+    of those that have any of the parts; ``parts``, for each part of a section a word of its frame's title; ``equations``, how
+    many displayed ones each section has at least (0: none is needed); ``pseudocode``, how many lines or list entries the
+    frames of each section have at least whose titles have that word (without it none is needed).
     """
 
     criteria: tuple[str, ...] = ("compiles", "complete", "length")
@@ -53,11 +56,15 @@ class Slides:
         self._limits = limits
 
     def fault(self, settings: Mapping[str, Any]) -> str | None:
-        for name in ("frames", "equations"):
-            if type(settings.get(name)) is not int or settings[name] < 1:
-                return f"`{name}` of slides must be a whole number above 0"
+        if type(settings.get("frames")) is not int or settings["frames"] < 1:
+            return "`frames` of slides must be a whole number above 0"
+        for name, value in (("equations", settings.get("equations")), ("pseudocode", settings.get("pseudocode", 0))):
+            if type(value) is not int or value < 0:
+                return f"`{name}` of slides must be a whole number from 0"
         for name in ("sections", "parts"):
             value = settings.get(name)
+            if name == "sections" and type(value) is int and value > 0:
+                continue
             if not isinstance(value, list) or not value or not all(isinstance(each, str) and each for each in value):
                 return f"`{name}` of slides must be a list of texts"
         return None
@@ -175,27 +182,44 @@ def _length(frames: int | None, wanted: int, sources: Mapping[str, str]) -> Crit
 
 def _complete(sections: list[BeamerSection], settings: Mapping[str, Any]) -> CriterionVerdict:
     wrong: list[str] = []
-    for name in settings["sections"]:
-        section = next((each for each in sections if same_words(name) in same_words(each.title)), None)
-        if section is None:
-            wrong.append(f"there is no section {name}")
-            continue
+    wanted = settings["sections"]
+    found: list[tuple[str, BeamerSection]] = []
+    if isinstance(wanted, int):
+        having = [
+            one for one in sections if any(_is_about(each, part) for each in one.frames for part in settings["parts"])
+        ]
+        found = [(" ".join(one.title.split())[:60], one) for one in having]
+        if len(found) < wanted:
+            wrong.append(f"{len(found)} sections have a frame for a part, and {wanted} are needed")
+    else:
+        for name in wanted:
+            section = next((each for each in sections if same_words(name) in same_words(each.title)), None)
+            if section is None:
+                wrong.append(f"there is no section {name}")
+            else:
+                found.append((name, section))
+    for name, section in found:
         parts = [part for part in settings["parts"] if not _has(section, part)]
         if parts:
             wrong.append(f"{name} has no frame with text on its {' and its '.join(parts)}")
         equations = sum(frame.equations for frame in section.frames)
         if equations < settings["equations"]:
             wrong.append(f"{name} has {equations} displayed equations of {settings['equations']}")
+        steps = sum(frame.steps for frame in section.frames if _is_about(frame, "pseudocode"))
+        if steps < settings.get("pseudocode", 0):
+            wrong.append(f"{name} has {steps} lines of pseudocode of {settings['pseudocode']}")
     if wrong:
         said = "; ".join(wrong)
         return CriterionVerdict("complete", False, f"{said[0].upper()}{said[1:]}.")
-    return CriterionVerdict(
-        "complete", True, f"All {len(settings['sections'])} sections have their parts and equations."
-    )
+    return CriterionVerdict("complete", True, f"All {len(found)} sections have what is asked for.")
 
 
 def _has(section: BeamerSection, part: str) -> bool:
-    word = same_words(part)
     return any(
-        word in same_words(frame.title) and (frame.words >= _WORDS or frame.equations > 0) for frame in section.frames
+        _is_about(frame, part) and (frame.words >= _WORDS or frame.equations > 0 or frame.steps > 0)
+        for frame in section.frames
     )
+
+
+def _is_about(frame: BeamerFrame, part: str) -> bool:
+    return same_words(part) in same_words(frame.title)

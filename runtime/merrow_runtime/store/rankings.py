@@ -1,0 +1,56 @@
+"""How people ranked products for the same item: each ranking by its rater and the hashes of item and products."""
+
+from __future__ import annotations
+
+import hashlib
+import json
+import sqlite3
+import time
+from collections.abc import Sequence
+from typing import Any
+
+from merrow_runtime.store.connection import explained
+from merrow_runtime.store.writer import Writer
+
+_BYTES = 16
+Groups = Sequence[Sequence[str]]
+"""Products, the best first; those in one group tie."""
+
+
+class Rankings:
+    """The rankings of a store. ``item`` is the hash of an item, products are answers as `output_text` has them."""
+
+    def __init__(self, writer: Writer) -> None:
+        self._writer = writer
+
+    def put(self, item: str, rater: str, groups: Groups) -> None:
+        """Keep how somebody ranked products, in place of what they said of the same ones before. Raises `StoreFailure`."""
+        kept = json.dumps([sorted(_hash(one).hex() for one in group) for group in groups])
+        values = (_hash(item), _products([one for group in groups for one in group]), rater, kept, time.time())
+        sql = "INSERT OR REPLACE INTO rankings (item, products, rater, said, at) VALUES (?, ?, ?, ?, ?)"
+        self._writer.now(lambda database: database.execute(sql, values))
+
+    def of(self, item: str, products: Sequence[str]) -> dict[str, list[list[str]]]:
+        """By rater how exactly these products were ranked, in the order in which the raters came. Raises `StoreFailure`."""
+        named = {_hash(one).hex(): one for one in products}
+        sql = "SELECT rater, said FROM rankings WHERE item = ? AND products = ? ORDER BY number"
+        found = {rater: json.loads(said) for rater, said in self._rows(sql, (_hash(item), _products(products)))}
+        return {
+            rater: [[named[one] for one in group] for group in groups]
+            for rater, groups in found.items()
+            if sorted(one for group in groups for one in group) == sorted(named)
+        }
+
+    def _rows(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
+        try:
+            return self._writer.database.execute(sql, values).fetchall()
+        except sqlite3.Error as problem:
+            raise explained(problem) from problem
+
+
+def _products(products: Sequence[str]) -> bytes:
+    return hashlib.sha256(b"".join(sorted(map(_hash, set(products))))).digest()[:_BYTES]
+
+
+def _hash(text: str) -> bytes:
+    return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_BYTES]
