@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import gc
 import json
 import os
 import re
@@ -15,6 +16,11 @@ from pathlib import Path
 import pytest
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import merrow, write
+
+import merrow_runtime
+from merrow_runtime.calls.gate import traffic
+from merrow_runtime.options import RunOptions
+from merrow_runtime.store.memory import MemoryStore
 
 FLOW = """\
 ---
@@ -104,6 +110,18 @@ def test_what_was_answered_and_paid_is_said(server: OpenAIServer) -> None:
     assert re.search(r"^After .*; 3 answers, \d+ tokens, \$\d+\.\d+, 4 calls on their way", done.err, re.MULTILINE), (
         done.err
     )
+
+
+async def test_what_runs_were_answered_is_counted_when_they_are_over(server: OpenAIServer) -> None:
+    """As those of a search are, one after another: nothing that belongs to one of them is there any more."""
+    server.answer = lambda _: Reply("1")
+    options = RunOptions(base_url=server.base_url)
+    for _ in range(2):
+        done = await merrow_runtime.run("flow.mmd", {"problem": "x"}, options=options, store=MemoryStore())
+        assert done.status == "finished"
+        del done
+        gc.collect()
+    assert (traffic().answers, traffic().sent, traffic().waiting) == (12, 0, 0)
 
 
 def test_it_is_quiet_where_the_user_wants_that(server: OpenAIServer) -> None:

@@ -239,8 +239,8 @@ class Calling:
             raise stopped
         self._reached = True
         reply = self._counted(request, reply, time.perf_counter() - started)
-        self._places.answers += 1
-        self._places.used += reply.usage
+        self._places.traffic.answers += 1
+        self._places.traffic.used += reply.usage
         return reply
 
     async def _wait(self, listener: Listener) -> None:
@@ -325,7 +325,7 @@ class _Toll:
 
     async def lost(self, usage: Usage, why: str) -> None:
         """Count what was paid for nothing."""
-        self.places.used += usage
+        self.places.traffic.used += usage
         self.count(usage)
         if self.reservation is not None:
             self.reservation.settle(usage)

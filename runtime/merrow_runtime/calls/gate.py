@@ -3,8 +3,8 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable, Iterable
-from dataclasses import dataclass, field
+from collections.abc import Awaitable, Callable
+from dataclasses import dataclass, field, replace
 from weakref import WeakKeyDictionary, WeakValueDictionary
 
 from merrow_runtime.errors import EndpointFailure
@@ -43,18 +43,31 @@ class InFlightCall:
             self._news.set_result(outcome)
 
 
-class CallSlots:
-    """The calls to an endpoint that may be on their way at the same time: ``most``, or what ``ask`` tells before the first of
-    them where that is something. Others wait for a place here, where their time does not run yet.
+@dataclass(slots=True)
+class Traffic:
+    """The calls to all endpoints in an event loop: that wait for a place, that are on their way, that were answered, and what
+    all of them have used, those without an answer included.
     """
 
-    __slots__ = ("_ask", "_asking", "_places", "answers", "sent", "used", "waiting")
+    waiting: int = 0
+    sent: int = 0
+    answers: int = 0
+    used: Usage = NOTHING
 
-    def __init__(self, most: int, ask: Callable[[], Awaitable[int | None]] | None = None) -> None:
-        self.waiting = self.sent = self.answers = 0
-        """Calls that wait for a place, that have one, and that were answered."""
-        self.used = NOTHING
-        """What all calls have used, those without an answer included."""
+
+class CallSlots:
+    """The calls to an endpoint that may be on their way at the same time: ``most``, or what ``ask`` tells before the first of
+    them where that is something. Others wait for a place here, where their time does not run yet. All count in ``traffic``.
+    """
+
+    __slots__ = ("_ask", "_asking", "_places", "traffic", "waiting")
+
+    def __init__(
+        self, most: int, ask: Callable[[], Awaitable[int | None]] | None = None, traffic: Traffic | None = None
+    ) -> None:
+        self.waiting = 0
+        """Calls that wait for a place here."""
+        self.traffic = traffic or Traffic()
         self._places = asyncio.Semaphore(most)
         self._ask = ask
         self._asking = asyncio.Lock()
@@ -72,15 +85,17 @@ class CallSlots:
     async def acquire(self) -> None:
         """Wait for a place; `release` gives it back."""
         self.waiting += 1
+        self.traffic.waiting += 1
         try:
             await self._places.acquire()
         finally:
             self.waiting -= 1
-        self.sent += 1
+            self.traffic.waiting -= 1
+        self.traffic.sent += 1
 
     def release(self) -> None:
         """Give a place back."""
-        self.sent -= 1
+        self.traffic.sent -= 1
         self._places.release()
 
     async def _learn(self) -> None:
@@ -108,40 +123,21 @@ class EndpointGate:
         """What bounds the calls of all runs that want the same bound. An ``endpoint`` whose bound is a guess is asked for it."""
         if concurrency not in self._places:
             ask = getattr(endpoint, "places", None)
-            self._places[concurrency] = CallSlots(concurrency, ask if callable(ask) else None)
+            self._places[concurrency] = CallSlots(concurrency, ask if callable(ask) else None, _traffic_in(self.loop))
         return self._places[concurrency]
-
-    def all_places(self) -> Iterable[CallSlots]:
-        """What bounds the calls, for each bound that was wanted."""
-        return self._places.values()
-
-
-@dataclass(frozen=True, slots=True)
-class Traffic:
-    """The calls to all endpoints in an event loop: that wait for a place, that are on their way, that were answered, and what
-    all of them have used.
-    """
-
-    waiting: int = 0
-    sent: int = 0
-    answers: int = 0
-    used: Usage = NOTHING
 
 
 def traffic() -> Traffic:
-    """That of the running event loop, as far as its gates are still there."""
-    loop = asyncio.get_running_loop()
-    gates = [gate for gate in _GATES.values() if gate.loop is loop]
-    gates += _BY_CONNECTION.get(loop, {}).values()
-    places = [one for gate in gates for one in gate.all_places()]
-    return Traffic(
-        sum(one.waiting for one in places),
-        sum(one.sent for one in places),
-        sum(one.answers for one in places),
-        sum((one.used for one in places), NOTHING),
-    )
+    """That of the running event loop since it began, as it is now."""
+    return replace(_traffic_in(asyncio.get_running_loop()))
 
 
+def _traffic_in(loop: asyncio.AbstractEventLoop) -> Traffic:
+    """It outlives gates: a job's runs, one after another, each have their own."""
+    return _TRAFFIC.setdefault(loop, Traffic())
+
+
+_TRAFFIC: WeakKeyDictionary[asyncio.AbstractEventLoop, Traffic] = WeakKeyDictionary()
 _GATES: WeakKeyDictionary[Endpoint, EndpointGate] = WeakKeyDictionary()
 _BY_CONNECTION: WeakKeyDictionary[asyncio.AbstractEventLoop, WeakValueDictionary[EndpointConnection, EndpointGate]] = (
     WeakKeyDictionary()
