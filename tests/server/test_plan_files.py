@@ -372,3 +372,84 @@ def test_rates_by_node_are_the_one_rate_where_they_are_equal(plan: TaskGraph, ra
     one, by_node = measure(plan.ids, plan.edges, rate), measure(plan.ids, plan.edges, rate, dict.fromkeys(some, rate))
     assert by_node.expected_exact == pytest.approx(one.expected_exact)
     assert by_node.expected_product == pytest.approx(one.expected_product)
+
+
+FLOWS_TASKS: dict[str, object] = {
+    "a list": {
+        "workflow": [
+            {"id": "t1", "objective": "Write it", "agent_id": 0, "next": ["t2"], "prev": []},
+            {"id": "t2", "objective": "Fix it", "agent_id": 1, "next": [], "prev": ["t1"]},
+        ],
+        "agents": [{"id": "Agent 0", "role": "Writer"}, {"id": "Agent 1", "role": "Editor"}],
+    },
+    "a list alone": [
+        {"id": "t1", "objective": "Write it", "agent": "Writer", "next": ["t2"], "prev": []},
+        {"id": "t2", "objective": "Fix it", "agent": "Editor", "next": [], "prev": ["t1"]},
+    ],
+    "the paper's example": [
+        {
+            "id": "t1",
+            "params": {"task": "Write it", "agent": "Writer"},
+            "next": ["t2"],
+            "prev": [],
+            "status": "completed",
+        },
+        {
+            "id": "t2",
+            "params": {"task": "Fix it", "agent": "Editor"},
+            "next": [],
+            "prev": ["t1"],
+            "status": "not started",
+        },
+    ],
+    "the paper's dictionary": {
+        "t1": {"requirement": "Write it", "num_parents_not_completed": 0, "child": ["t2"], "agent": "Writer"},
+        "t2": {"requirement": "Fix it", "num_parents_not_completed": 1, "child": [], "agent": "Editor"},
+    },
+    "the early form": {
+        "subtasks": [{"id": "t1", "objective": "Write it"}, {"id": "t2", "objective": "Fix it"}],
+        "subtask_dependencies": [{"parent": "t1", "child": "t2"}],
+        "agents": [
+            {"id": "Agent 0", "role": "Writer", "subtasks": ["t1"]},
+            {"id": "Agent 1", "role": "Editor", "subtasks": ["t2"]},
+        ],
+    },
+}
+
+
+@pytest.mark.parametrize("name", FLOWS_TASKS)
+def test_each_of_flows_forms_of_tasks_becomes_the_same_legal_workflow(capsys: Capture, name: str) -> None:
+    write("plan.json", json.dumps(FLOWS_TASKS[name]))
+    done = in_process(capsys, "import", "plan.json")
+    assert (done.code, done.err) == (0, "")
+    write("first.json", json.dumps(FLOWS_TASKS["a list"]))
+    assert done.out == in_process(capsys, "import", "first.json").out
+    assert not analyse(done.out).errors
+    assert re.search(r"\bt1\b.*-->", done.out)
+
+
+@pytest.mark.parametrize(
+    ("change", "why"),
+    [
+        ({"next": ["zz"]}, "names `zz`, which is not the id of a task"),
+        ({"prev": ["t2"]}, "The tasks wait for each other: `t1` -> `t2` -> `t1`"),
+        ({"id": "t2"}, "Two tasks have the id `t2`"),
+        ({"prev": ["t1"]}, "needs its own result"),
+        ({"params": {"agent": "Writer"}}, "has no objective"),
+    ],
+)
+def test_a_list_of_tasks_that_is_no_plan_is_refused_with_a_sentence(
+    capsys: Capture, change: dict[str, Any], why: str
+) -> None:
+    first, second = FLOWS_TASKS["the paper's example"]  # type: ignore[misc]
+    write("plan.json", json.dumps([{**first, **change}, second]))
+    done = in_process(capsys, "import", "plan.json")
+    assert (done.code, why in done.err) == (2, True), done.err
+
+
+def test_next_and_prev_that_disagree_are_noted(capsys: Capture) -> None:
+    first, second = FLOWS_TASKS["a list alone"]  # type: ignore[misc]
+    write("plan.json", json.dumps([first, {**second, "prev": []}]))
+    done = in_process(capsys, "import", "plan.json")
+    assert done.code == 0
+    assert "Only `next` says the dependency `t1` -> `t2`; it is taken." in done.err

@@ -10,6 +10,8 @@ from collections.abc import Iterator, Mapping
 from dataclasses import dataclass, field
 
 _AGENT_NUMBER = re.compile(r"agent[\s_#-]*(-?\d+)", re.IGNORECASE)
+_OBJECTIVES = frozenset({"objective", "requirement", "params"})
+_EDGES = frozenset({"next", "prev", "child"})
 _DEEPEST = 4
 """Objects around a plan that are looked into, such as ``{"graph": {"workflow": ...}}``."""
 
@@ -68,15 +70,35 @@ def _read(said: Mapping[str, object]) -> RawPlan | None:
         if isinstance(said.get(key), (list, dict)):
             return _tasks(said[key], said.get("agents"))
     dictionaries = [one for one in said.values() if isinstance(one, dict)]
-    of_tasks = [one for one in dictionaries if "objective" in one and ("next" in one or "prev" in one)]
+    of_tasks = [one for one in dictionaries if is_task(one)]
     return _tasks(said, None) if of_tasks and len(dictionaries) == len(said) else None
+
+
+def is_task(said: Mapping[str, object]) -> bool:
+    """Whether an object is a task of Flow's, in whichever of its forms."""
+    return bool(_OBJECTIVES.intersection(said)) and bool(_EDGES.intersection(said))
+
+
+def _in_one_form(said: Mapping[str, object]) -> Mapping[str, object]:
+    """A task with the keys of Flow's code: in the paper's tables it has ``requirement`` and ``child``, and in its example
+    ``params`` with ``task`` and ``agent``.
+    """
+    found = dict(said)
+    params = said.get("params")
+    if isinstance(params, dict):
+        found.setdefault("objective", params.get("task"))
+        found.setdefault("agent", params.get("agent"))
+    for key, other in (("objective", "requirement"), ("next", "child")):
+        if other in said:
+            found.setdefault(key, said[other])
+    return found
 
 
 def _tasks(said: object, agents: object) -> RawPlan:
     plan = RawPlan([], None if agents is None else _agents(agents))
     for task in _entries(said):
         keys = task.said
-        plan.tells_both |= "next" in keys
+        plan.tells_both |= "next" in keys and "child" not in keys
         task.before = _list(keys.get("after")) + _list(keys.get("prev"))
         task.behind = _list(keys.get("next"))
         task.agent = agent_key(keys["agent_id"] if keys.get("agent_id") is not None else keys.get("agent"))
@@ -113,9 +135,12 @@ def _subtasks(said: Mapping[str, object]) -> RawPlan:
 
 def _entries(said: object) -> list[RawTask]:
     if isinstance(said, dict):
-        return [RawTask(id_of(key), one if isinstance(one, dict) else {}) for key, one in said.items()]
+        return [RawTask(id_of(key), _in_one_form(one) if isinstance(one, dict) else {}) for key, one in said.items()]
     tasks = said if isinstance(said, list) else []
-    return [RawTask(id_of(one.get("id")), one) if isinstance(one, dict) else RawTask(None, {}) for one in tasks]
+    return [
+        RawTask(id_of(one.get("id")), _in_one_form(one)) if isinstance(one, dict) else RawTask(None, {})
+        for one in tasks
+    ]
 
 
 def _agents(said: object) -> list[tuple[str, Mapping[str, object]]]:

@@ -12,7 +12,7 @@ from dataclasses import dataclass, replace
 
 from merrow_analysis.graph.bare.reach import components, shortest_cycle, topological_order
 from merrow_analysis.workflow_values import MOST_DECISIONS, MOST_NODES
-from merrow_optimizer.planning.forms import RawPlan, RawTask, id_of, raw_plan, raw_plans
+from merrow_optimizer.planning.forms import RawPlan, RawTask, id_of, is_task, raw_plan, raw_plans
 from merrow_optimizer.planning.json_objects import JsonObject, json_objects
 from merrow_optimizer.planning.task_graph import PlannedAgent, PlannedTask, TaskGraph
 
@@ -91,10 +91,21 @@ def read_plans(text: str, bounds: PlanBounds) -> list[PlanReading]:
     if len(text) > LONGEST:
         return [read_plan(text, bounds)]
     found: list[PlanReading] = []
-    for one in json_objects(text):
+    for one in json_objects(_with_list_named(text)):
         if isinstance(one, JsonObject):
             found += [_checked(raw, one.repeated, bounds) for raw in raw_plans(one.value)]
     return found or [read_plan(text, bounds)]
+
+
+def _with_list_named(text: str) -> str:
+    """The text of a file that is a list of tasks as an object that has the list."""
+    if not text.lstrip("\ufeff \t\r\n").startswith("["):
+        return text
+    named = f'{{"workflow": {text.lstrip(chr(0xFEFF))}}}'
+    one = next(iter(json_objects(named)), None)
+    tasks = one.value.get("workflow") if isinstance(one, JsonObject) else None
+    is_plan = isinstance(tasks, list) and bool(tasks) and isinstance(tasks[0], dict) and is_task(tasks[0])
+    return named if is_plan else text
 
 
 def _checked(raw: RawPlan, repeated: Sequence[str], bounds: PlanBounds) -> PlanReading:
