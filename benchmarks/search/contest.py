@@ -8,8 +8,11 @@ from random import Random
 from typing import Any
 
 from benchmarks.search.proposals import Blind, JudgedProposals, Proposals, Unchecked
+from benchmarks.search.scripted import ScriptedModel
 from benchmarks.search.world import Rules, World
-from merrow_optimizer.search.candidates import START, CandidateDraft, ItemRepeat
+from merrow_optimizer.search.candidates import START, CandidateDraft, Draw, ItemRepeat
+from merrow_optimizer.search.children import Nothing
+from merrow_optimizer.search.constants import round_settings_of, settings_of
 from merrow_optimizer.search.engine import Search, Strategy
 from merrow_optimizer.search.held_out import read_held_out
 from merrow_optimizer.search.history import History
@@ -64,7 +67,7 @@ Make = Callable[[World], Strategy]
 
 
 def _published(repeats: int, proposals: Callable[[World], Proposals] = JudgedProposals) -> Make:
-    return lambda world: Evolve(proposals(world), EvolveSettings(repeats=repeats, convergence=None))
+    return lambda world: Evolve(proposals(world), EvolveSettings(repeats=repeats, most=None, convergence=None))
 
 
 def _guided(proposals: Callable[[World], Proposals] = Proposals, batch: int | None = None) -> Make:
@@ -80,10 +83,33 @@ STRATEGIES: dict[str, tuple[Make, float]] = {
     "guided": (_guided(), 0.5),
     "climb": (lambda world: Climb(Proposals(world)), 0.5),
     "random": (lambda world: RandomWalk(Proposals(world)), 0.5),
-    "mcts x1": (lambda world: Mcts(Proposals(world), EvolveSettings(crossover=0, repeats=1, convergence=None)), 0.5),
+    "mcts x1": (
+        lambda world: Mcts(Proposals(world), EvolveSettings(crossover=0, repeats=1, most=None, convergence=None)),
+        0.5,
+    ),
     ORACLE: (Oracle, 1.0),
 }
 """Each strategy with the share of the published loop's evaluations that it may use."""
+
+MODELS: dict[str, tuple[Make, Callable[[World], ScriptedModel]]] = {
+    "evolve, model": (
+        lambda _: Evolve(Nothing(), settings_of("evolve", {}, REPEATS, None)),
+        lambda world: ScriptedModel(world, round_settings_of("evolve", {})),
+    ),
+    "mcts, model": (
+        lambda _: Mcts(Nothing(), settings_of("mcts", {}, REPEATS, None)),
+        lambda world: ScriptedModel(world, round_settings_of("mcts", {})),
+    ),
+    "evolve x1, model": (
+        lambda _: Evolve(Nothing(), EvolveSettings(repeats=1, most=None, convergence=None)),
+        lambda world: ScriptedModel(world, round_settings_of("evolve", {})),
+    ),
+    "guided, model and moves": (_guided(), ScriptedModel),
+}
+"""Strategies as `merrow optimize` has them with ``--proposer model`` or ``both``, each with its scripted model."""
+
+_HALF = ("guided, model and moves",)
+STRATEGIES |= {name: (make, 0.5 if name in _HALF else 1.0) for name, (make, _) in MODELS.items()}
 
 ABLATIONS: dict[str, tuple[Make, float]] = {
     "guided, no linear model": (_guided(lambda world: Blind(world, sees_structure=False)), 0.5),
@@ -101,7 +127,8 @@ class Outcome:
     """``curve`` has after each draw the evaluations and model calls so far, and the true score of the strategy's choice.
 
     ``told`` is what the strategy said of its last choice less the truth, ``held_out`` the same of the held-out difference, and
-    ``best`` the true score of the best candidate that it scored, whether it knew that or not.
+    ``best`` the true score of the best candidate that it scored, whether it knew that or not. ``asked`` are the calls of a model
+    that proposes, with its judge's.
     """
 
     row: str
@@ -113,6 +140,7 @@ class Outcome:
     start: float
     held_out: float
     best: float
+    asked: int = 0
 
     def to_json(self) -> dict[str, Any]:
         return asdict(self)
@@ -152,7 +180,15 @@ def run(row: str, rules: Rules, strategy: str, seed: int, rounds: int = ROUNDS) 
     curve: list[tuple[int, int, float]] = []
     used = calls = 0
     drafts = search.history.drafts
-    while (draw := search.next()) is not None:
+    model = MODELS[strategy][1](world) if strategy in MODELS else None
+
+    def following() -> Draw | None:
+        # With one job the outcome of the last draw has arrived.
+        if model is not None and search.is_ready:
+            model.before(search)
+        return search.next()
+
+    while (draw := following()) is not None:
         draft = drafts[draw.candidate]
         search.outcome(draw.number, [world.answer(draft, place) for place in draw.places])
         used += len(draw.places)
@@ -175,6 +211,7 @@ def run(row: str, rules: Rules, strategy: str, seed: int, rounds: int = ROUNDS) 
         world.truth(start),
         reading.difference - true,
         max(world.truth(draft) for draft in drafts),
+        0 if model is None else model.calls,
     )
 
 

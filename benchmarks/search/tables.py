@@ -43,6 +43,7 @@ def _row(outcomes: Sequence[Outcome]) -> Iterator[str]:
         "end",
         "evaluations to x5's end",
         "calls to it",
+        "calls of the proposer",
         "evaluations to 90 %",
         "95 % of best known",
         "regret",
@@ -74,6 +75,8 @@ def _cells(runs: Runs, goal: Runs, best: dict[int, float]) -> Iterator[str]:
     level = _crossing(runs, common, [goal[seed].end for seed in common])
     yield "-" if level is None else f"{level:.0%}"
     yield "-" if level is None else f"{_calls_share(runs, goal, common, level):.0%}"
+    asked = statistics.mean(runs[seed].asked for seed in seeds)
+    yield f"{asked:,.0f}" if asked else "-"
     for share in (0.9, 0.95):
         reached = _crossing(runs, seeds, [share * best[seed] for seed in seeds])
         yield "-" if reached is None else f"{reached:.0%}"

@@ -25,7 +25,6 @@ DEVELOPMENT = [
 ]
 EVALUATE = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["evaluate"]]
 OPTIMIZE = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["optimize"]]
-GEPA = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["gepa"]]
 UP = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["up"]]
 BUILD = [Requirement(text) for text in PROJECT["dependency-groups"]["build"]]
 SOURCES = tuple(PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
@@ -110,12 +109,12 @@ def test_imports_are_found_wherever_they_are() -> None:
 
 @pytest.mark.slow
 def test_what_the_source_imports_is_declared() -> None:
-    assert undeclared(source_imports(), RUNTIME + EVALUATE + OPTIMIZE + GEPA + UP) == {}
+    assert undeclared(source_imports(), RUNTIME + EVALUATE + OPTIMIZE + UP) == {}
 
 
 @pytest.mark.slow
 def test_what_is_declared_for_the_source_is_imported() -> None:
-    assert unused(source_imports(), RUNTIME + EVALUATE + OPTIMIZE + GEPA + UP) == set()
+    assert unused(source_imports(), RUNTIME + EVALUATE + OPTIMIZE + UP) == set()
 
 
 @pytest.mark.slow

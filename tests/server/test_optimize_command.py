@@ -584,17 +584,3 @@ def test_a_report_that_can_not_be_written_loses_nothing_else(server: OpenAIServe
     assert newest()["status"] == "finished"
     assert in_process(capsys, "show", newest()["search"], "--format", "html", "-o", "page.html").code == 0
     assert "Search for a better flow.mmd" in Path("page.html").read_text(encoding="utf-8")
-
-
-@pytest.mark.slow
-def test_gepa_is_a_strategy_where_its_package_is(server: OpenAIServer, capsys: Capture) -> None:
-    asked = [*LIMITED, "--strategy", "gepa"]
-    refused = in_process(capsys, "optimize", "flow.mmd", *asked, "--jobs", "2")
-    assert (refused.code, refused.err) == (2, "merrow: The strategy gepa makes one draw at a time; use --jobs 1.\n")
-    assert not server.requests
-    assert in_process(capsys, "optimize", "flow.mmd", *asked).code == 0
-    one = newest()
-    assert (one["status"], one["strategy"], one["candidates"] > 1) == ("finished", "gepa", True)
-    count = len(server.requests)
-    assert in_process(capsys, "resume", one["search"]).code == 0
-    assert len(server.requests) == count

@@ -126,20 +126,27 @@ def test_a_good_proposal_becomes_the_best_and_what_was_shown_scores_nobody(
         r"A model was asked for candidates .* as moves: \d+% valid at the first try, \d+% after repair", text
     )
     page = in_process(capsys, "show", one["search"], "--format", "html").out
-    assert "Why the model proposed it: It is known. A judge gave it 9.0 of 10." in page
+    assert "Why the model proposed it: It is known. A judge gave it 9.0 of 10: coherence 9, fit 9, economy 9" in page
     assert "What a judge gave and the estimated score" in page
     assert best["changes"] == ["~ prompt of B: MAGIC"]
-    # Whether the judge is worth anything is said from three judged candidates on.
+    # Whether the judge is worth anything is said as soon as candidates were judged, with an interval from four on.
     with closing(Store.open()) as store:
         whole = load(store, one["search"])
     assert whole.proposals is not None
     assert whole.proposals.failed < whole.proposals.questions
     start = whole.candidates[0]
-    for judged, rank in (((1, 2, 3), "+1.00"), ((3, 2, 1), "-1.00"), ((2, 2, 2), None), ((1, 2), None)):
-        candidates = [replace(start, number=n, judged=j, told=n / 10) for n, j in enumerate(judged)]
-        told = list(report_lines(replace(whole, candidates=candidates, draws=[], held_out=None), whole=False))
-        sentence = f"The rank correlation of the judge's scores with the estimated ones is {rank}."
-        assert ([line for line in told if "rank correlation" in line] == [sentence]) is (rank is not None)
+    for judged, rank in (
+        ((1, 2, 3, 4), "rank correlation +1.00 [-0.69, +1.00] of 4 candidates."),
+        ((3, 2, 1), "rank correlation -1.00 of 3 candidates, too few for an interval."),
+        ((2, 2, 2), "no rank correlation, because one of the two is the same for all 3 candidates."),
+        ((1, 2), "2 candidates are too few for a rank correlation."),
+    ):
+        candidates = [
+            replace(start, number=n, criteria={"innovation": j}, scores=[n / 10]) for n, j in enumerate(judged)
+        ]
+        told = "\n".join(report_lines(replace(whole, candidates=candidates, draws=[], held_out=None), whole=False))
+        assert f"on the items searched with, which it did not see: {rank}\n" in told
+        assert "--judge-items N reads N of them with each." in told
 
 
 @posix
@@ -373,7 +380,10 @@ def test_a_model_of_the_users_settings_proposes_unless_the_embedded_one_answers(
     [
         (("--proposer", "both", "--base-url", "offline"), "the embedded one can't make any"),
         (("--optimizer-model", "opt", "--base-url", "offline"), "the embedded one can't make any"),
-        (("--proposer", "model", "--strategy", "climb"), "--proposer model goes with the strategy guided"),
+        (
+            ("--proposer", "model", "--strategy", "climb"),
+            "--proposer model goes with the strategies guided, evolve and mcts",
+        ),
         (("--proposer", "moves", "--goal", "x"), "--optimizer-model and --goal go with --proposer model or both"),
         (("--goal", "x"), "--optimizer-model and --goal go with --proposer model or both"),
         (("--optimizer-model", "opt", "--budget-usd", "5", "--model", "m"), "price"),

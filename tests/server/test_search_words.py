@@ -13,7 +13,7 @@ from merrow_optimizer.optimization.record import (
     SearchRecord,
 )
 from merrow_optimizer.search.held_out import HeldOutResult
-from merrow_optimizer.suggestions.session import CandidateTally
+from merrow_optimizer.suggestions.tallies import CandidateTally
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.usage import NOTHING, Usage
@@ -61,6 +61,8 @@ def made(number: int, /, *parents: int, **more: Any) -> RecordedCandidate:
         "scores": [0.0, 1.0, 1.0][: number + 1],
         "paid": Usage(1000 * number, 10, number, 0.5),
     }
+    if "judged" in more:
+        more["criteria"] = {"coherence": more.pop("judged")}
     return RecordedCandidate(parents=parents, **{**said, **more})
 
 
@@ -118,11 +120,11 @@ def text_of(search: SearchRecord, *, whole: bool = False) -> str:
 
 def test_a_search_that_has_ended_is_told_in_words() -> None:
     assert text_of(found(), whole=True) == (
-        "round  of   estimated  scored  answers  calls  cost           change\n"
-        "2      1+0  0.500      0.667   3        3      about $0.3750  Change <2>\n"
-        "1      0    0.250      0.500   2        2      about $0.2500  Change <1>\n"
-        "0      -    0.000      0.000   1        1      about $0.1250  the start\n"
-        "3      0                       0        4      unknown        Change <3>\n"
+        "round  of   by      estimated  scored  answers  calls  cost           change\n"
+        "2      1+0  prompt  0.500      0.667   3        3      about $0.3750  Change <2>\n"
+        "1      0    prompt  0.250      0.500   2        2      about $0.2500  Change <1>\n"
+        "0      -    -       0.000      0.000   1        1      about $0.1250  the start\n"
+        "3      0    prompt                     0        4      unknown        Change <3>\n"
         "\n"
         "Nothing else is to be tried.\n"
         "4 candidates, 13 answers, 6 calls, 6,040 tokens, $2.0000, 5.0 s\n"
@@ -169,13 +171,15 @@ def test_colours_are_for_what_is_looked_for_first() -> None:
     assert re.findall(r"<{(.*?)}(.*?)>", said.replace("Change <", "")) == [
         *(
             ("'bold': True", name)
-            for name in ("round", "of", "estimated", "scored", "answers", "calls", "cost", "change")
+            for name in ("round", "of", "by", "estimated", "scored", "answers", "calls", "cost", "change")
         ),
         ("'fg': 'green'", "2    "),
         ("'bold': True", "Best"),
         ("'bold': True", "Held out"),
     ]
-    assert said.splitlines()[0].startswith("<{'bold': True}round>  <{'bold': True}of>   <{'bold': True}estimated>  ")
+    assert said.splitlines()[0].startswith(
+        "<{'bold': True}round>  <{'bold': True}of>   <{'bold': True}by>      <{'bold': True}estimated>  "
+    )
 
 
 def test_a_search_that_is_under_way_says_what_it_knows_so_far() -> None:
@@ -233,7 +237,8 @@ def test_what_a_model_proposed_is_counted_by_its_form() -> None:
     proposals = RecordedProposals(0, 0, {"moves": CandidateTally(), "graph": CandidateTally()}, NOTHING)
     assert text_of(found(candidates=judged, proposals=proposals, draws=[])).splitlines()[2:4] == [
         f"{asked} 0 times.",
-        "The rank correlation of the judge's scores with the estimated ones is +0.50.",
+        "The judge's scores and those on the items searched with, which it did not see: rank correlation +0.50 of 3 candidates,"
+        " too few for an interval.",
     ]
 
 
@@ -357,7 +362,7 @@ def test_the_page_of_a_search_says_of_each_round_what_made_it_and_what_it_is() -
             "Round 1: estimated 0.250",
             "Made of round 0 by prompt: Change",
             "&lt;1&gt;2 nodes, 2 calls, about $0.25 an item, mean 0.500 on 2 answers. File: round_001.mmd",
-            "Why the model proposed it: It is &lt;known&gt;. A judge gave it 7.2 of 10.",
+            "Why the model proposed it: It is &lt;known&gt;. A judge gave it 7.2 of 10: coherence 7.25.",
             "What changed (1)~ prompt of A: other &lt;words&gt;",
             "DiagramRound 1, what is new or changed in green",
             "Text with prompts" + TEXTS[1].splitlines()[0],
@@ -380,18 +385,18 @@ def test_the_page_of_a_search_says_of_each_round_what_made_it_and_what_it_is() -
     assert [re.findall(r"<details( open)?><summary>Diagram", one) for one in articles] == [[" open"], [""], [""]]
     assert "Made of" not in articles[2]
     # What a judge gave is drawn where both it and a score are known.
-    rounds[2] = replace(rounds[2], judged=3.0, told=0.5)
-    rounds[0] = replace(rounds[0], judged=1.0)
-    shown = page(found(candidates=[*rounds, made(3, 0, told=None, judged=2.0)]))
+    rounds[2] = replace(rounds[2], criteria={"prompts": 3.0}, scores=[0.5])
+    rounds[0] = replace(rounds[0], criteria={"prompts": 1.0})
+    shown = page(found(candidates=[*rounds, made(3, 0, told=None, scores=[], judged=2.0)]))
     chart = shown[shown.index("<figcaption>What a judge gave") :].partition("</figure>")[0]
-    assert "What a judge gave and the estimated score: rank correlation +0.50</figcaption>" in chart
+    assert "What a judge gave and the score on the items searched with</figcaption>" in chart
     assert [(one[0], one[3]) for one in points(chart)] == [
         ("scored", "round 0: 0.000"),
-        ("scored", "round 1, Change &lt;1&gt;: 0.250"),
+        ("scored", "round 1, Change &lt;1&gt;: 0.500"),
         ("best", "round 2, Change &lt;2&gt;: 0.500"),
     ]
     alone = page(found(candidates=[made(0, judged=1.0)], draws=[]))
-    assert "<figcaption>What a judge gave and the estimated score</figcaption>" in alone
+    assert "<figcaption>What a judge gave and the score on the items searched with</figcaption>" in alone
 
 
 def test_what_helps_is_a_table_of_twenty_parts_at_most() -> None:

@@ -7,7 +7,7 @@ from collections.abc import Sequence
 from merrow_optimizer.evaluation.plan import JUDGED_MOST
 from merrow_optimizer.optimization.answers import SearchAnswers
 from merrow_optimizer.optimization.costs import Costs
-from merrow_optimizer.optimization.plan import ROUNDS, SearchPlan
+from merrow_optimizer.optimization.plan import JUDGED_READ, ROUNDS, SearchPlan
 from merrow_optimizer.search.candidates import START, CandidateDraft
 from merrow_runtime.asking.bounded import Most
 from merrow_runtime.jobs.clock import Clock
@@ -81,7 +81,7 @@ class Reserve:
         whole = self.whole_seconds_left
         if whole is None:
             return None
-        answers = 2 * len(self._plan.split.held_out)
+        answers = self._plan.reserved
         return whole - (answers * self._clock.here / self._answers.asked if self._answers.asked else 0.0)
 
     @property
@@ -93,7 +93,8 @@ class Reserve:
         """How many calls reading the held-out items may take: of the start and of the candidate with the most."""
         calls = [self._costs.most_calls(self._costs.of(draft)) for draft in drafts]
         judged = 0 if self._plan.base.asking is None else 2 * JUDGED_MOST
-        return len(self._plan.split.held_out) * (calls[START] + max(calls) + judged)
+        read = len(self._plan.split.held_out) * (calls[START] + max(calls) + judged)
+        return read + JUDGED_READ * len(self._plan.judge_items) * (max(calls) + judged / 2)
 
     @property
     def _call(self) -> Most:

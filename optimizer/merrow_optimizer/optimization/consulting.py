@@ -5,21 +5,23 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import replace
+from random import Random
 from statistics import fmean
 from typing import Any
 
 from merrow_optimizer.optimization.answers import SearchAnswers, WantedAnswer
 from merrow_optimizer.optimization.costs import Costs
 from merrow_optimizer.optimization.plan import SearchPlan
-from merrow_optimizer.search.candidates import START, CandidateDraft
+from merrow_optimizer.optimization.questions import ATTEMPTS, EVERY, SearchQuestion, best_question, round_question
+from merrow_optimizer.search.candidates import CandidateDraft
 from merrow_optimizer.search.children import MODEL
 from merrow_optimizer.search.engine import Search
 from merrow_optimizer.suggestions.answers import KEY
 from merrow_optimizer.suggestions.failures import failure_of
 from merrow_optimizer.suggestions.leaks import Leaks
-from merrow_optimizer.suggestions.prompt import FailedItem, Try
-from merrow_optimizer.suggestions.proposing import ModelProposer, Parent, Proposal, Proposals
-from merrow_optimizer.suggestions.session import CandidateTally
+from merrow_optimizer.suggestions.prompt import FailedItem
+from merrow_optimizer.suggestions.proposing import ModelProposer, Proposal, Proposals
+from merrow_optimizer.suggestions.tallies import REPAIRS, CandidateTally
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.purse import Purse
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, UsageFailure
@@ -29,13 +31,11 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN
 from merrow_runtime.usage import NOTHING, Usage
 
-EVERY = 8
-"""Draws from one question to the next."""
-_WANTED, _PARENTS, _TRIES = 4, 3, 8
-"""How many candidates are asked for, of how many workflows, with how many earlier changes."""
 _LOOKED_AT = 10
 """Shown items that the best workflow answers before a question, for what it gets wrong."""
 _LONGEST_TITLE = 200
+_FAR = 100_003
+"""From the seed of one attempt to that of the next."""
 
 
 class Consulting:
@@ -54,6 +54,12 @@ class Consulting:
 
     def is_due(self, search: Search) -> bool:
         """Whether a question comes before the next draw, which is ready to be made."""
+        rounds = self._plan.rounds
+        if rounds is not None:
+            known = self._known.get(len(search.history.draws) + 1)
+            is_open = known is None or (self._proposing.only and known["failure"] is not None)
+            is_new = not search.waiting and search.drawn < self._plan.evaluations
+            return is_open and is_new and round_question(search, rounds) is not None
         number, history = len(search.history.draws) + 1, search.history
         if (
             number <= search.jobs or search.drawn >= self._plan.evaluations
@@ -71,7 +77,9 @@ class Consulting:
     def drafts(self, number: int, search: Search) -> list[CandidateDraft]:
         """What was proposed before the draw with this number, without what is too dear."""
         said = self._known.get(number)
-        return [] if said is None else self._usable([Proposal.from_json(one) for one in said["proposals"]], search)
+        found = [] if said is None else self._usable([Proposal.from_json(one) for one in said["proposals"]], search)
+        # Of the candidates of a round the one that the judge likes best is scored.
+        return found if self._plan.rounds is None else found[:1]
 
     def _usable(self, proposals: Sequence[Proposal], search: Search) -> list[CandidateDraft]:
         found = []
@@ -82,7 +90,8 @@ class Consulting:
             except UsageFailure:  # Without a call its answer is the problem.
                 continue
             if not search.history.has(draft.key) and self._is_affordable(draft):
-                found.append(draft if one.scores is None else replace(draft, judged=fmean(one.scores.values())))
+                judged = None if one.scores is None else fmean(one.scores.values())
+                found.append(replace(draft, judged=judged, kind=one.kind))
         return found
 
     def _is_affordable(self, draft: CandidateDraft) -> bool:
@@ -101,19 +110,27 @@ class Consulting:
         Where it is cut off, only what it used is kept. Raises `StoreFailure`.
         """
         number = len(search.history.draws) + 1
-        parents = self._parents(search)
-        failures = await self._failures(parents[0].number)
-        if self._answers.stopped_by is not None or self._answers.is_cut:
-            return None
         known, used = self._known.get(number), NOTHING
         before = known or self._cut.get(number)
         found: Proposals | None = None
         failure: str | None = None
+        is_off = False
         try:
             asker = self._asker(is_fresh=known is not None)
             try:
-                tries, taken = self._tries(search), [draft.key for draft in search.history.drafts]
-                found = await self._proposer(asker, number).propose(parents, failures, tries, _WANTED, taken)
+                for attempt in range(ATTEMPTS):
+                    question = self._question(search, attempt)
+                    failures = await self._failures(question, number)
+                    if self._answers.stopped_by is not None or self._answers.is_cut:
+                        is_off = True
+                        break
+                    proposer, taken = self._proposer(asker, number, attempt), [one.key for one in search.history.drafts]
+                    more = await proposer.propose(
+                        question.parents, failures, question.tries, question.n, taken, question.round
+                    )
+                    found = more if found is None else found + more
+                    if self._plan.rounds is None or self._usable(found.proposals, search):
+                        break
             finally:
                 asker.close()
                 used = asker.used
@@ -123,15 +140,24 @@ class Consulting:
             if isinstance(problem, NotEnoughLeft) and self._proposing.only:
                 self._answers.is_cut = True  # Nothing else makes candidates.
         except asyncio.CancelledError:
-            if used != NOTHING:
-                said = _said(before, None, used, None if known is None else known["failure"])
-                self._user.optimizations.propose(self._id, number, {**said, "cut": known is None})
+            self._keep_cut(number, known, before, used)
             raise
-        if found is not None and not self._usable(found.proposals, search):
+        if is_off:
+            self._keep_cut(number, known, before, used)
+            return None
+        if failure is None and found is not None and not self._usable(found.proposals, search):
             failure = "Nothing that the model proposed can be used: each candidate was invalid, known or too dear."
         self._known[number] = _said(before, found, used, failure)
         self._user.optimizations.propose(self._id, number, self._known[number])
         return failure
+
+    def _keep_cut(
+        self, number: int, known: Mapping[str, Any] | None, before: Mapping[str, Any] | None, used: Usage
+    ) -> None:
+        """Keep what a question used that was cut off."""
+        if used != NOTHING:
+            said = _said(before, None, used, None if known is None else known["failure"])
+            self._user.optimizations.propose(self._id, number, {**said, "cut": known is None})
 
     def _asker(self, *, is_fresh: bool) -> Asker:
         """Asks within the budget of the search. An answer that brought nothing is not taken again."""
@@ -139,8 +165,14 @@ class Consulting:
         purse = Purse(plan.base.chosen, whole_path(plan.start.name), self._answers.budget)
         return Asker(purse, self._user.cache, KEY, fresh=is_fresh)
 
-    def _proposer(self, asker: Asker, number: int) -> ModelProposer:
-        plan = self._plan
+    def _question(self, search: Search, attempt: int) -> SearchQuestion:
+        """What is asked for before the next draw."""
+        rounds = self._plan.rounds
+        question = None if rounds is None else round_question(search, rounds, attempt)
+        return best_question(search) if question is None else question
+
+    def _proposer(self, asker: Asker, number: int, attempt: int) -> ModelProposer:
+        plan, rounds = self._plan, self._plan.rounds
         return ModelProposer(
             plan.start,
             plan.base.options,
@@ -150,33 +182,24 @@ class Consulting:
             leaks=Leaks([*plan.split.searched, *plan.split.held_out, *plan.split.shown]),
             max_nodes=plan.moves.max_nodes,
             goal=self._proposing.goal,
-            seed=plan.seed + number,
+            seed=plan.seed + number + attempt * _FAR,
+            repairs=REPAIRS if rounds is None else rounds.repairs,
         )
 
-    def _parents(self, search: Search) -> list[Parent]:
-        """The best candidate, and the next ones, each with its estimated score."""
-        told = _told(search)
-        best = sorted(told, key=lambda one: (one != search.crown, -told[one], one))[:_PARENTS] or [START]
-        return [Parent(one, search.history.drafts[one].text, told.get(one)) for one in best]
-
-    def _tries(self, search: Search) -> list[Try]:
-        """The newest changes, with the estimated scores before and after each."""
-        told, drafts = _told(search), search.history.drafts
-        found = [
-            Try(drafts[one].title, told[drafts[one].parents[0]], told[one])
-            for one in sorted(told)
-            if drafts[one].parents and drafts[one].parents[0] in told
-        ]
-        return found[-_TRIES:]
-
-    async def _failures(self, candidate: int) -> Sequence[FailedItem]:
-        """Items of those that score nobody that a candidate gets wrong; it answers them first where it has not."""
+    async def _failures(self, question: SearchQuestion, number: int) -> Sequence[FailedItem]:
+        """Items of those that score nobody that the first parent gets wrong; it answers them first where it has not."""
+        if question.failures == 0:
+            return ()
+        candidate = question.parents[0].number
         items = {item.id: item for item in self._plan.split.shown[:_LOOKED_AT]}
         await self._answers.all([WantedAnswer(candidate, SHOWN, item, 0) for item in items.values()])
         kept = self._user.optimizations.trials(self._id, outputs=True)
         scores = {one.score.item: one.score for one in kept if (one.candidate, one.draw) == (candidate, SHOWN)}
         failures = [failure_of(item, scores[name]) for name, item in items.items() if name in scores]
-        return [one for one in failures if one is not None]
+        wrong = [one for one in failures if one is not None]
+        if question.failures is None or len(wrong) <= question.failures:
+            return wrong
+        return Random(f"{self._plan.seed} failures {number}").sample(wrong, question.failures)  # noqa: S311 (no secret)
 
 
 def _said(
@@ -194,9 +217,3 @@ def _said(
         "tallies": {form: tally.to_json() for form, tally in tallies.items()},
         "failure": failure,
     }
-
-
-def _told(search: Search) -> dict[int, float]:
-    """The estimated scores of the candidates that have any, as a model reads them."""
-    history = search.history
-    return {one: round(search.strategy.told(history, one), 3) for one in history.scored()}

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Sequence
 
 from merrow_optimizer.optimization.answers import SearchAnswers, WantedAnswer, value_of
 from merrow_optimizer.optimization.plan import SearchPlan
@@ -10,6 +11,7 @@ from merrow_optimizer.optimization.readings import read_before
 from merrow_optimizer.search.candidates import START
 from merrow_optimizer.search.held_out import HeldOutResult, read_held_out
 from merrow_runtime.store.database import Store
+from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.store.optimizations import HELD_OUT, CandidateRecord, OptimizationRecord
 
 
@@ -30,17 +32,9 @@ async def read(
     user.optimizations.read_held_out(search, plan.split.part, crown.key)
     answers.begin_again()
     wanted = [WantedAnswer(number, HELD_OUT, item, 0) for item in items for number in (START, crown.number)]
-    reading = asyncio.ensure_future(answers.all(wanted))
-    stop = asyncio.ensure_future(answers.stop.wait())
-    try:
-        await asyncio.wait((reading, stop), return_when=asyncio.FIRST_COMPLETED)
-        if answers.stopped_by is not None:
-            return None
-        found = reading.result()
-    finally:
-        for one in (reading, stop):
-            one.cancel()
-        await asyncio.gather(reading, stop, return_exceptions=True)
+    found = await _had(answers, wanted)
+    if found is None:
+        return None
     values = [value_of(one) for one in found]
     pairs = [(a, b) for a, b in zip(values[::2], values[1::2], strict=True) if a is not None and b is not None]
     if not pairs:
@@ -54,3 +48,31 @@ async def read(
         start_cost=start.cost,
         crown_cost=crown.cost,
     )
+
+
+async def read_judged(
+    user: Store,
+    search: OptimizationRecord,
+    plan: SearchPlan,
+    answers: SearchAnswers,
+    judged: Sequence[int],
+    crown: CandidateRecord,
+) -> None:
+    """Have the candidates that a judge scored answer held-out items, noted as a reading of them. Raises `StoreFailure`."""
+    assert plan.split.part is not None  # noqa: S101 (whoever asks has looked)
+    user.optimizations.read_held_out(search, plan.split.part, crown.key)
+    answers.begin_again()
+    await _had(answers, [WantedAnswer(number, HELD_OUT, item, 0) for item in plan.judge_items for number in judged])
+
+
+async def _had(answers: SearchAnswers, wanted: Sequence[WantedAnswer]) -> list[ScoreRecord | None] | None:
+    """These answers; None where they can't be had now, and ``answers`` say why."""
+    reading = asyncio.ensure_future(answers.all(wanted))
+    stop = asyncio.ensure_future(answers.stop.wait())
+    try:
+        await asyncio.wait((reading, stop), return_when=asyncio.FIRST_COMPLETED)
+        return None if answers.stopped_by is not None else reading.result()
+    finally:
+        for one in (reading, stop):
+            one.cancel()
+        await asyncio.gather(reading, stop, return_exceptions=True)

@@ -16,12 +16,11 @@ from merrow_optimizer.mutations.calls.files import Files
 from merrow_optimizer.optimization.readings import ASIDE
 from merrow_optimizer.search.candidates import CandidateDraft
 from merrow_optimizer.search.children import Moves, Nothing, Proposer
-from merrow_optimizer.search.constants import CONSTANTS, check_constants, settings_of
+from merrow_optimizer.search.constants import CONSTANTS, RoundSettings, check_constants, round_settings_of, settings_of
 from merrow_optimizer.search.engine import Strategy
 from merrow_optimizer.search.held_out import set_aside
 from merrow_optimizer.search.strategies.climbing import Climb, ClimbSettings, RandomWalk
 from merrow_optimizer.search.strategies.evolve import Evolve, Mcts
-from merrow_optimizer.search.strategies.gepa import Gepa
 from merrow_optimizer.search.strategies.rounds import BLOCK
 from merrow_optimizer.suggestions.session import Models
 from merrow_runtime.errors import UsageFailure
@@ -32,8 +31,10 @@ LEAST_ITEMS = 20
 """Items without which a search is refused, unless it is to be small."""
 ROUNDS = 20
 """Times all items that a search may ask where no budget is said."""
-_REPEATS = {"guided": 3, "climb": 2, "random": 1, "evolve": 5, "mcts": 5, "gepa": 1}
+_REPEATS = {"guided": 3, "climb": 2, "random": 1, "evolve": 5, "mcts": 5}
 """How often a candidate answers an item at most, where it may answer otherwise."""
+JUDGED_READ = 20
+"""Candidates with which held-out items are read for what a judge is worth, at most."""
 _ENDLESS = 10**9
 _SHOWN_SHARE = 0.2
 
@@ -46,7 +47,7 @@ class Bounded:
     candidate may use for an item, in US dollars. ``patience`` ends it after so many draws without another crown. ``held_out`` is
     how many held-out items are read at most. ``small`` searches few items, and claims nothing. ``sure`` is the chance that a
     child as good as the best is dropped early (None: as the strategy does), and ``constants`` are those of a published loop that
-    are other than usual, by name.
+    are other than usual, by name. ``judge_items`` held-out items are read with each candidate that a judge scored.
     """
 
     evaluations: int | None = None
@@ -58,6 +59,7 @@ class Bounded:
     objective: Objective = "score"
     sure: float | None = None
     constants: Mapping[str, float] = field(default_factory=dict)
+    judge_items: int = 0
 
 
 @dataclass(frozen=True, slots=True)
@@ -127,14 +129,38 @@ class SearchPlan:
         return int(self.bounds.constants.get("repeats", usual)) if self.base.varies else 1
 
     @property
+    def rounds(self) -> RoundSettings | None:
+        """What a model is asked for in each round of a published loop; None where there are no rounds, or no model proposes."""
+        if self.proposing is None or self.strategy not in CONSTANTS:
+            return None
+        return round_settings_of(self.strategy, self.bounds.constants)
+
+    @property
+    def most_rounds(self) -> int | None:
+        """How many rounds a published loop has, the start's included; None for other strategies."""
+        if self.strategy not in CONSTANTS:
+            return None
+        return settings_of(self.strategy, self.bounds.constants, self._rounds, self.bounds.sure).most
+
+    @property
     def evaluations(self) -> int:
         """How many answers may be asked of candidates before the held-out items are read."""
         limits = self.base.limits
         if self.bounds.evaluations is not None:
-            return self.bounds.evaluations - 2 * len(self.split.held_out)
+            return self.bounds.evaluations - self.reserved
         if limits.usd is None and limits.tokens is None and limits.seconds is None and self.bounds.patience is None:
-            return ROUNDS * len(self.split.searched)
+            return ROUNDS * len(self.split.searched) if self.most_rounds is None else _ENDLESS
         return _ENDLESS
+
+    @property
+    def judge_items(self) -> Sequence[Item]:
+        """The held-out items that are read with each candidate that a judge scored."""
+        return self.split.held_out[: self.bounds.judge_items]
+
+    @property
+    def reserved(self) -> int:
+        """The answers to held-out items at the end, at most."""
+        return 2 * len(self.split.held_out) + JUDGED_READ * len(self.judge_items)
 
     @property
     def first(self) -> int:
@@ -159,7 +185,7 @@ class SearchPlan:
     @property
     def least(self) -> int:
         """Answers below which nothing can be learnt: of the start, of three children, and of both at the end."""
-        return self.first + 3 * self.block + 2 * len(self.split.held_out)
+        return self.first + 3 * self.block + self.reserved
 
     @cached_property
     def forecast(self) -> EvaluationForecast:
@@ -187,9 +213,8 @@ class SearchPlan:
             return Guided(proposer, GuidedSettings(patience=self.bounds.patience))
         if self.strategy in CONSTANTS:
             settings = settings_of(self.strategy, self.bounds.constants, self._rounds, self.bounds.sure)
-            return Evolve(proposer, settings) if self.strategy == "evolve" else Mcts(proposer, settings)
-        if self.strategy == "gepa":
-            return Gepa(proposer, self.seed)
+            maker = Nothing() if self.proposing is not None and self.proposing.only else proposer
+            return Evolve(maker, settings) if self.strategy == "evolve" else Mcts(maker, settings)
         if self.strategy == "random":
             return RandomWalk(proposer)
         return Climb(proposer, ClimbSettings() if self.bounds.sure is None else ClimbSettings(self.bounds.sure))
@@ -236,18 +261,18 @@ def check(plan: SearchPlan) -> None:
     changed or grow, a budget that is too small.
     """
     start, moves = plan.start, plan.moves
-    check_constants(plan.strategy, plan.bounds.constants)
+    check_constants(plan.strategy, plan.bounds.constants, asks=plan.proposing is not None)
     plan.make_strategy(moves)
     if plan.bounds.patience is not None and plan.strategy != "guided":
         raise UsageFailure("--patience goes with the strategy guided; add --strategy guided.")
     if plan.bounds.sure is not None and plan.strategy not in ("climb", "evolve", "mcts"):
         raise UsageFailure("--sure goes with the strategies climb, evolve and mcts.")
-    if plan.jobs > 1 and plan.strategy == "gepa":
-        raise UsageFailure("The strategy gepa makes one draw at a time; use --jobs 1.")
-    if plan.proposing is not None and plan.proposing.only and plan.strategy != "guided":
+    if plan.proposing is not None and plan.proposing.only and plan.strategy not in ("guided", *CONSTANTS):
         raise UsageFailure(
-            "--proposer model goes with the strategy guided; add --strategy guided, or choose --proposer both."
+            "--proposer model goes with the strategies guided, evolve and mcts; add --strategy evolve, or choose --proposer both."
         )
+    if plan.bounds.judge_items and plan.proposing is None:
+        raise UsageFailure("--judge-items goes with a model that proposes; add --proposer model or both.")
     nodes = len(start.graph.nodes)
     if nodes >= moves.max_nodes:
         raise UsageFailure(
@@ -273,7 +298,7 @@ def check_budget(plan: SearchPlan) -> None:
     """Raise `UsageFailure` where the budget is below one parent, three children and the held-out reading."""
     what = f"{plan.first} answers of the start, {plan.block} of each of three candidates"
     if plan.split.held_out:
-        what += f", and {2 * len(plan.split.held_out)} on held-out items"
+        what += f", and {plan.reserved} on held-out items"
     said = f"is too small to learn anything: {what} are the least that makes sense"
     wanted, limits, item = plan.bounds.evaluations, plan.base.limits, plan.forecast
     if wanted is not None and wanted < plan.least:
@@ -296,11 +321,13 @@ def affords(plan: SearchPlan) -> tuple[int, int | None] | None:
     """How many candidates the budget pays for beside the start and the held-out reading: at least, and at most (None: as many as
     are found). None where no budget bounds them.
     """
-    fixed = plan.first + 2 * len(plan.split.held_out)
+    fixed = plan.first + plan.reserved
     found: list[tuple[float, float | None]] = []
     if plan.evaluations < _ENDLESS:
         many = (plan.evaluations - plan.first) / plan.block
         found.append((many, many))
+    if plan.most_rounds is not None:
+        found.append((plan.most_rounds - 1, plan.most_rounds - 1))
     limits, item = plan.base.limits, plan.forecast
     for limit, bounds in ((limits.usd, item.cost_usd), (limits.tokens, item.tokens)):
         if limit is not None and bounds.most != 0:

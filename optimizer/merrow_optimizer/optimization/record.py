@@ -6,13 +6,14 @@ import math
 from collections import Counter
 from collections.abc import Collection, Mapping, Sequence
 from dataclasses import dataclass, field
-from statistics import correlation, fmean
+from statistics import fmean
 from typing import Any
 
+from merrow_optimizer.evaluation.statistics.ranks import RankCorrelation, rank_correlation
 from merrow_optimizer.search.candidates import CERTAIN, START
 from merrow_optimizer.search.children import MODEL
 from merrow_optimizer.search.held_out import HeldOutResult
-from merrow_optimizer.suggestions.session import CandidateTally
+from merrow_optimizer.suggestions.tallies import CandidateTally
 from merrow_runtime.jobs.life import State, state_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
@@ -28,8 +29,8 @@ class RecordedCandidate:
     many model calls or programs its nodes have for one item, ``cost`` what it uses for one item by a dry run, in US dollars (None
     where a price is not known). ``told`` is what the search estimates its score to be, None before its first score.
     ``scores`` are those that the search has applied, in the order of its draws; ``paid`` is what the search really paid for
-    them, which is little where another candidate had asked the same. Of what a model proposed, ``reason`` is why, and ``judged``
-    what a judge gave it, the mean of criteria from 1 to 10 (None where it was not judged).
+    them, which is little where another candidate had asked the same. Of what a model proposed, ``reason`` is why, ``kind`` is the
+    operator that describes its change, and ``criteria`` are what a judge gave it, from 1 to 10 each (empty where none did).
     """
 
     number: int
@@ -45,7 +46,18 @@ class RecordedCandidate:
     scores: Sequence[float] = field(repr=False)
     paid: Usage
     reason: str = ""
-    judged: float | None = None
+    kind: str = ""
+    criteria: Mapping[str, float] = field(default_factory=dict)
+
+    @property
+    def judged(self) -> float | None:
+        """The mean of what a judge gave it; None where none did."""
+        return fmean(self.criteria.values()) if self.criteria else None
+
+    @property
+    def made_by(self) -> str:
+        """What made it, in words."""
+        return f"{self.operator} ({self.kind})" if self.kind else self.operator
 
     @property
     def file(self) -> str:
@@ -156,17 +168,23 @@ class SearchRecord:
         return self.search.status == "finished"
 
     @property
-    def judge_correlation(self) -> float | None:
-        """The rank correlation (Spearman) of what a judge gave candidates with their estimated scores; None below three of them,
-        and where either is the same for all.
+    def judge_searched(self) -> RankCorrelation:
+        """What a judge gave candidates against their mean scores on the items that were searched with. A judge sees none of
+        them, and gave its scores before any was answered.
         """
-        pairs = [(one.judged, one.told) for one in self.candidates if one.judged is not None and one.told is not None]
-        if len(pairs) < 3:
-            return None
-        judged, told = _ranks([pair[0] for pair in pairs]), _ranks([pair[1] for pair in pairs])
-        if len(set(judged)) < 2 or len(set(told)) < 2:
-            return None
-        return correlation(judged, told)
+        return rank_correlation(
+            [(one.judged, one.mean) for one in self.candidates if one.judged is not None and one.mean is not None]
+        )
+
+    @property
+    def judge_held_out(self) -> RankCorrelation:
+        """The same against their mean scores on held-out items, of those that answered some."""
+        pairs = []
+        for one in self.candidates:
+            values = [score.value for score in self.held_out_answers.get(one.number, ()) if score.value is not None]
+            if one.judged is not None and values:
+                pairs.append((one.judged, fmean(values)))
+        return rank_correlation(pairs)
 
     def line_of(self, number: int) -> list[RecordedCandidate]:
         """The candidates from the start to this one; of two parents the first is followed."""
@@ -214,11 +232,6 @@ class SearchRecord:
         least = self.told - (best.error or 0.0)
         found = next((one for one in self.front() if (one.told or 0.0) >= least), best)
         return found if self.effort(found) < self.effort(best) else None
-
-
-def _ranks(values: Sequence[float]) -> list[float]:
-    """The rank of each value, from 0; equal ones share the mean of theirs."""
-    return [sum(other < one for other in values) + (sum(other == one for other in values) - 1) / 2 for one in values]
 
 
 def _proposals(record: OptimizationRecord, said: Collection[Mapping[str, Any]]) -> RecordedProposals | None:
@@ -288,7 +301,6 @@ def load(user: Store, search: str) -> SearchRecord:
     )
 
 
-def _judged(proposal: Mapping[str, Any]) -> tuple[str, float | None]:
-    """The reason of a proposal, and the mean of its judge's criteria."""
-    scores = proposal["scores"]
-    return proposal["reason"], fmean(scores.values()) if scores else None
+def _judged(proposal: Mapping[str, Any]) -> tuple[str, str, Mapping[str, float]]:
+    """The reason of a proposal, its operator, and what its judge gave it by criterion."""
+    return proposal["reason"], proposal.get("kind", ""), proposal["scores"] or {}

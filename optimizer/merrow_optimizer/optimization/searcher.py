@@ -5,17 +5,20 @@ from __future__ import annotations
 import asyncio
 import math
 import shlex
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import contextmanager
 from dataclasses import replace
+from random import Random
 from typing import Any
 
 from merrow_optimizer.evaluation.scores import Status
+from merrow_optimizer.evaluation.statistics.ranks import LEAST
 from merrow_optimizer.optimization.answers import SearchAnswers, WantedAnswer, value_of
 from merrow_optimizer.optimization.bounds import Reserve
 from merrow_optimizer.optimization.consulting import Consulting
 from merrow_optimizer.optimization.costs import Costs, Priced
-from merrow_optimizer.optimization.held_out import read
-from merrow_optimizer.optimization.plan import SearchPlan, Told, drafts_of
+from merrow_optimizer.optimization.held_out import read, read_judged
+from merrow_optimizer.optimization.plan import JUDGED_READ, SearchPlan, Told, drafts_of
 from merrow_optimizer.optimization.rounds import Rounds
 from merrow_optimizer.search.candidates import START, Draw
 from merrow_optimizer.search.engine import Search
@@ -74,6 +77,7 @@ class Searcher:
             if self._answers.stopped_by is None:
                 self._believe()
                 await self._read()
+                await self._read_judged()
         finally:
             self._answers.close()
         self.stopped_by = self._answers.stopped_by
@@ -350,6 +354,10 @@ class Searcher:
     def _why_ended(self) -> str:
         if self._search.drawn >= self.plan.evaluations:
             return self._reserve.no_answers
+        if self.plan.most_rounds is not None and len(self._search.history.drafts) >= self.plan.most_rounds:
+            return f"All {self.plan.most_rounds:,} rounds are over (--set max-rounds=N for others)."
+        if self.plan.most_rounds is not None:
+            return "It has converged: the best rounds do not get better any more (--set rounds, top or z for another rule)."
         if self.plan.bounds.patience is not None:
             return f"{self.plan.bounds.patience} draws brought no better workflow."
         return "It has converged: no other workflow is worth a try."
@@ -395,19 +403,38 @@ class Searcher:
         plan, crown = self.plan, self._search.crown
         if crown == START or not plan.split.held_out or self._record.held_out is not None:
             return
-        self._reserve.release()
         self._tell("held_out_started", items=len(plan.split.held_out), part=plan.split.part)
         start, best = self._candidates[START], self._candidates[crown]
-        left, loop = self._reserve.whole_seconds_left, asyncio.get_running_loop()
-        late = None if left is None else loop.call_later(max(0.0, left), self._reading_is_late)
-        try:
+        with self._reading():
             result = await read(self._user, self._record, plan, self._answers, start, best)
-        finally:
-            if late is not None:
-                late.cancel()
         if result is not None:
             self._kept.conclude(self.id, result.to_json())
             self._tell("held_out", **result.to_json())
+
+    async def _read_judged(self) -> None:
+        """Read held-out items with the candidates that a judge scored, for what its scores are worth: they choose nothing."""
+        plan, history = self.plan, self._search.history
+        judged = [number for number in history.scored() if history.drafts[number].judged is not None]
+        if not plan.judge_items or len(judged) < LEAST or self._answers.stopped_by is not None:
+            return
+        if len(judged) > JUDGED_READ:
+            judged = sorted(Random(f"{plan.seed} judged").sample(judged, JUDGED_READ))  # noqa: S311 (no secret)
+        with self._reading():
+            await read_judged(
+                self._user, self._record, plan, self._answers, judged, self._candidates[self._search.crown]
+            )
+
+    @contextmanager
+    def _reading(self) -> Iterator[None]:
+        """Held-out items may be read, with what was reserved for them, as long as there is time."""
+        self._reserve.release()
+        left, loop = self._reserve.whole_seconds_left, asyncio.get_running_loop()
+        late = None if left is None else loop.call_later(max(0.0, left), self._reading_is_late)
+        try:
+            yield
+        finally:
+            if late is not None:
+                late.cancel()
 
     def _reading_is_late(self) -> None:
         self._answers.halt(f"{self._reserve.time_is_over} The held-out items are not read to the end.")

@@ -22,7 +22,8 @@ class CandidateDraft:
     describes the change; all are empty for the workflow that a search begins with. ``key`` is equal for workflows that do the
     same, up to the names of their nodes. ``features`` are those of `features.features_of`, ``prompts`` those of
     `features.prompts_of`; ``calls`` is how many model calls or programs its nodes have for one item, without the turns of Loops.
-    ``judged`` is the mean of what a judge gave it, from 1 to 10; None where none did.
+    ``judged`` is the mean of what a judge gave it, from 1 to 10; None where none did. ``kind`` is which of the six operators
+    describes what a model changed, by name; empty for other candidates.
     """
 
     text: str
@@ -35,6 +36,7 @@ class CandidateDraft:
     nodes: int
     judged: float | None = None
     prompts: Mapping[PromptUse, float] = field(default_factory=dict)
+    kind: str = ""
 
 
 class ItemRepeat(NamedTuple):

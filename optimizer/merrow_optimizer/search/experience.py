@@ -43,7 +43,7 @@ def favour(history: History, number: int, operators: Iterable[str]) -> dict[str,
         if parent in line:
             for children, success in ((family.success, 1), (family.failure, 0)):
                 for child in children:
-                    counts = tried.get(history.drafts[child].operator)
+                    counts = tried.get(history.drafts[child].kind or history.drafts[child].operator)
                     if counts is not None:
                         counts[0] += success
                         counts[1] += 1

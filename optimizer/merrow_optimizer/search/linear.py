@@ -10,7 +10,7 @@ import os
 from collections.abc import Sequence
 from random import Random
 
-from merrow_optimizer.search.available import needs_package
+from merrow_optimizer.search.available import numpy_is_missing
 from merrow_optimizer.search.candidates import CandidateDraft
 from merrow_optimizer.search.features import SIZE, PromptUse
 from merrow_optimizer.search.history import History
@@ -22,7 +22,7 @@ try:
     import numpy as np
     from numpy.typing import NDArray
 except ImportError:
-    raise UsageFailure(needs_package("guided")) from None
+    raise UsageFailure(numpy_is_missing()) from None
 finally:
     if _one_thread:
         del os.environ["OPENBLAS_NUM_THREADS"]

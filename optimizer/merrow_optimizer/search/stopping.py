@@ -11,11 +11,11 @@ from dataclasses import dataclass
 class Convergence:
     """The mean of the ``top`` best rounds has not moved by more than ``z`` of its standard deviations, ``rounds`` times in a row.
 
-    With ``z`` 0 only an equal mean counts.
+    With ``z`` 0, as published, only an equal mean counts.
     """
 
     top: int = 3
-    z: float = 1.0
+    z: float = 0.0
     rounds: int = 5
 
     def reached(self, scores: Sequence[tuple[float, float]]) -> bool:

@@ -6,9 +6,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from merrow_optimizer.suggestions.answers import SCHEMA
-from merrow_optimizer.suggestions.judge import SCHEMA as VERDICTS
-from merrow_optimizer.suggestions.judge import TRIES, limit_of, messages
-from merrow_optimizer.suggestions.session import READINGS, REPAIRS, SuggestionSession
+from merrow_optimizer.suggestions.judge import TRIES, limit_of, messages, schema_of
+from merrow_optimizer.suggestions.session import READINGS, SuggestionSession
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.models.tokens import estimate_call, prompt_tokens
@@ -51,10 +50,10 @@ def forecast(session: SuggestionSession, endpoint: Endpoint) -> SuggestionForeca
     kinds = [
         (models.optimizer, asked, session.first_limit, 1, 1),
         (models.optimizer, asked + _SHOWN, 2 * session.first_limit, 0, READINGS - 1),
-        (models.optimizer, asked + 2 * _SHOWN, session.repair_limit, 0, REPAIRS * n),
+        (models.optimizer, asked + 2 * _SHOWN, session.repair_limit, 0, session.repairs * n),
     ]
     if models.judge is not None:
-        question = ModelRequest(models.judge, messages({}, [{} for _ in range(n)], range(n)), schema=VERDICTS)
+        question = ModelRequest(models.judge, messages({}, [{} for _ in range(n)], range(n)), schema=schema_of())
         shown = prompt_tokens(question) + asked // 2 + n * _SHOWN
         kinds.append((models.judge, shown, limit_of(n), 2, 2 * TRIES))
     calls, tokens, cost = [0.0, 0.0], [0.0, 0.0], [0.0, 0.0]

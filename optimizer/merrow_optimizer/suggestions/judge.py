@@ -25,7 +25,15 @@ CRITERIA: Mapping[str, str] = {
     "prompts": "prompts are clear, general and complete",
     "soundness": "the reason given for the change holds",
 }
-"""What is scored, from 1 to 10 each."""
+"""What is scored of suggestions, from 1 to 10 each."""
+PUBLISHED: Mapping[str, str] = {
+    "coherence": "the workflow as a whole: each node gets what it needs, and what it gives is used",
+    "innovation": "the change is a new idea, other than what was tried",
+    "balance": "it is as complex as the task needs, and no more",
+    "prompts": "prompts are clear, general and complete",
+    "rationale": "the reason given for the change holds",
+}
+"""The five criteria of the published loop."""
 _LEAST, _MOST = 1, 10
 TRIES = 2
 """How often one call is made until its answer can be read."""
@@ -34,18 +42,24 @@ _TASK = (
     "You are a strict and fair judge of changes to a workflow of language models. You score each candidate by five criteria,"
     " from 1 (poor) to 10 (excellent), independently of the order in which they are listed. First the reason, then the numbers."
 )
-_VERDICT = object_schema(
-    {
-        "candidate": {"type": "integer", "description": "The number of the candidate in the list."},
-        "reason": {"type": "string", "description": "What speaks for and against it, in a sentence or two."},
-        **{name: {"type": "integer", "description": said} for name, said in CRITERIA.items()},
-    }
-)
-SCHEMA = AnswerSchema("verdicts", object_schema({"verdicts": {"type": "array", "items": _VERDICT}}))
-FORM = """\
-Answer with one JSON object and nothing else, with a verdict for each candidate:
-{"verdicts": [{"candidate": 1, "reason": "...", "coherence": 1, "fit": 1, "economy": 1, "prompts": 1, "soundness": 1}]}
-"""
+
+
+def schema_of(criteria: Mapping[str, str] = CRITERIA) -> AnswerSchema:
+    """The form of an answer by these criteria, as a JSON schema."""
+    verdict = object_schema(
+        {
+            "candidate": {"type": "integer", "description": "The number of the candidate in the list."},
+            "reason": {"type": "string", "description": "What speaks for and against it, in a sentence or two."},
+            **{name: {"type": "integer", "description": said} for name, said in criteria.items()},
+        }
+    )
+    return AnswerSchema("verdicts", object_schema({"verdicts": {"type": "array", "items": verdict}}))
+
+
+def _form(criteria: Mapping[str, str]) -> str:
+    """The same in words."""
+    example = json.dumps({"verdicts": [{"candidate": 1, "reason": "...", **dict.fromkeys(criteria, 1)}]})
+    return f"Answer with one JSON object and nothing else, with a verdict for each candidate:\n{example}\n"
 
 
 @dataclass(frozen=True, slots=True)
@@ -85,15 +99,21 @@ def order_of(count: int, seed: int) -> list[int]:
 
 
 async def judged(
-    asker: Asker, model: str, shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], seed: int
+    asker: Asker,
+    model: str,
+    shown: Mapping[str, Any],
+    candidates: Sequence[Mapping[str, Any]],
+    seed: int,
+    criteria: Mapping[str, str] = CRITERIA,
 ) -> list[JudgeVerdict]:
-    """A verdict for each candidate, in their order. ``shown`` is the workflow and what is wanted, by names.
+    """A verdict for each candidate, in their order. ``shown`` is the workflow and what is wanted, by names; ``criteria`` are what
+    is scored, by name.
 
     Raises `AnswerFailure` where the model gives no scores, and what asking raises.
     """
     order = order_of(len(candidates), seed)
     orders = (order, order[::-1])
-    calls = [asyncio.ensure_future(_call(asker, model, shown, candidates, one)) for one in orders]
+    calls = [asyncio.ensure_future(_call(asker, model, shown, candidates, one, criteria)) for one in orders]
     try:
         first, second = await asyncio.gather(*calls)
     finally:
@@ -107,7 +127,7 @@ def verdicts(first: Sequence[_Row], second: Sequence[_Row]) -> list[JudgeVerdict
     """The verdicts of two calls, each with a row for each candidate. Which call was first makes no difference."""
     found = []
     for number, (one, other) in enumerate(zip(first, second, strict=True)):
-        scores = {name: (one.numbers[name] + other.numbers[name]) / 2 for name in CRITERIA}
+        scores = {name: (mark + other.numbers[name]) / 2 for name, mark in one.numbers.items()}
         turns = any(
             (one.total - first[rival].total) * (other.total - second[rival].total) < 0
             for rival in range(len(first))
@@ -124,12 +144,16 @@ def ranking(verdicts: Sequence[JudgeVerdict]) -> list[int]:
 
 
 def messages(
-    shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], order: Sequence[int]
+    shown: Mapping[str, Any],
+    candidates: Sequence[Mapping[str, Any]],
+    order: Sequence[int],
+    criteria: Mapping[str, str] = CRITERIA,
 ) -> tuple[Message, ...]:
     """The question of one call."""
     listed = [{"candidate": place, **candidates[number]} for place, number in enumerate(order, 1)]
-    criteria = "\n".join(f"- {name}: {said}" for name, said in CRITERIA.items())
-    text = f"{quoted({**shown, 'The candidates, as differences': listed})}\n\n{RULE}\n\nThe criteria:\n{criteria}\n\n{FORM}"
+    told = "\n".join(f"- {name}: {said}" for name, said in criteria.items())
+    data = quoted({**shown, "The candidates, as differences": listed})
+    text = f"{data}\n\n{RULE}\n\nThe criteria:\n{told}\n\n{_form(criteria)}"
     return Message("system", _TASK), Message("user", text)
 
 
@@ -139,21 +163,26 @@ def limit_of(count: int) -> int:
 
 
 async def _call(
-    asker: Asker, model: str, shown: Mapping[str, Any], candidates: Sequence[Mapping[str, Any]], order: Sequence[int]
+    asker: Asker,
+    model: str,
+    shown: Mapping[str, Any],
+    candidates: Sequence[Mapping[str, Any]],
+    order: Sequence[int],
+    criteria: Mapping[str, str],
 ) -> list[_Row]:
     def read(reply: ModelReply) -> list[_Row]:
         try:
-            return _read(reply.text, len(order))
+            return _read(reply.text, len(order), criteria)
         except AnswerFailure as failure:
-            raise AnswerFailure(str(failure), advice=f"{failure}\n\n{FORM}") from None
+            raise AnswerFailure(str(failure), advice=f"{failure}\n\n{_form(criteria)}") from None
 
-    asked, limit = messages(shown, candidates, order), limit_of(len(order))
-    answer = await asker.ask(JobQuestion("judge", model, asked, read, SCHEMA, TRIES, max_tokens=limit))
+    asked, limit = messages(shown, candidates, order, criteria), limit_of(len(order))
+    answer = await asker.ask(JobQuestion("judge", model, asked, read, schema_of(criteria), TRIES, max_tokens=limit))
     rows = dict(zip(order, answer.value, strict=True))
     return [rows[number] for number in range(len(order))]
 
 
-def _read(text: str, count: int) -> list[_Row]:
+def _read(text: str, count: int, criteria: Mapping[str, str]) -> list[_Row]:
     """The rows of an answer, by the places of the candidates in it. Raises `AnswerFailure`."""
     found = read_json(text)
     listed = found.get("verdicts") if isinstance(found, dict) else found
@@ -162,7 +191,7 @@ def _read(text: str, count: int) -> list[_Row]:
         if not isinstance(one, dict):
             continue
         place = one.get("candidate")
-        numbers = {name: _number(one.get(name)) for name in CRITERIA}
+        numbers = {name: _number(one.get(name)) for name in criteria}
         if (
             isinstance(place, int)
             and not isinstance(place, bool)
@@ -173,7 +202,9 @@ def _read(text: str, count: int) -> list[_Row]:
             rows.setdefault(place, _Row(known, plain(one.get("reason"), _REASON)))
     missing = [place for place in range(1, count + 1) if place not in rows]
     if missing:
-        raise AnswerFailure(f"The answer has no whole verdict for candidate {json.dumps(missing)[1:-1]}.", advice=FORM)
+        raise AnswerFailure(
+            f"The answer has no whole verdict for candidate {json.dumps(missing)[1:-1]}.", advice=_form(criteria)
+        )
     return [rows[place] for place in range(1, count + 1)]
 
 

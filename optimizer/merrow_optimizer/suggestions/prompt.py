@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
+from merrow_optimizer.mutations.names import ADDITION, CROSSOVER, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
 from merrow_optimizer.suggestions.answers import FORM, CandidateAnswer
 from merrow_optimizer.suggestions.describing import graph_data, operators_data
 from merrow_optimizer.suggestions.ground import Ground
@@ -45,9 +46,24 @@ class Try:
 
 
 @dataclass(frozen=True, slots=True)
+class Round:
+    """A round of a published loop: the ``score`` of the workflow, and what was tried from it and became better (``success``) or
+    did not (``failure``). With two parents also the text and the score of the ``other`` one, and of ``former`` workflows, the
+    best first, which only a judge is shown.
+    """
+
+    score: float | None
+    success: tuple[Try, ...] = ()
+    failure: tuple[Try, ...] = ()
+    other: tuple[str, float | None] | None = None
+    former: tuple[tuple[str, float | None], ...] = ()
+
+
+@dataclass(frozen=True, slots=True)
 class Wish:
     """What is asked for: ``n`` candidates, for a ``goal`` in words. With ``node`` only its prompt may change; ``about`` are nodes
-    that are meant above all. ``others`` are further workflows to learn from, each with its score.
+    that are meant above all. ``others`` are further workflows to learn from, each with its score. With ``round`` the candidates
+    are those of a published loop, with its operators and its judge's criteria.
     """
 
     n: int = 4
@@ -57,6 +73,17 @@ class Wish:
     failures: tuple[FailedItem, ...] = ()
     tries: tuple[Try, ...] = ()
     others: tuple[tuple[str, float | None], ...] = field(default=())
+    round: Round | None = None
+
+
+_ONE_PARENT: Mapping[str, str] = {
+    SUBSTITUTION: "another operator, prompt or parameter for a node with the same inputs and outputs",
+    ADDITION: "a new node on an edge, whose types fit on both sides",
+    REWIRING: "an edge to another node, where the types fit and every node stays connected",
+    DELETION: "a node less, with its sources joined to what it fed; a vote keeps two",
+    SUBGRAPH: "a connected part replaced by another one with the same values in and out",
+}
+_TWO_PARENTS = "parts of both workflows in one, cut at inputs, outputs or votes, with the prompts of both"
 
 
 def first_messages(ground: Ground, wish: Wish, menu: Sequence[MenuEntry]) -> tuple[Message, ...]:
@@ -73,12 +100,14 @@ def first_messages(ground: Ground, wish: Wish, menu: Sequence[MenuEntry]) -> tup
                 "its answer": one.output[-_LONGEST:],
                 **({"read from that": one.read[:_LONGEST]} if one.read else {}),
             }
-            for one in wish.failures[:_SHOWN]
+            for one in wish.failures[: _SHOWN if wish.round is None else None]
         ]
     if wish.tries:
         parts["Tried before, with what became of it"] = [
             {"change": one.title[:200], "score before": one.before, "score after": one.after} for one in wish.tries
         ]
+    if wish.round is not None:
+        parts |= _round_parts(wish.round)
     if wish.others:
         parts["Other workflows for the same task"] = [{"workflow": text, "score": score} for text, score in wish.others]
     about = f" They should be about {', '.join(wish.about)}." if wish.about else ""
@@ -89,10 +118,13 @@ def first_messages(ground: Ground, wish: Wish, menu: Sequence[MenuEntry]) -> tup
         )
         choices = ""
     else:
-        asked = (
-            f"Suggest {wish.n} different candidates, each with one clear idea.{about} Prefer mutations of the menu and new"
-            " prompts; write a whole workflow only where they can't say what you mean."
-        )
+        if wish.round is None:
+            asked = (
+                f"Suggest {wish.n} different candidates, each with one clear idea.{about} Prefer mutations of the menu and"
+                " new prompts; write a whole workflow only where they can't say what you mean."
+            )
+        else:
+            asked = _round_text(wish.n, wish.round)
         lines = [f"- {one.id}: {one.title}" + (f" ({one.effect})" if one.effect else "") for one in menu]
         parts["The menu of mutations"] = lines
         operators = "\n".join(json.dumps(one, ensure_ascii=False) for one in operators_data(ground.graph))
@@ -106,6 +138,35 @@ def first_messages(ground: Ground, wish: Wish, menu: Sequence[MenuEntry]) -> tup
         asked += f" The user's goal: {json.dumps(wish.goal[:_LONGEST], ensure_ascii=False)}."
     text = f"{choices}Prompts that work in such workflows:\n{learned}\n\n{quoted(parts)}\n\n{RULE}\n\n{asked} {rule}\n\n{FORM}"
     return Message("system", _TASK), Message("user", text)
+
+
+def _round_parts(asked: Round) -> dict[str, Any]:
+    """What a round shows beside the workflow: its score, its experience, and the other parent."""
+    parts: dict[str, Any] = {"Its score": asked.score}
+    if asked.success or asked.failure:
+        parts["What was tried from this workflow"] = {
+            name: [{"modification": one.title[:200], "score": one.after} for one in several]
+            for name, several in (("success", asked.success), ("failure", asked.failure))
+        }
+    if asked.other is not None:
+        text, score = asked.other
+        parts["The other parent"] = {"workflow": text, "score": score}
+    return parts
+
+
+def _round_text(n: int, asked: Round) -> str:
+    """What a round asks for, by the operators of its loop."""
+    operators = "\n".join(f"- {name}: {said}" for name, said in _ONE_PARENT.items())
+    many = "one candidate" if n == 1 else f"{n} different candidates"
+    if asked.other is None:
+        return (
+            f"Suggest {many}, each with exactly one change by one of these operators:\n{operators}\nPrefer mutations of the"
+            " menu and new prompts. Don't repeat what was tried from this workflow, whatever came of it."
+        )
+    return (
+        f"Suggest {many} that recombine the workflow and the other parent, each as a whole workflow ({CROSSOVER}:"
+        f" {_TWO_PARENTS}). Where they don't fit together, change the workflow by one of these operators instead:\n{operators}\n"
+    )
 
 
 def repair_text(why: Unusable, attempt: int) -> str:

@@ -6,11 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, replace
 from typing import Any
 
+from merrow_optimizer.mutations.base import WorkflowDifference
+from merrow_optimizer.mutations.names import ADDITION, CROSSOVER, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
 from merrow_optimizer.suggestions.answers import Form
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
-from merrow_optimizer.suggestions.prompt import FailedItem, Try, Wish
-from merrow_optimizer.suggestions.session import CandidateTally, Models, SuggestionSession
+from merrow_optimizer.suggestions.prompt import FailedItem, Round, Try, Wish
+from merrow_optimizer.suggestions.session import Models, SuggestionSession
+from merrow_optimizer.suggestions.tallies import REPAIRS, CandidateTally
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.options import RunOptions
@@ -30,7 +33,7 @@ class Parent:
 @dataclass(frozen=True, slots=True)
 class Proposal:
     """A candidate that passed the gate: its diagram's text, the numbers of its ``parents``, how the model said it, and what the
-    judge gave it by criterion (None where it was not judged).
+    judge gave it by criterion (None where it was not judged). ``kind`` is the operator that describes what it changes, by name.
     """
 
     text: str
@@ -39,6 +42,7 @@ class Proposal:
     reason: str
     form: Form
     scores: Mapping[str, float] | None = None
+    kind: str = ""
 
     def to_json(self) -> dict[str, Any]:
         """As a journal keeps it."""
@@ -49,12 +53,13 @@ class Proposal:
             "reason": self.reason,
             "form": self.form,
             "scores": None if self.scores is None else dict(self.scores),
+            "kind": self.kind,
         }
 
     @classmethod
     def from_json(cls, said: Mapping[str, Any]) -> Proposal:
         """The inverse of `to_json`."""
-        return cls(said["text"], tuple(said["parents"]), said["title"], said["reason"], said["form"], said["scores"])
+        return cls(**{**said, "parents": tuple(said["parents"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -65,6 +70,12 @@ class Proposals:
     usage: Usage
     tallies: Mapping[Form, CandidateTally]
     notices: tuple[str, ...] = ()
+
+    def __add__(self, other: Proposals) -> Proposals:
+        tallies = {form: tally + other.tallies[form] for form, tally in self.tallies.items()}
+        return Proposals(
+            self.proposals + other.proposals, self.usage + other.usage, tallies, self.notices + other.notices
+        )
 
 
 class ModelProposer:
@@ -86,11 +97,12 @@ class ModelProposer:
         max_nodes: int | None = None,
         goal: str = "",
         seed: int = 0,
+        repairs: int = REPAIRS,
     ) -> None:
         ground = Ground(start, options, max_nodes=max_nodes)
         self._start, self._options, self._max_nodes = start, options, ground.max_nodes
         self._models, self._asker, self._endpoint = models, asker, endpoint
-        self._leaks, self._goal, self._seed = leaks or Leaks(), goal, seed
+        self._leaks, self._goal, self._seed, self._repairs = leaks or Leaks(), goal, seed, repairs
 
     async def propose(
         self,
@@ -99,8 +111,10 @@ class ModelProposer:
         tries: Sequence[Try] = (),
         n: int = 4,
         taken: Sequence[str] = (),
+        round_: Round | None = None,
     ) -> Proposals:
-        """Up to ``n`` candidates that change the first parent and may learn from the others.
+        """Up to ``n`` candidates that change the first parent and may learn from the others, the judge's favourite first. In a
+        ``round_`` of a published loop they are made of the first parent alone, or recombine it with the second one.
 
         ``failures`` are items that the first parent got wrong, of those that score nobody; ``tries`` what was tried from it;
         ``taken`` the keys (`semantic_hash`) of candidates that there are. The same arguments ask the same question, which is
@@ -115,19 +129,16 @@ class ModelProposer:
             raise ValueError("a parent is not a workflow")
         own = replace(self._start, text=first.text, analysis=analysis, graph=graph, steps={})
         before = self._asker.used
+        rivals = () if round_ is not None else tuple((one.text, one.score) for one in others)
+        wish = Wish(n, self._goal, failures=tuple(failures), tries=tuple(tries), others=rivals, round=round_)
         session = SuggestionSession(
             Ground(own, self._options, max_nodes=self._max_nodes),
-            Wish(
-                n,
-                self._goal,
-                failures=tuple(failures),
-                tries=tuple(tries),
-                others=tuple((one.text, one.score) for one in others),
-            ),
-            self._models,
+            wish,
+            self._models if round_ is None or n > 1 else replace(self._models, judge=None),
             self._leaks,
             endpoint=self._endpoint,
             seed=self._seed,
+            repairs=self._repairs,
         )
         outcome = await session.run(self._asker, taken)
         numbers = tuple(one.number for one in parents)
@@ -139,10 +150,31 @@ class ModelProposer:
                 one.reason,
                 one.form,
                 None if one.verdict is None else one.verdict.scores,
+                kind_of(one.difference, is_recombined=len(numbers) > 1 and one.form == "graph"),
             )
             for one in outcome.suggestions
         )
         return Proposals(found, _less(self._asker.used, before), outcome.tallies, tuple(outcome.notices))
+
+
+def kind_of(difference: WorkflowDifference, *, is_recombined: bool = False) -> str:
+    """Which of the six operators describes a change, by name: what it does counts, not what a model calls it."""
+    if is_recombined:
+        return CROSSOVER
+    added, removed, changed = difference.added_nodes, difference.removed_nodes, difference.changed_nodes
+    if len(added) + len(removed) == 1 and not changed:
+        return ADDITION if added else DELETION
+    if added or removed or len(changed) > 1:
+        is_swap = len(added) == len(removed) == 1 and not changed
+        return SUBSTITUTION if is_swap else SUBGRAPH
+    # An operator with other ports has other edges to the same nodes.
+    before, after = (
+        {(source, target) for source, _, target, _ in edges}
+        for edges in (difference.removed_edges, difference.added_edges)
+    )
+    if before == after:
+        return SUBSTITUTION
+    return SUBGRAPH if changed else REWIRING
 
 
 def _less(after: Usage, before: Usage) -> Usage:

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import hashlib
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Sequence
 from contextlib import suppress
 from dataclasses import dataclass, field, replace
 from itertools import count
@@ -17,11 +17,12 @@ from merrow_optimizer.suggestions.answers import SCHEMA, CandidateAnswer, Form, 
 from merrow_optimizer.suggestions.describing import change_data, effect_text, graph_data
 from merrow_optimizer.suggestions.gate import PassedCandidate, SuggestionGate
 from merrow_optimizer.suggestions.ground import Ground
-from merrow_optimizer.suggestions.judge import JudgeVerdict, judged, ranking
+from merrow_optimizer.suggestions.judge import CRITERIA, PUBLISHED, JudgeVerdict, judged, ranking
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.menu import MenuEntry, menu_of
 from merrow_optimizer.suggestions.prompt import Wish, again_text, first_messages, repair_text, written
 from merrow_optimizer.suggestions.refusals import Stage, Unusable
+from merrow_optimizer.suggestions.tallies import REPAIRS, CandidateTally
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.question import JobQuestion
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, RunFailure
@@ -31,8 +32,6 @@ from merrow_runtime.requests import Message, ModelReply
 from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.running.forecast_figures import Bounds
 
-REPAIRS = 3
-"""How many times a refused candidate goes back to the model."""
 _REPAIRED = 200
 """Characters of a title that say what was repaired."""
 READINGS = 3
@@ -113,47 +112,6 @@ class Lost:
 
 
 @dataclass(slots=True)
-class CandidateTally:
-    """Numbers of candidates of one form: total, valid at first, valid after a free repair, and valid after going back to the
-    model 1, 2 and 3 times.
-    """
-
-    proposed: int = 0
-    first: int = 0
-    free: int = 0
-    again: list[int] = field(default_factory=lambda: [0] * REPAIRS)
-
-    @property
-    def valid(self) -> int:
-        """The number that finally passed."""
-        return self.first + self.free + sum(self.again)
-
-    def __add__(self, other: CandidateTally) -> CandidateTally:
-        again = [one + more for one, more in zip(self.again, other.again, strict=True)]
-        return CandidateTally(self.proposed + other.proposed, self.first + other.first, self.free + other.free, again)
-
-    @classmethod
-    def from_json(cls, shown: Mapping[str, Any]) -> CandidateTally:
-        """The inverse of `to_json`."""
-        again = list(shown["valid_after_repair"])
-        return cls(shown["proposed"], shown["valid_first"], shown["valid_after_free_repair"], again)
-
-    def to_json(self) -> dict[str, Any]:
-        """Counts, and their shares of all proposals (null if there were none)."""
-        share = None if not self.proposed else self.first / self.proposed
-        after = None if not self.proposed else self.valid / self.proposed
-        return {
-            "proposed": self.proposed,
-            "valid_first": self.first,
-            "valid_after_free_repair": self.free,
-            "valid_after_repair": list(self.again),
-            "never": self.proposed - self.valid,
-            "share_first": share,
-            "share_after_repair": after,
-        }
-
-
-@dataclass(slots=True)
 class SuggestionOutcome:
     """How a session ended. ``suggestions`` are in the judge's order, else as they were proposed; ``notices`` are sentences."""
 
@@ -184,7 +142,7 @@ class SuggestionSession:
     """Asks for suggestions.
 
     ``leaks`` has the data that prompts must not repeat; ``seed`` determines the menu and the judge's order. ``endpoint`` is the
-    one whose prices determine the cost of a run of a suggestion.
+    one whose prices determine the cost of a run of a suggestion. A refused candidate goes back ``repairs`` times at most.
     """
 
     def __init__(
@@ -196,8 +154,10 @@ class SuggestionSession:
         *,
         endpoint: Endpoint,
         seed: int = 0,
+        repairs: int = REPAIRS,
     ) -> None:
         self.ground, self.wish, self.models, self.seed = ground, wish, models, seed
+        self.repairs = repairs
         self._endpoint = endpoint
         self.menu: tuple[MenuEntry, ...] = () if wish.node is not None else menu_of(ground, wish.about, seed)
         self._gate = SuggestionGate(ground, self.menu, leaks or Leaks(), wish.node)
@@ -217,7 +177,7 @@ class SuggestionSession:
     @property
     def most_steps(self) -> int:
         """The maximum number of steps: the question, corrections, and the judge."""
-        return 1 + REPAIRS + (self.models.judge is not None)
+        return 1 + self.repairs + (self.models.judge is not None)
 
     async def run(self, asker: Asker, taken: Sequence[str] = (), told: Told = _silent) -> SuggestionOutcome:
         """Ask, check, repair, judge. ``taken`` are the keys of workflows that need not be suggested.
@@ -293,8 +253,8 @@ class SuggestionSession:
                 tally.first += 1
 
     async def _repair(self, asker: Asker, candidates: Sequence[_Candidate], keys: list[str]) -> None:
-        """Send refused candidates back, each on its own, up to `REPAIRS` times."""
-        for round_ in range(1, REPAIRS + 1):
+        """Send refused candidates back, each on its own, up to ``repairs`` times."""
+        for round_ in range(1, self.repairs + 1):
             waiting = [one for one in candidates if one.why is not None]
             if not waiting:
                 return
@@ -365,6 +325,13 @@ class SuggestionSession:
         shown: dict[str, Any] = {"The workflow": graph_data(ground.analysis, ground.graph)}
         if self.wish.goal:
             shown["What the user wants"] = self.wish.goal
+        asked, criteria = self.wish.round, CRITERIA
+        if asked is not None:
+            criteria = PUBLISHED
+            if asked.other is not None:
+                shown["The other parent"] = {"workflow": asked.other[0], "score": asked.other[1]}
+            if asked.former:
+                shown["Former workflows"] = [{"workflow": text, "score": score} for text, score in asked.former]
         listed = [
             {
                 "title": one.title,
@@ -375,7 +342,7 @@ class SuggestionSession:
             if candidate.passed is not None
         ]
         try:
-            verdicts = await judged(asker, self.models.judge, shown, listed, self.seed)
+            verdicts = await judged(asker, self.models.judge, shown, listed, self.seed, criteria)
         except (EndpointFailure, BudgetFailure, AnswerFailure) as failure:
             self._outcome.notices.append(f"The suggestions are not judged: {failure}")
             return suggestions

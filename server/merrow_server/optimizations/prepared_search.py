@@ -14,9 +14,11 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import EvaluationLimits, TooSmall
 from merrow_optimizer.extraction.solved_cases import problem_digest
 from merrow_optimizer.optimization.plan import Bounded, ItemSplit, Proposing, SearchPlan, affords, check, split_of
+from merrow_optimizer.optimization.question_costs import forecast_questions
 from merrow_optimizer.optimization.readings import read_before
 from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord, load
 from merrow_optimizer.optimization.rounds import without_comment
+from merrow_optimizer.search.available import STRATEGIES
 from merrow_optimizer.search.candidates import START
 from merrow_optimizer.search.children import Moves
 from merrow_optimizer.suggestions.session import Models
@@ -153,6 +155,10 @@ async def prepare_search_again(
 ) -> PreparedSearch:
     """A search of the journal made ready to continue. Raises `RunFailure`, see `prepare_again`."""
     refuse_same(changed, user.optimizations, record.id)
+    if record.strategy not in STRATEGIES:
+        raise InputError(
+            f"Search {record.id} used the strategy {record.strategy}, which Merrow does not have any more."
+        )
     base = await prepare_again(record, user, changed, choosing)
     by_id = {item.id: item for item in base.data.items}
     held_out = record.plan["held_out"]
@@ -310,7 +316,7 @@ def _file_text(before: SearchRecord, one: RecordedCandidate) -> str | None:
 def plan_object(prepared: PreparedSearch) -> dict[str, Any]:
     """What a search may cost, for programs."""
     plan = prepared.plan
-    found = affords(plan)
+    found, asked = affords(plan), forecast_questions(plan)
     return {
         "dataset": str(prepared.data.file),
         "part": prepared.data.part,
@@ -321,6 +327,7 @@ def plan_object(prepared: PreparedSearch) -> dict[str, Any]:
         "strategy": plan.strategy,
         "proposer": plan.proposer,
         "shown_items": len(plan.split.shown),
+        "proposing": None if asked is None else asked.to_json(),
         "item": plan.forecast.to_json(),
         "candidate_answers": plan.block,
         "least_answers": plan.least,

@@ -68,7 +68,8 @@ def proposals_object(found: SearchRecord) -> dict[str, Any] | None:
         "questions": proposals.questions,
         "failed": proposals.failed,
         "forms": {form: tally.to_json() for form, tally in proposals.tallies.items()},
-        "judge_correlation": found.judge_correlation,
+        "judge_searched": found.judge_searched.to_json(),
+        "judge_held_out": found.judge_held_out.to_json(),
         "usage": usage_object(proposals.usage),
     }
 
@@ -98,7 +99,9 @@ def candidate_object(one: RecordedCandidate, changes: Sequence[str] | None) -> d
         "answers": len(one.scores),
         "file": one.file,
         "reason": one.reason,
+        "kind": one.kind,
         "judged": one.judged,
+        "criteria": dict(one.criteria),
         "changes": None if changes is None else list(changes),
         "text": one.text,
     }

@@ -162,14 +162,13 @@ def _front(found: SearchRecord) -> str:
 def _judged(found: SearchRecord) -> Iterator[str]:
     """What a judge gave candidates before they ran against what they came to; nothing where none was judged."""
     points = [
-        Point(one.judged, one.told, "best" if one.number == found.crown else "scored", f"{_name(one)}: {one.told:.3f}")
+        Point(one.judged, one.mean, "best" if one.number == found.crown else "scored", f"{_name(one)}: {one.mean:.3f}")
         for one in found.candidates
-        if one.judged is not None and one.told is not None
+        if one.judged is not None and one.mean is not None
     ]
     if points:
-        ranks = found.judge_correlation
-        told = "" if ranks is None else f": rank correlation {ranks:+.2f}"
-        yield plane_chart(f"What a judge gave and the estimated score{told}", "the judge, 1 to 10", "score", points, [])
+        name = "What a judge gave and the score on the items searched with"
+        yield plane_chart(name, "the judge, 1 to 10", "score", points, [])
 
 
 def _name(one: RecordedCandidate) -> str:
@@ -236,13 +235,12 @@ def _round(found: SearchRecord, one: RecordedCandidate, known: Mapping[int, Anal
     made = "The workflow that it began with."
     if one.parents:
         links = " and ".join(f'<a href="#round-{parent}">round {parent}</a>' for parent in one.parents)
-        made = f"Made of {links} by {_safe(one.operator)}: {_safe(one.title)}"
+        made = f"Made of {links} by {_safe(one.made_by)}: {_safe(one.title)}"
     mean = "" if one.mean is None else f", mean {one.mean:.3f} on {counted(len(one.scores), 'answer')}"
     cost = "" if one.cost is None else f", about ${one.cost:.4g} an item"
     yield f"<p>{made}</p><p>{counted(one.nodes, 'node')}, {counted(one.calls, 'call')}{cost}{mean}. File: {_safe(one.file)}</p>"
     if one.reason:
-        judged = "" if one.judged is None else f" A judge gave it {one.judged:.1f} of 10."
-        yield f"<p>Why the model proposed it: {_safe(one.reason)}{judged}</p>"
+        yield f"<p>Why the model proposed it: {_safe(one.reason)}{_marks(one)}</p>"
     analysis = known.get(one.number)
     before = known.get(one.parents[0]) if one.parents else None
     if analysis is not None and before is not None:
@@ -259,6 +257,14 @@ def _round(found: SearchRecord, one: RecordedCandidate, known: Mapping[int, Anal
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}\n... and {counted(len(text) - _LONGEST, 'more character')}, see its file"
     yield f"<details><summary>Text with prompts</summary><pre>{escape(text, quote=False)}</pre></details></article>"
+
+
+def _marks(one: RecordedCandidate) -> str:
+    """What a judge gave a candidate, in all and by criterion."""
+    if one.judged is None:
+        return ""
+    marks = ", ".join(f"{_safe(name)} {mark:g}" for name, mark in one.criteria.items())
+    return f" A judge gave it {one.judged:.1f} of 10: {marks}."
 
 
 def _safe(text: str) -> str:

@@ -8,11 +8,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from merrow_optimizer.evaluation.statistics.paired import interval_text, p_text
-from merrow_optimizer.optimization.consulting import EVERY
+from merrow_optimizer.evaluation.statistics.ranks import LEAST, RankCorrelation
 from merrow_optimizer.optimization.plan import SearchPlan, affords
+from merrow_optimizer.optimization.question_costs import QuestionsForecast, forecast_questions
+from merrow_optimizer.optimization.questions import EVERY
 from merrow_optimizer.optimization.readings import ASIDE
 from merrow_optimizer.optimization.rounds import BEST
 from merrow_optimizer.search.candidates import START
+from merrow_runtime.running.forecast_figures import Bounds
 from merrow_server.evaluations.tables import Style, bare
 from merrow_server.files import MARKDOWN_SUFFIXES
 from merrow_server.rendering.counts import counted
@@ -23,7 +26,6 @@ from merrow_server.times import duration
 if TYPE_CHECKING:
     from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord
     from merrow_optimizer.search.held_out import HeldOutResult
-    from merrow_runtime.running.forecast_figures import Bounds
 
 _WIDEST = 60
 _MOST_ROWS = 40
@@ -45,12 +47,9 @@ def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
     else:
         costs = _money(item.cost_usd, plan.block)
         yield f"{said}, at {_money(item.cost_usd)}. {asked}, which cost about {costs} if it is like the start."
-    if plan.proposing is not None:
-        models = plan.proposing.models
-        yield (
-            f"{visible(models.optimizer)} proposes candidates, {EVERY} draws apart, which {visible(models.judge or '')} judges;"
-            f" {counted(len(split.shown), 'item')} may be shown to it and score nobody."
-        )
+    questions = forecast_questions(plan)
+    if questions is not None:
+        yield from _question_lines(plan, questions)
     found = affords(plan)
     if found is None:
         patience = plan.bounds.patience
@@ -63,8 +62,29 @@ def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
         least, most = found
         many = f"{least:,} or more" if most is None else f"{least:,} to {most:,}"
         many = counted(least, "candidate") if least == most else f"{many} candidates"
-        reserved = f", with {2 * len(split.held_out):,} answers on held-out items reserved" if split.held_out else ""
+        reserved = f", with {plan.reserved:,} answers on held-out items reserved" if split.held_out else ""
         yield f"That affords about {many} beside the start{reserved}."
+
+
+def _question_lines(plan: SearchPlan, asked: QuestionsForecast) -> Iterator[str]:
+    """When a model is asked for candidates, and what that may cost."""
+    models, rounds = asked.models, plan.rounds
+    name, judge = visible(models.optimizer), visible(models.judge or "")
+    shown = f"{counted(len(plan.split.shown), 'item')} may be shown to it and score nobody"
+    if rounds is None:
+        yield f"{name} proposes candidates, {EVERY} draws apart, which {judge} judges; {shown}."
+    else:
+        many = counted(rounds.candidates, "candidate")
+        picks = f", of which {judge} picks one" if judge else ""
+        yield f"{name} proposes {many} in each round{picks}; {shown}."
+    calls, cost = asked.each.calls, asked.each.cost_usd
+    said = f"A question takes {_range(calls, '{:,.0f}')} calls with repairs and the judge"
+    times = "" if asked.most is None else f", at most {counted(asked.most, 'time')}"
+    if cost.most is None:
+        yield f"{said}{times}. What they cost is not known, because a model has no known price."
+    else:
+        whole = "" if asked.most is None else f": {_money(Bounds(0, cost.most), asked.most)} in all"
+        yield f"{said}, at {_money(cost)}{times}{whole}."
 
 
 def _range(bounds: Bounds, form: str) -> str:
@@ -144,9 +164,37 @@ def _proposal_lines(found: SearchRecord) -> Iterator[str]:
             first, valid = tally.first / tally.proposed, tally.valid / tally.proposed
             said += f" {tally.proposed:,} {name}: {first:.0%} valid at the first try, {valid:.0%} after repair."
     yield said
-    ranks = found.judge_correlation
-    if ranks is not None:
-        yield f"The rank correlation of the judge's scores with the estimated ones is {ranks:+.2f}."
+    if any(one.judged is not None for one in found.candidates):
+        yield from judge_lines(found)
+
+
+def judge_lines(found: SearchRecord) -> Iterator[str]:
+    """What the judge's scores are worth: against scores on held-out items where some were read for that, else on those that were
+    searched with, which it saw none of.
+    """
+    held_out, searched = found.judge_held_out, found.judge_searched
+    if held_out.pairs >= LEAST:
+        yield f"The judge's scores and those on held-out items: {_agreement(held_out)}."
+        return
+    yield f"The judge's scores and those on the items searched with, which it did not see: {_agreement(searched)}."
+    if found.search.plan["held_out"]["items"]:
+        yield (
+            f"On held-out items that is not known, since they were read with {counted(held_out.pairs, 'judged candidate')};"
+            " --judge-items N reads N of them with each."
+        )
+
+
+def _agreement(ranks: RankCorrelation) -> str:
+    """A rank correlation in words."""
+    many = counted(ranks.pairs, "candidate")
+    if ranks.pairs < LEAST:
+        return f"{many} {'is' if ranks.pairs == 1 else 'are'} too few for a rank correlation"
+    if ranks.value is None:
+        return f"no rank correlation, because one of the two is the same for all {ranks.pairs} candidates"
+    if ranks.interval is None:
+        return f"rank correlation {ranks.value:+.2f} of {many}, too few for an interval"
+    lower, upper = ranks.interval
+    return f"rank correlation {ranks.value:+.2f} [{lower:+.2f}, {upper:+.2f}] of {many}"
 
 
 def _path_lines(found: SearchRecord, style: Style) -> Iterator[str]:
@@ -205,16 +253,24 @@ def held_out_text(result: HeldOutResult, style: Style = bare) -> str:
 def table_lines(found: SearchRecord, style: Style = bare) -> Iterator[str]:
     """A line for each candidate, the best first."""
     order = sorted(found.candidates, key=lambda one: (one.told is None, -(one.told or 0.0), one.number))
-    table = [("round", "of", "estimated", "scored", "answers", "calls", "cost", "change")]
+    judged = any(one.judged is not None for one in order)
+    table = [
+        _columns(("round", "of", "by", "estimated", "scored", "answers", "calls", "cost"), "judged", judged, "change")
+    ]
     table += [
-        (
-            str(one.number),
-            "+".join(map(str, one.parents)) or "-",
-            "" if one.told is None else f"{one.told:.3f}",
-            "" if one.mean is None else f"{one.mean:.3f}",
-            str(len(one.scores)),
-            str(one.calls),
-            "unknown" if one.cost is None else _dollars(one.cost),
+        _columns(
+            (
+                str(one.number),
+                "+".join(map(str, one.parents)) or "-",
+                one.kind or one.operator or "-",
+                "" if one.told is None else f"{one.told:.3f}",
+                "" if one.mean is None else f"{one.mean:.3f}",
+                str(len(one.scores)),
+                str(one.calls),
+                "unknown" if one.cost is None else _dollars(one.cost),
+            ),
+            "/".join(f"{mark:g}" for mark in one.criteria.values()),
+            judged,
             _short(one.title) or "the start",
         )
         for one in order[:_MOST_ROWS]
@@ -229,8 +285,16 @@ def table_lines(found: SearchRecord, style: Style = bare) -> Iterator[str]:
         elif row[0] == str(found.crown):
             padded[0] = style(padded[0], fg="green")
         yield "  ".join(padded).rstrip()
+    if judged:
+        names = next(one.criteria for one in order if one.criteria)
+        yield f"judged: {', '.join(map(visible, names))}, from 1 to 10 each"
     if len(order) > _MOST_ROWS:
         yield f"and {len(order) - _MOST_ROWS:,} more, all with: merrow show {found.id} --format json"
+
+
+def _columns(first: tuple[str, ...], judged: str, has_judged: bool, last: str) -> tuple[str, ...]:
+    """A row of the table; what a judge gave is a column only where one gave something."""
+    return (*first, judged, last) if has_judged else (*first, last)
 
 
 def _cost(one: RecordedCandidate) -> str:

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 from typing import Any
 
-from merrow_optimizer.suggestions.session import CandidateTally, SuggestionOutcome, SuggestionSession, price_of
+from merrow_optimizer.suggestions.session import SuggestionOutcome, SuggestionSession, price_of
+from merrow_optimizer.suggestions.tallies import CandidateTally
 from merrow_runtime.models.endpoint import Endpoint
 
 

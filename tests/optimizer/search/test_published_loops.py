@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from dataclasses import replace
 from random import Random
 
 import pytest
@@ -10,7 +11,7 @@ from hypothesis import strategies as st
 from tests.optimizer.search.searching import Words, begin, draft, run
 
 from merrow_optimizer.search.candidates import START, CandidateDraft, Draw
-from merrow_optimizer.search.constants import check_constants, settings_of
+from merrow_optimizer.search.constants import RoundSettings, check_constants, round_settings_of, settings_of
 from merrow_optimizer.search.engine import Search
 from merrow_optimizer.search.experience import experience, favour
 from merrow_optimizer.search.history import History
@@ -96,8 +97,8 @@ def test_the_published_convergence() -> None:
     assert not Convergence(z=0).reached(equal[:5])
     rising = [(0.1 * number, 0.0) for number in range(9)]
     assert not Convergence(z=0).reached(rising)
-    assert not Convergence().reached(rising)
-    assert Convergence().reached([(0.5 + 0.001 * number, 0.02) for number in range(9)])
+    assert not Convergence(z=1).reached(rising)
+    assert Convergence(z=1).reached([(0.5 + 0.001 * number, 0.02) for number in range(9)])
     assert not Convergence(z=0).reached([(0.5 + 0.001 * number, 0.02) for number in range(9)])
     assert not Convergence().reached([])
     # Fewer rounds than are compared say nothing yet.
@@ -107,7 +108,7 @@ def test_the_published_convergence() -> None:
 
 def test_each_round_scores_a_new_child_five_times_on_all_items() -> None:
     search = begin("random", seed=3, items=7, repeats=5, evaluations=7 * 5 * 8)
-    search.strategy = Evolve(Words(), EvolveSettings(convergence=None))
+    search.strategy = Evolve(Words(), EvolveSettings(most=None, convergence=None))
     run(search)
     assert [len(draw.places) for draw in search.history.draws] == [35] * 8
     assert len({draw.candidate for draw in search.history.draws}) == 8
@@ -133,7 +134,9 @@ class OneParent(Words):
 def test_crossover_begins_at_its_round(seed: int, begins: int) -> None:
     proposer = OneParent()
     search = begin("random", seed=seed, items=2, repeats=1, evaluations=24)
-    search.strategy = Evolve(proposer, EvolveSettings(crossover=1.0, crossover_from=begins, convergence=None))
+    search.strategy = Evolve(
+        proposer, EvolveSettings(crossover=1.0, crossover_from=begins, most=None, convergence=None)
+    )
     run(search)
     two = [number for number, one in enumerate(search.history.drafts) if len(one.parents) == 2]
     # The first child has nobody but the start to be crossed with.
@@ -173,7 +176,7 @@ def test_where_an_answer_is_always_the_same_no_crown_is_asked_again() -> None:
 @pytest.mark.parametrize("repeats", [1, 3])
 def test_a_published_loop_may_drop_children_early_too(repeats: int) -> None:
     search = begin("random", seed=4, items=64, repeats=repeats + 1, evaluations=6_000)
-    search.strategy = Evolve(Words(), EvolveSettings(repeats=repeats, sure=0.05, convergence=None))
+    search.strategy = Evolve(Words(), EvolveSettings(repeats=repeats, sure=0.05, most=None, convergence=None))
     chance = Random(5)
     while (draw := search.next()) is not None:
         word = search.history.drafts[draw.candidate].key[1:]
@@ -223,19 +226,29 @@ def test_the_constants_are_as_published_and_may_be_set() -> None:
         "crossover": 1,
         "crossover-from": 2,
         "top": 2,
-        "z": 0,
+        "z": 0.5,
         "rounds": 9,
+        "max-rounds": 12,
     }
     found = settings_of("evolve", given, 3, 0.1)
-    assert found == EvolveSettings(1.5, 0.5, 7, 1, 2, 3, Convergence(2, 0, 9), 0.1)
+    assert found == EvolveSettings(1.5, 0.5, 7, 1, 2, 3, 12, Convergence(2, 0.5, 9), 0.1)
+    assert (usual.most, usual.convergence) == (20, Convergence(3, 0, 5))
     assert settings_of("mcts", {}, 5, None).crossover == 0
+    assert round_settings_of("evolve", {}) == RoundSettings(4, 3, 3, 20)
+    assert round_settings_of("mcts", {}) == RoundSettings(1, 3, 3, 20)
+    asked = {"candidates": 2, "failures": 0, "repairs": 1, "former": 5}
+    assert round_settings_of("mcts", {**asked, "alpha": 1}) == RoundSettings(2, 0, 1, 5)
 
 
 @pytest.mark.parametrize(
     ("strategy", "given", "says"),
     [
         ("guided", {"alpha": 0.1}, "The strategy guided has no constant 'alpha' to set (--set)."),
-        ("mcts", {"crossover": 0.1}, "it has alpha, lambda, repeats, rounds, sample, top, z (--set)."),
+        (
+            "mcts",
+            {"crossover": 0.1},
+            "it has alpha, candidates, failures, former, lambda, max-rounds, repairs, repeats, rounds,",
+        ),
         ("evolve", {"lambda": 1.01}, "--set lambda=1.01 can't be: it is a number from 0 to 1."),
         ("evolve", {"sample": 0}, "it is a whole number from 1 to"),
         ("evolve", {"repeats": 1.5}, "it is a whole number from 1 to 100."),
@@ -259,6 +272,11 @@ def test_a_constant_that_can_not_be_is_refused(strategy: str, given: dict[str, f
         ("top", 1, 1_000_000),
         ("z", 0, 1_000_000),
         ("rounds", 1, 1_000_000),
+        ("max-rounds", 2, 1_000_000),
+        ("candidates", 1, 16),
+        ("failures", 0, 10),
+        ("repairs", 0, 3),
+        ("former", 0, 100),
     ],
 )
 def test_a_constant_has_bounds(name: str, least: float, most: float) -> None:
@@ -267,3 +285,41 @@ def test_a_constant_has_bounds(name: str, least: float, most: float) -> None:
     for value in (least - 1, most + 1):
         with pytest.raises(UsageFailure):
             check_constants("evolve", {name: value})
+
+
+def test_a_loop_ends_after_its_rounds_with_the_start() -> None:
+    search = begin("random", seed=3, items=4, repeats=1, evaluations=1_000)
+    search.strategy = Evolve(Words(), EvolveSettings(most=6, convergence=None))
+    assert len(run(search).history.drafts) == 6
+
+
+@given(st.integers(0, 1_000), st.sampled_from([None, 0.05]))
+def test_who_makes_a_round_is_asked_for_children_of_the_parents_that_the_round_would_have_drawn(
+    seed: int, sure: float | None
+) -> None:
+    """Parents are drawn alike, whoever makes the child; where children are raced, nothing is asked for meanwhile."""
+    search = begin("random", seed=seed, items=40, repeats=2, evaluations=1_500)
+    strategy = Evolve(Words(), EvolveSettings(repeats=2, crossover=0.5, most=9, convergence=None, sure=sure))
+    search.strategy = strategy
+    asked = 0
+    while True:
+        number = len(search.history.draws) + 1
+        parents = strategy.parents(search.history, Random(f"{seed} draw {number}"))
+        before = len(search.history.drafts)
+        draw = search.next()
+        if draw is None:
+            break
+        is_new = before > 0 and len(search.history.drafts) > before and draw.number > 1
+        assert (parents is not None) is is_new
+        if is_new:
+            asked += 1
+            assert len(search.history.drafts[draw.candidate].parents) <= 2
+        search.outcome(draw.number, [float(place.item % 2) for place in draw.places])
+    assert parents is None
+    assert asked == len(search.history.drafts) - 1
+
+
+def test_a_change_of_a_model_counts_for_the_operator_that_describes_it() -> None:
+    history = rounds_of([0.4, 0.5], {1: (0,)})
+    history.drafts[1] = replace(history.drafts[1], operator="model", kind="remove")
+    assert favour(history, 1, ["add", "remove"]) == {"add": 1 / 2, "remove": 2 / 3}

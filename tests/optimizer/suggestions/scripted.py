@@ -100,7 +100,8 @@ def verdicts(request: Received, score: Callable[[dict[str, Any]], int] = lambda 
     return json.dumps({"verdicts": rows})
 
 
-CRITERIA = ("coherence", "fit", "economy", "prompts", "soundness")
+CRITERIA = ("coherence", "fit", "economy", "prompts", "soundness", "innovation", "balance", "rationale")
+"""Of suggestions and of the published loops; a judge may say more than it is asked."""
 
 
 @dataclass

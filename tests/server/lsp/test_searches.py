@@ -268,10 +268,8 @@ async def test_strategies_are_told_with_what_they_lack_before_anything_is_asked(
         told = {one["strategy"]: one["missing"] for one in await editor.execute("merrow.strategies")}
     assert next(iter(told)) == "climb"
     assert told["climb"] is None
-    for strategy, package in (("guided", "numpy"), ("gepa", "gepa")):
-        assert (told[strategy] is None) is (find_spec(package) is not None)
-        monkeypatch.setattr("merrow_optimizer.search.available.find_spec", lambda _: None)
-        said = why_not(strategy)
-        assert said is not None
-        assert f"-m pip install '{package}>=" in said
-        monkeypatch.undo()
+    assert (told["guided"] is None) is (find_spec("numpy") is not None)
+    monkeypatch.setattr("merrow_optimizer.search.available.find_spec", lambda _: None)
+    said = why_not("guided")
+    assert said is not None
+    assert "-m pip install 'numpy>=" in said

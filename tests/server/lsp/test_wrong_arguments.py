@@ -151,7 +151,7 @@ WRONG: dict[str, dict[str, list[Any]]] = {
         "merrow/evaluation needs `item`, a text.": [{"id": "e", "item": 3}, {"id": "e", "item": ""}],
     },
     "merrow.optimize": {
-        "`strategy` must be one of guided, evolve, climb, random, mcts, gepa.": [
+        "`strategy` must be one of guided, evolve, climb, random, mcts.": [
             {"dataset": "own.jsonl", "strategy": "magic"}
         ],
         "`strategy` must be a text.": [{"dataset": "own.jsonl", "strategy": 3}],

@@ -8,13 +8,16 @@ export interface Proposer {
   readonly value?: NonNullable<Proposing['proposer']>;
 }
 
+/** Strategies whose candidates a model may make alone. */
+const ALONE: readonly string[] = ['guided', 'evolve', 'mcts'];
+
 /** Who can make candidates for a strategy. */
 export function proposersFor(strategy: string): readonly Proposer[] {
   return [
     { label: 'As in your settings', description: 'a model too, where an optimizer model is named' },
     { label: 'Safe changes', description: 'no model is asked for them', value: 'moves' },
     { label: 'Safe changes and a model', description: 'it sees the best workflow and what it gets wrong', value: 'both' },
-    ...(strategy === 'guided' ? [{ label: 'A model alone', description: 'it is asked for all candidates', value: 'model' } as const] : []),
+    ...(ALONE.includes(strategy) ? [{ label: 'A model alone', description: 'it is asked for all candidates', value: 'model' } as const] : []),
   ];
 }
 

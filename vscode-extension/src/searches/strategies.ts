@@ -11,9 +11,8 @@ export interface StrategyChoice {
 const DESCRIPTIONS: Readonly<Record<string, string>> = {
   climb: 'a change of the best so far, dropped as soon as it is surely worse',
   guided: 'by a model of what helps: about half of the answers that climb asks for',
-  evolve: 'a published loop: parents by score, each child on all items',
-  mcts: 'the same, with the kinds of change that have helped before',
-  gepa: 'the package of that name: a front over items',
+  evolve: 'MermaidFlow\'s loop: a parent drawn by score, a judge picks the child, each child on all items',
+  mcts: 'the tree search of AFlow and A2Flow: one change of a parent drawn by score',
 };
 
 /** Those that can be used come first, in the server's order; the others say that something has to be installed. */

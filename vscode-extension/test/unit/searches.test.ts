@@ -44,6 +44,7 @@ test('who proposes is asked for, and only what was answered is said', () => {
   const [asBefore, moves, both, model] = proposersFor('guided');
   assert.ok(asBefore && moves && both && model);
   assert.deepEqual(proposersFor('climb').map(({ value }) => value), [undefined, 'moves', 'both']);
+  for (const strategy of ['evolve', 'mcts']) assert.deepEqual(proposersFor(strategy).map(({ value }) => value), [undefined, 'moves', 'both', 'model']);
   assert.deepEqual([asBefore, moves, both, model].map(asksModel), [false, false, true, true]);
   assert.deepEqual(proposing(asBefore, {}), {});
   assert.deepEqual(proposing(moves, {}), { proposer: 'moves' });

@@ -6,7 +6,7 @@ from dataclasses import dataclass, field
 from random import Random
 
 from merrow_optimizer.search.candidates import START, CandidateDraft, ItemRepeat
-from merrow_optimizer.search.children import Proposer
+from merrow_optimizer.search.children import MODEL, Proposer
 from merrow_optimizer.search.experience import favour
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.stopping import Convergence
@@ -26,8 +26,9 @@ from merrow_optimizer.search.strategies.rounds import (
 class EvolveSettings:
     """The constants of the published loop. ``alpha`` is for each per cent of score, ``uniform`` the share of chance that all have
     alike, ``sample`` how many candidates may be the parent. From round ``crossover_from`` on, a child has two parents with the
-    chance ``crossover``. ``convergence`` is None where only the budget ends a search. With ``sure`` a child answers every item
-    for the first time in blocks, and is dropped as in `climbing`; without it, as published, each one answers all.
+    chance ``crossover``. There are ``most`` rounds, with the start's; None for as many as the budget pays for. ``convergence`` is
+    None where rounds that converge end nothing. With ``sure`` a child answers every item for the first time in blocks, and is
+    dropped as in `climbing`; without it, as published, each one answers all.
     """
 
     alpha: float = 0.2
@@ -36,6 +37,7 @@ class EvolveSettings:
     crossover: float = 0.1
     crossover_from: int = 5
     repeats: int = 5
+    most: int | None = 20
     convergence: Convergence | None = field(default_factory=Convergence)
     sure: float | None = None
 
@@ -50,13 +52,12 @@ class Evolve:
 
     def choose(self, history: History, chance: Random) -> tuple[int, tuple[ItemRepeat, ...]] | None:
         """The next round; None once the rounds have converged, or no other child is found."""
-        settings = self._settings
         number: int | None = START
         if history.draws:
             further = self._raced(history)
             if further is not None:
                 return further
-            if settings.convergence is not None and settings.convergence.reached(rounds(history)):
+            if self._is_over(history):
                 return None
             number = new_child(history, lambda chance: self._child(history, chance), chance)
         if number is None:
@@ -64,7 +65,28 @@ class Evolve:
         self._newest = number
         return number, self._first(history, number)
 
+    def parents(self, history: History, chance: Random) -> tuple[int, ...] | None:
+        """The parents, one or two, of the candidate of the next round, for somebody else to make it; None where the next draw is
+        not a new round.
+        """
+        if not history.draws or self._raced(history) is not None or self._is_over(history):
+            return None
+        return self._drawn(history, chance)
+
     def block(self, history: History, candidate: int) -> tuple[ItemRepeat, ...]:
+        """What a round begins with where a model made its candidate; others that were given answer every item."""
+        if history.drafts[candidate].operator == MODEL:
+            self._newest = candidate
+            return self._first(history, candidate)
+        return self._whole(history, candidate)
+
+    def _is_over(self, history: History) -> bool:
+        settings = self._settings
+        if settings.most is not None and len(history.drafts) >= settings.most:
+            return True
+        return settings.convergence is not None and settings.convergence.reached(rounds(history))
+
+    def _whole(self, history: History, candidate: int) -> tuple[ItemRepeat, ...]:
         """Every item, as often as a round does."""
         return history.next_places(candidate, history.left(candidate, self._settings.repeats))
 
@@ -80,7 +102,7 @@ class Evolve:
     def _first(self, history: History, number: int) -> tuple[ItemRepeat, ...]:
         """What a round begins with."""
         if self._settings.sure is None or number == START:
-            return self.block(history, number)
+            return self._whole(history, number)
         return history.next_places(number, min(BLOCK, history.left(number, 1)))
 
     def _raced(self, history: History) -> tuple[int, tuple[ItemRepeat, ...]] | None:
@@ -91,12 +113,20 @@ class Evolve:
         crown = self.crown(history)
         if history.left(newest, self._settings.repeats) > 0 and not is_lost(history, crown, newest, sure):
             whole = history.asked[newest] >= history.items
-            return newest, self.block(history, newest) if whole else self._first(history, newest)
+            return newest, self._whole(history, newest) if whole else self._first(history, newest)
         if crown != START and 0 < history.left(crown) <= history.items:
             return crown, history.next_places(crown, history.items)
         return None
 
     def _child(self, history: History, chance: Random) -> CandidateDraft | None:
+        parent, *others = self._drawn(history, chance)
+        if others:
+            other = others[0]
+            return self._proposer.crossed(parent, history.drafts[parent], other, history.drafts[other], chance)
+        return self._changed(history, parent, chance)
+
+    def _drawn(self, history: History, chance: Random) -> tuple[int, ...]:
+        """The parent of a round, or the two that are crossed."""
         settings = self._settings
         known = elites(history, settings.sample)
         parent = self._parent(history, known, chance)
@@ -105,8 +135,8 @@ class Evolve:
             other = self._parent(history, known, chance)
             if other == parent:
                 other = chance.choice([number for number in known if number != parent])
-            return self._proposer.crossed(parent, history.drafts[parent], other, history.drafts[other], chance)
-        return self._changed(history, parent, chance)
+            return parent, other
+        return (parent,)
 
     def _changed(self, history: History, parent: int, chance: Random) -> CandidateDraft | None:
         return self._proposer.child(parent, history.drafts[parent], chance)

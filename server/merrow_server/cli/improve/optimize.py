@@ -44,6 +44,7 @@ OFTEN = {
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --strategy guided --budget-evaluations 600
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --strategy evolve --set alpha=0.1 --set repeats=2
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --optimizer-model gpt-5 --goal "shorter answers"
+    merrow optimize flow.mmd --dataset own.jsonl --gold answer --strategy evolve --proposer model --judge-items 20
     merrow optimize --operators operators.yaml --dataset own.jsonl --gold answer --budget-usd 2
     merrow optimize flow.mmd --dataset own.jsonl --gold answer --from 4f2a     begin with the best of another search
     """,
@@ -62,7 +63,7 @@ OFTEN = {
 )
 @click.option(
     "--strategy",
-    type=click.Choice(["guided", "evolve", "climb", "random", "mcts", "gepa"]),
+    type=click.Choice(["guided", "evolve", "climb", "random", "mcts"]),
     default="climb",
     show_default=True,
     help="How candidates are chosen. guided needs about half of the answers of climb, and the package numpy.",
@@ -124,7 +125,8 @@ OFTEN = {
     "constants",
     multiple=True,
     metavar="NAME=VALUE",
-    help="A constant of evolve or mcts: alpha, lambda, sample, repeats, crossover, crossover-from; top, z and rounds to stop.",
+    help="A constant of evolve or mcts: alpha, lambda, sample, repeats, crossover, crossover-from; to stop max-rounds, top, z,"
+    " rounds; for a model that proposes candidates, failures, repairs, former.",
 )
 @click.option(
     "--held-out",
@@ -133,6 +135,14 @@ OFTEN = {
     show_default=True,
     metavar="N",
     help="Hold out at most this many items.",
+)
+@click.option(
+    "--judge-items",
+    type=click.IntRange(min=0),
+    default=0,
+    show_default=True,
+    metavar="N",
+    help="At the end, read N held-out items with each of up to 20 judged candidates: what the judge's scores are worth.",
 )
 @click.option("--small", is_flag=True, help="Search with few items, and hold none out: no test is claimed.")
 @click.option(
@@ -195,6 +205,7 @@ def _wanted(given: dict[str, Any]) -> SearchAsked:
         given["objective"],
         given["sure"],
         _constants(given["constants"]),
+        given["judge_items"],
     )
     return SearchAsked(
         asked_of(given),

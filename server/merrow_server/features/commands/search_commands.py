@@ -6,7 +6,7 @@
 - what ``merrow.evaluate`` takes about data, metric and model;
 - ``strategy``, ``proposer``, ``optimizerModel``, ``goal``, ``jobs``, ``objective``, ``from`` (a search to begin with), ``out``
   (the folder for candidates), ``heldOut``, ``small``, ``patience``, ``maxNodes``, ``maxCostPerItem``, ``sure``, ``constants``
-  (of the strategy, by name), ``evaluations``: as the options of ``merrow optimize``;
+  (of the strategy, by name), ``judgeItems``, ``evaluations``: as the options of ``merrow optimize``;
 - ``budget``, ``{usd, tokens, seconds}``;
 - ``resume``, a search to go on with; ``uri`` and ``dataset`` are then those that it has;
 - ``dryRun``: only say what it may cost; ``agreed``: the user knows that, who is asked otherwise where it may cost something.
@@ -40,7 +40,7 @@ OPTIMIZE = "merrow.optimize"
 REPORT, SHOW_BETTER = "merrow.optimizationReport", "merrow.showBetter"
 STRATEGIES = "merrow.strategies"
 _SEARCH = {
-    "strategy": text(None, "guided", "evolve", "climb", "random", "mcts", "gepa"),
+    "strategy": text(None, "guided", "evolve", "climb", "random", "mcts"),
     "proposer": text(None, "moves", "model", "both"),
     "optimizerModel": text("optimizer_model"),
     "goal": text(),
@@ -57,6 +57,7 @@ _BOUNDS = {
     "objective": text(None, "score", "pareto"),
     "sure": JobArgument((int, float), "a number between 0 and 1"),
     "constants": JobArgument(dict, "an object of numbers"),
+    "judgeItems": whole("judge_items"),
 }
 
 
