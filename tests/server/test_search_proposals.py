@@ -127,7 +127,7 @@ def test_a_good_proposal_becomes_the_best_and_what_was_shown_scores_nobody(
     )
     page = in_process(capsys, "show", one["search"], "--format", "html").out
     assert "Why the model proposed it: It is known. A judge gave it 9.0 of 10: coherence 9, fit 9, economy 9" in page
-    assert "What a judge gave and the estimated score" in page
+    assert "What a judge gave and the score on the items searched with" in page
     assert best["changes"] == ["~ prompt of B: MAGIC"]
     # Whether the judge is worth anything is said as soon as candidates were judged, with an interval from four on.
     with closing(Store.open()) as store:
