@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 from collections import deque
 from collections.abc import Callable
 from pathlib import Path
@@ -11,13 +12,18 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 from tests.growth.steps import forget, steps
+from tests.runtime.engine.fakes import FakeEndpoint
 
+import merrow_runtime
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.placing import placement
 from merrow_runtime.frontier import Chose, Frontier, Gave, Start
 from merrow_runtime.program.loading import load
+from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.forecast import dry_run
+from merrow_runtime.store.memory import MemoryStore
+from merrow_runtime.workflow import check_workflow
 
 
 def _drawing(cases: list[tuple[str, str]]) -> str:
@@ -129,3 +135,35 @@ def test_a_diamond_of_a_drawing_passes_on_the_newest_value_alone(tmp_path: Path)
     file = tmp_path / "together.mmd"
     file.write_text(_together(30), encoding="utf-8")
     assert dry_run(load(file), {"PROBLEM": "x"}).calls.most == 30 + 2 + 2
+
+
+def _joining(count: int) -> str:
+    """Diamonds of a file with operators, each of which hands on what it gets to two others, which both lead to the next one."""
+    lines = ["PROBLEM([P]):::Interface", "RETURN([R]):::Interface", "PROBLEM -->|input| S", "S --> A0", "X --> RETURN"]
+    lines += ['S@{ op: Custom, prompt: "Read it" }', 'X@{ op: Custom, prompt: "Write it" }']
+    diamonds = [f"A{count}"]
+    for number in range(count):
+        diamonds += [f"A{number}", f"L{number}", f"R{number}"]
+        lines.append(f"A{number} -->|a| L{number} & R{number} -->|a| A{number + 1}")
+    for name in diamonds:
+        lines += [f"{name}{{q}}", f'{name}@{{ op: Decision, ask: "Which way?" }}', f"{name} -->|b| X"]
+    lines.append(f"A{count} -->|a| X")
+    return "flowchart TD\n" + "".join(f"    {line}\n" for line in lines)
+
+
+async def test_a_run_ends_where_more_values_meet_at_a_diamond_than_may_and_what_was_paid_is_kept() -> None:
+    """Each level doubles them: 8,192 may arrive at once, 16,384 may not."""
+    asked: list[str] = []
+
+    def answer(request: ModelRequest) -> str:
+        asked.append(request.canonical_text())
+        return "text" if request.schema is None else json.dumps({"choice": "a"})
+
+    for count, fails in ((13, False), (14, True)):
+        flow, store = check_workflow(_joining(count)), MemoryStore()
+        asked.clear()
+        result = await merrow_runtime.run(flow, {"PROBLEM": "x"}, endpoint=FakeEndpoint(answer), store=store)
+        assert (result.status == "failed") is fails, result.error
+        if fails:
+            assert f"Decision A{count}: more than 10,000 values arrive at once" in str(result.error)
+        assert len(asked) == len(set(asked)) == 1 + 14 + (not fails), "diamonds that are given the same ask once"
