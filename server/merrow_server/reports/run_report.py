@@ -2,17 +2,20 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping, Sequence
 from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by, plain
-from merrow_runtime.store.contract import CallRecord, NodeRecord, RevisionRecord, RunRecord, exhausted_of
+from merrow_runtime.revising.asking import snapshot_at
+from merrow_runtime.store.contract import CallRecord, LoopRecord, NodeRecord, RevisionRecord, RunRecord, exhausted_of
 from merrow_runtime.store.recordings.recording import REVISER
 from merrow_runtime.store.rows import SENT
 from merrow_runtime.values import output_at
-from merrow_runtime.visit import Visit
+from merrow_runtime.visit import Visit, is_called
+from merrow_runtime.workflow import restore
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
@@ -91,6 +94,15 @@ def choice_text(diff: Mapping[str, Any]) -> str:
     return f"answer {one['candidate']} of {len(several)} ({figures}{kept})"
 
 
+def _still_drawn(loops: Sequence[LoopRecord], snapshot: str) -> list[LoopRecord]:
+    """The Loops that revisions have left; those of called files are as they were."""
+    try:
+        drawn = restore(json.loads(snapshot)).graph.composites.boxes
+    except UsageFailure:  # This version can't read it any more.
+        return list(loops)
+    return [one for one in loops if is_called(one.path) or one.composite in drawn]
+
+
 def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any]:
     """A run as a whole: its nodes with inputs, memory, outputs and every call, or only one of them. A node stands there as
     often as it was visited, by the name of each visit (``node`` may be one; of a node that ran in turns or items its id means the
@@ -120,6 +132,8 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
     ]
     visits = {name: own[0].key.visit for name, own in calls.items()} | {name: one.visit for name, one in ended.items()}
     revisions = [revision_object(one) for one in store.revisions(record.id)]
+    if any(one["state"] == "applied" for one in revisions):
+        loops = _still_drawn(loops, snapshot_at(store, record.id))
     bypassed = {name: one["revision"] for one in revisions for name in one["diff"].get("bypassed", ())}
     return {
         **run_object(record),
