@@ -56,7 +56,7 @@ OFTEN = {
     metavar="FILE",
     shell_complete=shell_completion.files,
     help="An operator library to draw on; without FILE, begin with a single Executor and score its start/ first."
-    " `built-in` is no library.",
+    " `built-in` is not a library.",
 )
 @click.option(
     "--memory", metavar="M", help="The memory of the start: none, all, last:N, tokens:N or summary; all without FILE."
