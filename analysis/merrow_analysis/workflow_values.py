@@ -45,5 +45,5 @@ def _may_decide(record: WrittenNode) -> bool:
     """Whether a node is drawn as a Decision, or may be written as one."""
     label = "" if record.label is None else f"{record.label.text} {step_text(record.label.text)}"
     ops = (parse_metadata(metadata.body).values.get("op") for metadata, _ in record.metadata)
-    said = " ".join([label, *(use.name.text for use in record.classes), *map(str, ops)])
-    return is_diamond(record) or "decision" in said.casefold()
+    words = " ".join([label, *(use.name.text for use in record.classes), *map(str, ops)])
+    return is_diamond(record) or "decision" in words.casefold()

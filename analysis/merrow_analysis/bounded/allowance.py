@@ -34,18 +34,18 @@ def size_of(value: object, allowance: Allowance, *, letters: bool = True) -> int
     size = 0
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, (str, bytes)):
-            here = 8 + (len(one) if letters else 0)
-        elif isinstance(one, dict):
-            here = 8 * (len(one) + 1)
-            waiting += one.keys()
-            waiting += one.values()
-        elif isinstance(one, (list, tuple)):
-            here = 8 * (len(one) + 1)
-            waiting += one
+        part = waiting.pop()
+        if isinstance(part, (str, bytes)):
+            here = 8 + (len(part) if letters else 0)
+        elif isinstance(part, dict):
+            here = 8 * (len(part) + 1)
+            waiting += part.keys()
+            waiting += part.values()
+        elif isinstance(part, (list, tuple)):
+            here = 8 * (len(part) + 1)
+            waiting += part
         else:
-            here = one.bit_length() // 3 + 8 if isinstance(one, int) else 24
+            here = part.bit_length() // 3 + 8 if isinstance(part, int) else 24
         size += here
         allowance.take(here)
     return size

@@ -115,8 +115,8 @@ _COMPARED: Mapping[type[ast.cmpop], Callable[[Any, Any], Any]] = {
     ast.GtE: operator.ge,
     ast.Is: operator.is_,
     ast.IsNot: operator.is_not,
-    ast.In: lambda one, of: one in of,
-    ast.NotIn: lambda one, of: one not in of,
+    ast.In: lambda item, of: item in of,
+    ast.NotIn: lambda item, of: item not in of,
 }
 _COMBINED: Mapping[type[ast.operator], Callable[[Any, Any], Any]] = {
     ast.Add: operator.add,
@@ -169,12 +169,12 @@ class _ExpressionEvaluation:
         return _SIGNED[type(node.op)](self.value(node.operand))
 
     def either(self, node: ast.BoolOp) -> Any:
-        found: Any = None
-        for one in node.values:
-            found = self.value(one)
-            if bool(found) is isinstance(node.op, ast.Or):
+        value: Any = None
+        for operand in node.values:
+            value = self.value(operand)
+            if bool(value) is isinstance(node.op, ast.Or):
                 break
-        return found
+        return value
 
     def chosen(self, node: ast.IfExp) -> Any:
         return self.value(node.body if self.value(node.test) else node.orelse)
@@ -215,10 +215,10 @@ class _ExpressionEvaluation:
         if function is None:
             raise ExpressionError(f"there is no such function; there are {', '.join(FUNCTIONS)}")
         given, named = self._given(node)
-        for one in (*given, *named.values()):
+        for argument in (*given, *named.values()):
             if function is str:
-                self._allowance.take(10 * size_of(one, self._allowance))
-            elif function is not len and isinstance(one, str) and len(one) > _LONGEST_NUMBER:
+                self._allowance.take(10 * size_of(argument, self._allowance))
+            elif function is not len and isinstance(argument, str) and len(argument) > _LONGEST_NUMBER:
                 raise TooMuchError(f"a number has more than {_LONGEST_NUMBER:,} characters; use a shorter one")
         return function(*given, **named)
 
@@ -229,7 +229,7 @@ class _ExpressionEvaluation:
         return of[key]
 
     def part(self, node: ast.Slice) -> slice:
-        ends = (None if one is None else self.value(one) for one in (node.lower, node.upper, node.step))
+        ends = (None if bound is None else self.value(bound) for bound in (node.lower, node.upper, node.step))
         return slice(*ends)
 
     def attribute(self, node: ast.Attribute) -> Any:
@@ -242,7 +242,7 @@ class _ExpressionEvaluation:
         raise ExpressionError(f"Attribute '{node.attr}' does not exist in expression '{self._expression}'")
 
     def joined(self, node: ast.JoinedStr) -> str:
-        return "".join([str(self.value(one)) for one in node.values])
+        return "".join([str(self.value(value)) for value in node.values])
 
     def formatted(self, node: ast.FormattedValue) -> str:
         value = self.value(node.value)
@@ -251,16 +251,16 @@ class _ExpressionEvaluation:
         return format(_written(value, node.conversion), spec)
 
     def _given(self, node: ast.Call) -> tuple[list[Any], dict[str, Any]]:
-        given = [self.value(one) for one in node.args]
-        return given, {one.arg: self.value(one.value) for one in node.keywords if one.arg is not None}
+        given = [self.value(argument) for argument in node.args]
+        return given, {keyword.arg: self.value(keyword.value) for keyword in node.keywords if keyword.arg is not None}
 
     def _pay_to_compare(self, left: Any, right: Any) -> None:
         if isinstance(left, str) and isinstance(right, str):
             self._allowance.take(len(right) + len(right) * min(len(left), 128) // 16)
             return
-        for one in (left, right):
-            if isinstance(one, (list, tuple, dict)):
-                size_of(one, self._allowance)
+        for side in (left, right):
+            if isinstance(side, (list, tuple, dict)):
+                size_of(side, self._allowance)
 
     def _pay_to_repeat(self, left: Any, right: Any) -> None:
         several, times = (left, right) if isinstance(left, _SEVERAL) else (right, left)

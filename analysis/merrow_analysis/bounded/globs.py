@@ -58,9 +58,9 @@ def excluded(patterns: Sequence[IgnorePattern], path: str, *, is_folder: bool) -
 
     ``path`` is told from the folder of the ``.gitignore``, with slashes. The folders that it is in are not looked at.
     """
-    for one in reversed(patterns):
-        if (is_folder or not one.only_folders) and one.expression.fullmatch(path) is not None:
-            return not one.includes
+    for pattern in reversed(patterns):
+        if (is_folder or not pattern.only_folders) and pattern.expression.fullmatch(path) is not None:
+            return not pattern.includes
     return None
 
 

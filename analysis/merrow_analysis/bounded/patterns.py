@@ -83,25 +83,25 @@ def _parsed(pattern: str) -> Any:
     # Python takes some milliseconds to read each class of characters beyond the first 256.
     wide = 0
     waiting = [parsed]
-    for one in waiting:  # It grows meanwhile.
-        for sign, said in one:
-            wide += sign is _signs.IN and any(_is_wide(*item) for item in said)
-            waiting += _inner(said)
+    for items in waiting:  # It grows meanwhile.
+        for sign, argument in items:
+            wide += sign is _signs.IN and any(_is_wide(*item) for item in argument)
+            waiting += _inner(argument)
     if wide > _MOST_WIDE:
         raise PatternError(f"it has more than {_MOST_WIDE} classes of characters beyond U+00FF; write a shorter one")
     return parsed
 
 
-def _is_wide(sign: Any, said: Any) -> bool:
-    return (sign is _signs.RANGE and said[1] > _LAST_NARROW) or (sign is _signs.LITERAL and said > _LAST_NARROW)
+def _is_wide(sign: Any, argument: Any) -> bool:
+    return (sign is _signs.RANGE and argument[1] > _LAST_NARROW) or (sign is _signs.LITERAL and argument > _LAST_NARROW)
 
 
-def _inner(said: Any) -> Iterable[Any]:
-    if isinstance(said, _parser.SubPattern):
-        yield said
-    elif isinstance(said, (tuple, list)):
-        for one in said:
-            yield from _inner(one) if isinstance(one, (list, tuple, _parser.SubPattern)) else ()
+def _inner(argument: Any) -> Iterable[Any]:
+    if isinstance(argument, _parser.SubPattern):
+        yield argument
+    elif isinstance(argument, (tuple, list)):
+        for part in argument:
+            yield from _inner(part) if isinstance(part, (list, tuple, _parser.SubPattern)) else ()
 
 
 _ONE_CHARACTER = (_signs.LITERAL, _signs.NOT_LITERAL, _signs.ANY, _signs.IN)
@@ -117,7 +117,7 @@ class _Builder:
         """Parts that follow each other."""
         if depth > _DEEPEST:
             raise PatternError(f"its parts nest more than {_DEEPEST} deep; write a simpler one")
-        parts = [self._part(sign, said, flags, depth + 1) for sign, said in parsed]
+        parts = [self._part(sign, argument, flags, depth + 1) for sign, argument in parsed]
 
         def follow(text: str, places: Places, allowance: Allowance) -> Places:
             for part in parts:
@@ -129,22 +129,22 @@ class _Builder:
 
         return follow
 
-    def _part(self, sign: Any, said: Any, flags: int, depth: int) -> Part:
+    def _part(self, sign: Any, argument: Any, flags: int, depth: int) -> Part:
         if sign in _ONE_CHARACTER or sign is _signs.AT:
-            return _single(self._compile(sign, said, flags))
+            return _single(self._compile(sign, argument, flags))
         if sign is _signs.BRANCH:
-            return _either([self.row(one, flags, depth) for one in said[1]])
+            return _either([self.row(branch, flags, depth) for branch in argument[1]])
         if sign is _signs.SUBPATTERN:
-            _, more, fewer, inner = said
+            _, more, fewer, inner = argument
             return self.row(inner, (flags | more) & ~fewer, depth)
         if sign in (_signs.MAX_REPEAT, _signs.MIN_REPEAT):
-            least, most, inner = said
+            least, most, inner = argument
             if most is _signs.MAXREPEAT and len(inner) == 1 and inner[0][0] in _ONE_CHARACTER:
                 run = self._compile(_signs.MAX_REPEAT, (0, most, inner), flags)
                 return _run(int(least), run)
             return _repeated(int(least), int(most), self.row(inner, flags, depth))
         if sign in (_signs.ASSERT, _signs.ASSERT_NOT):
-            direction, inner = said
+            direction, inner = argument
             width = 0 if direction > 0 else int(inner.getwidth()[0])
             return _looked(self.row(inner, flags, depth), width, ahead=direction > 0, wanted=sign is _signs.ASSERT)
         if sign is _signs.FAILURE:
@@ -153,30 +153,30 @@ class _Builder:
             "it refers to a group, or has a part that gives nothing back, such as `a++`; write it without"
         )
 
-    def _compile(self, sign: Any, said: Any, flags: int) -> re.Pattern[str]:
-        single = _parser.SubPattern(_parser.State(), [(sign, said)])
+    def _compile(self, sign: Any, argument: Any, flags: int) -> re.Pattern[str]:
+        single = _parser.SubPattern(_parser.State(), [(sign, argument)])
         single.state.flags = flags
         single.state.str = ""
         compiled: re.Pattern[str] = _compiler.compile(single, flags)
         return compiled
 
 
-def _single(one: re.Pattern[str]) -> Part:
+def _single(pattern: re.Pattern[str]) -> Part:
     def match(text: str, places: Places, allowance: Allowance) -> Places:
         allowance.take(2 * len(places) + 1)
-        found = (one.match(text, place) for place in places)
-        return {match.end() for match in found if match is not None}
+        matches = (pattern.match(text, place) for place in places)
+        return {match.end() for match in matches if match is not None}
 
     return match
 
 
 def _either(ways: list[Part]) -> Part:
     def match(text: str, places: Places, allowance: Allowance) -> Places:
-        found: Places = set()
+        reached: Places = set()
         for way in ways:
             allowance.take(1)
-            found |= way(text, places, allowance)
-        return found
+            reached |= way(text, places, allowance)
+        return reached
 
     return match
 
@@ -190,15 +190,15 @@ def _repeated(least: int, most: int, inner: Part) -> Part:
             before, places = places, inner(text, places, allowance)
             if places == before:
                 break
-        found = set(places)
+        reached = set(places)
         turns = least
         # A place that is reached again later leads nowhere else: it has fewer turns left.
         while places and turns < most:
             allowance.take(len(places) + 1)
-            places = inner(text, places, allowance) - found
-            found |= places
+            places = inner(text, places, allowance) - reached
+            reached |= places
             turns += 1
-        return found
+        return reached
 
     return match
 
@@ -207,7 +207,7 @@ def _run(least: int, run: re.Pattern[str]) -> Part:
     """One character again and again: how far that goes is the same for all places in a run of it."""
 
     def match(text: str, places: Places, allowance: Allowance) -> Places:
-        found: Places = set()
+        reached: Places = set()
         end = -1
         for place in sorted(places):
             allowance.take(1)
@@ -216,21 +216,21 @@ def _run(least: int, run: re.Pattern[str]) -> Part:
             same = run.match(text, place)
             end = place if same is None else same.end()
             allowance.take(end - place)
-            found.update(range(place + least, end + 1))
-        return found
+            reached.update(range(place + least, end + 1))
+        return reached
 
     return match
 
 
 def _looked(inner: Part, width: int, *, ahead: bool, wanted: bool) -> Part:
     def match(text: str, places: Places, allowance: Allowance) -> Places:
-        found: Places = set()
+        reached: Places = set()
         for place in places:
             allowance.take(1)
             begin = place - width
             ends = inner(text, {begin}, allowance) if begin >= 0 else set()
             if (bool(ends) if ahead else place in ends) is wanted:
-                found.add(place)
-        return found
+                reached.add(place)
+        return reached
 
     return match

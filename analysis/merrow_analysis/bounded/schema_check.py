@@ -67,15 +67,17 @@ class SchemaCheck:
         self._allowance.take(STEP)
         mark = (id(schema), id(value))
         with _Inside(self._at_work, mark):
-            for key, said in schema.items():
+            for key, argument in schema.items():
                 self._allowance.take(STEP)
                 keyword = self._keywords.get(key)
                 if keyword is not None and keyword.is_about(value):
                     # Each keyword may look once at all that it says, and at all parts of the value.
-                    self._allowance.take(len(said) // 16 if isinstance(said, str) else _parts(said) + _parts(value))
-                    found = keyword.check(At(self, said, value, schema, path))
-                    if found is not None:
-                        return found
+                    self._allowance.take(
+                        len(argument) // 16 if isinstance(argument, str) else _parts(argument) + _parts(value)
+                    )
+                    fault = keyword.check(At(self, argument, value, schema, path))
+                    if fault is not None:
+                        return fault
         return None
 
     def holds(self, schema: Any, value: Any) -> bool:
@@ -99,77 +101,79 @@ class SchemaCheck:
         self._allowance.take(len(reference))
         address, _, place = reference.partition("#")
         if place and not place.startswith("/"):
-            found = self._names().get(f"#{place}")
+            target = self._names().get(f"#{place}")
         else:
-            found = self._names().get(address) if address else self._root
+            target = self._names().get(address) if address else self._root
             for part in place.split("/")[1:]:
                 self._allowance.take(1)
-                found = _child(found, _unescaped(part))
-        if not isinstance(found, (dict, bool)):
+                target = _child(target, _unescaped(part))
+        if not isinstance(target, (dict, bool)):
             raise SchemaRefusedError(f"refers to {cut(reference)}, which is not in it")
-        return found
+        return target
 
     def _names(self) -> Mapping[str, Any]:
         """The schemas that have an ``$id`` or an ``$anchor``, by these."""
         if self._named is None:
             self._named = {}
-            for one in _parts_of(self._root):
+            for part in _parts_of(self._root):
                 self._allowance.take(STEP)
                 for key, before in (("$id", ""), ("$anchor", "#"), ("$dynamicAnchor", "#")):
-                    if isinstance(one.get(key), str):
-                        self._named.setdefault(before + one[key].removesuffix("#"), one)
+                    if isinstance(part.get(key), str):
+                        self._named.setdefault(before + part[key].removesuffix("#"), part)
         return self._named
 
     def evaluated_keys(self, schema: Any, value: Mapping[str, Any]) -> set[str]:
         """The properties that a schema says something about, as ``unevaluatedProperties`` counts them."""
         keys: set[str] = set()
-        for one in self._applied(schema, value, ("dependentSchemas",)):
+        for subschema in self._applied(schema, value, ("dependentSchemas",)):
             self._allowance.take(_parts(value))
-            keys |= one.get("properties", {}).keys() & value.keys()
+            keys |= subschema.get("properties", {}).keys() & value.keys()
             for key in ("additionalProperties", "unevaluatedProperties"):
-                if key in one:
-                    others = self.additional(one, value) if key == "additionalProperties" else value
-                    keys |= {name for name in others if self.holds(one[key], value[name])}
-            patterns = one.get("patternProperties", {})
+                if key in subschema:
+                    others = self.additional(subschema, value) if key == "additionalProperties" else value
+                    keys |= {name for name in others if self.holds(subschema[key], value[name])}
+            patterns = subschema.get("patternProperties", {})
             keys |= {name for name in value for pattern in patterns if self.found(pattern, name)}
         return keys
 
     def evaluated_items(self, schema: Any, value: Sequence[Any]) -> set[int]:
         """The numbers of the items that a schema says something about, as ``unevaluatedItems`` counts them."""
         items: set[int] = set()
-        for one in self._applied(schema, value, ()):
+        for subschema in self._applied(schema, value, ()):
             self._allowance.take(_parts(value))
-            items |= set(range(len(value) if "items" in one else len(one.get("prefixItems", ()))))
+            items |= set(range(len(value) if "items" in subschema else len(subschema.get("prefixItems", ()))))
             for key in ("contains", "unevaluatedItems"):
-                if key in one:
-                    items |= {number for number, item in enumerate(value) if self.holds(one[key], item)}
+                if key in subschema:
+                    items |= {number for number, item in enumerate(value) if self.holds(subschema[key], item)}
         return items
 
     def additional(self, schema: Mapping[str, Any], value: Mapping[str, Any]) -> list[str]:
         """The properties of a value that ``additionalProperties`` is about."""
         named, patterns = schema.get("properties", {}), schema.get("patternProperties", {})
         self._allowance.take(_parts(value))
-        return [name for name in value if name not in named and not any(self.found(one, name) for one in patterns)]
+        return [
+            name for name in value if name not in named and not any(self.found(pattern, name) for pattern in patterns)
+        ]
 
     def _applied(self, schema: Any, value: Any, more: tuple[str, ...]) -> Iterator[Mapping[str, Any]]:
         """A schema and those in it that apply to the same value and hold of it."""
         waiting = [schema]
         seen: set[int] = set()
-        for one in waiting:  # It grows meanwhile.
+        for subschema in waiting:  # It grows meanwhile.
             self._allowance.take(STEP)
-            if isinstance(one, bool) or id(one) in seen:
+            if isinstance(subschema, bool) or id(subschema) in seen:
                 continue
-            seen.add(id(one))
-            yield one
-            waiting += [self.referred(one[key]) for key in ("$ref", "$dynamicRef") if key in one]
+            seen.add(id(subschema))
+            yield subschema
+            waiting += [self.referred(subschema[key]) for key in ("$ref", "$dynamicRef") if key in subschema]
             for key in more:
-                self._allowance.take(_parts(one.get(key)))
-                waiting += [inner for name, inner in one.get(key, {}).items() if name in value]
+                self._allowance.take(_parts(subschema.get(key)))
+                waiting += [inner for name, inner in subschema.get(key, {}).items() if name in value]
             for key in ("allOf", "anyOf", "oneOf"):
-                waiting += [inner for inner in one.get(key, ()) if self.holds(inner, value)]
-            if "if" in one:
-                held = self.holds(one["if"], value)
-                waiting += [one["if"], one.get("then", True)] if held else [one.get("else", True)]
+                waiting += [inner for inner in subschema.get(key, ()) if self.holds(inner, value)]
+            if "if" in subschema:
+                held = self.holds(subschema["if"], value)
+                waiting += [subschema["if"], subschema.get("then", True)] if held else [subschema.get("else", True)]
 
 
 class _Inside:
@@ -197,12 +201,12 @@ def _parts_of(schema: object) -> Iterator[dict[str, Any]]:
     """All mappings in a schema, each once."""
     waiting: list[object] = [schema]
     seen: set[int] = set()
-    for one in waiting:  # It grows meanwhile.
-        if isinstance(one, (dict, list)) and id(one) not in seen:
-            seen.add(id(one))
-            waiting += one.values() if isinstance(one, dict) else one
-            if isinstance(one, dict):
-                yield one
+    for part in waiting:  # It grows meanwhile.
+        if isinstance(part, (dict, list)) and id(part) not in seen:
+            seen.add(id(part))
+            waiting += part.values() if isinstance(part, dict) else part
+            if isinstance(part, dict):
+                yield part
 
 
 def _child(of: Any, name: str) -> Any:

@@ -33,19 +33,21 @@ def problem_of_schema(schema: object) -> SchemaProblem | None:
     references = _References(schema)
     waiting: list[tuple[Path, object]] = [((), schema)]
     seen: set[int] = set()
-    for path, one in waiting:  # It grows meanwhile.
-        if isinstance(one, bool):
+    for path, subschema in waiting:  # It grows meanwhile.
+        if isinstance(subschema, bool):
             continue
-        if not isinstance(one, dict):
-            return SchemaProblem(path, f"{_shown(one)} is not a schema; write an object, true or false")
-        if id(one) in seen:
+        if not isinstance(subschema, dict):
+            return SchemaProblem(path, f"{_shown(subschema)} is not a schema; write an object, true or false")
+        if id(subschema) in seen:
             continue
-        seen.add(id(one))
-        for key, said in one.items():
-            message = _FORMS[key](said) if key in _FORMS else None
+        seen.add(id(subschema))
+        for key, argument in subschema.items():
+            message = _FORMS[key](argument) if key in _FORMS else None
             if message is not None:
                 return SchemaProblem((*path, key), cut(message))
-            waiting += references.of((*path, key), said) if key in _REFERENCES else _inner((*path, key), key, said)
+            waiting += (
+                references.of((*path, key), argument) if key in _REFERENCES else _inner((*path, key), key, argument)
+            )
     return None
 
 
@@ -56,55 +58,57 @@ class _References:
         # Each reference is followed once, which takes no longer than to read it.
         self._check = SchemaCheck(schema, {}, Allowance(sys.maxsize, "")) if isinstance(schema, dict) else None
 
-    def of(self, path: Path, said: str) -> list[tuple[Path, object]]:
+    def of(self, path: Path, reference: str) -> list[tuple[Path, object]]:
         try:
-            return [] if self._check is None else [(path, self._check.referred(said))]
+            return [] if self._check is None else [(path, self._check.referred(reference))]
         except SchemaRefusedError:
             return []
 
 
-def _inner(path: Path, key: str, said: Any) -> list[tuple[Path, object]]:
+def _inner(path: Path, key: str, argument: Any) -> list[tuple[Path, object]]:
     if key in _SCHEMA:
-        return [(path, said)]
+        return [(path, argument)]
     if key in _LISTS:
-        return [((*path, number), one) for number, one in enumerate(said)]
-    return [((*path, name), one) for name, one in said.items()] if key in _MAPS else []
+        return [((*path, number), part) for number, part in enumerate(argument)]
+    return [((*path, name), part) for name, part in argument.items()] if key in _MAPS else []
 
 
-def _shown(said: object) -> str:
-    return cut(shown(said) if isinstance(said, (str, int, float, type(None))) else f"this {type(said).__name__}")
+def _shown(value: object) -> str:
+    return cut(shown(value) if isinstance(value, (str, int, float, type(None))) else f"this {type(value).__name__}")
 
 
 def _is(holds: Callable[[Any], bool], wanted: str) -> Callable[[Any], str | None]:
-    return lambda said: None if holds(said) else f"{_shown(said)} is not {wanted}"
+    return lambda value: None if holds(value) else f"{_shown(value)} is not {wanted}"
 
 
-def _is_count(said: object) -> bool:
-    return isinstance(said, (int, float)) and not isinstance(said, bool) and said >= 0 and said == said // 1
+def _is_count(value: object) -> bool:
+    return isinstance(value, (int, float)) and not isinstance(value, bool) and value >= 0 and value == value // 1
 
 
-def _are_names(said: object) -> bool:
-    return isinstance(said, list) and all(isinstance(one, str) for one in said) and len(set(said)) == len(said)
+def _are_names(value: object) -> bool:
+    return isinstance(value, list) and all(isinstance(name, str) for name in value) and len(set(value)) == len(value)
 
 
-def _is_type(said: object) -> bool:
-    return said in TYPES if isinstance(said, str) else _are_names(said) and bool(said) and set(said) <= TYPES.keys()  # type: ignore[call-overload]
+def _is_type(value: object) -> bool:
+    return (
+        value in TYPES if isinstance(value, str) else _are_names(value) and bool(value) and set(value) <= TYPES.keys()
+    )  # type: ignore[call-overload]
 
 
-def _pattern(said: object) -> str | None:
-    if not isinstance(said, str):
-        return f"{_shown(said)} is not a regular expression"
+def _pattern(value: object) -> str | None:
+    if not isinstance(value, str):
+        return f"{_shown(value)} is not a regular expression"
     try:
-        check_pattern(said)
+        check_pattern(value)
     except PatternError as problem:
-        return f"{_shown(said)} can't be used as a regular expression: {problem}"
+        return f"{_shown(value)} can't be used as a regular expression: {problem}"
     return None
 
 
-def _patterns(said: object) -> str | None:
-    if not isinstance(said, dict):
-        return f"{_shown(said)} is not an object of schemas"
-    return next((problem for one in said if (problem := _pattern(one)) is not None), None)
+def _patterns(value: object) -> str | None:
+    if not isinstance(value, dict):
+        return f"{_shown(value)} is not an object of schemas"
+    return next((problem for pattern in value if (problem := _pattern(pattern)) is not None), None)
 
 
 _SCHEMA = ("additionalProperties", "contains", "else", "if", "items", "not", "propertyNames", "then", "unevaluatedItems",
@@ -115,26 +119,26 @@ _MAPS = ("$defs", "definitions", "dependentSchemas", "patternProperties", "prope
 
 _COUNT = _is(_is_count, "a whole number from 0")
 _NUMBER = _is(is_number, "a number")
-_TEXT = _is(lambda said: isinstance(said, str), "a text")
+_TEXT = _is(lambda value: isinstance(value, str), "a text")
 _FORMS: Mapping[str, Callable[[Any], str | None]] = {
-    **dict.fromkeys(_LISTS, _is(lambda said: isinstance(said, list) and bool(said), "a list of schemas")),
-    **dict.fromkeys(_MAPS, _is(lambda said: isinstance(said, dict), "an object of schemas")),
+    **dict.fromkeys(_LISTS, _is(lambda value: isinstance(value, list) and bool(value), "a list of schemas")),
+    **dict.fromkeys(_MAPS, _is(lambda value: isinstance(value, dict), "an object of schemas")),
     **dict.fromkeys(("minItems", "maxItems", "minLength", "maxLength", "minProperties", "maxProperties"), _COUNT),
     **dict.fromkeys(("minContains", "maxContains"), _COUNT),
     **dict.fromkeys(("minimum", "maximum", "exclusiveMinimum", "exclusiveMaximum"), _NUMBER),
     **dict.fromkeys(("$ref", "$dynamicRef", "$id", "$anchor", "$dynamicAnchor"), _TEXT),
-    "multipleOf": _is(lambda said: is_number(said) and 0 < said < inf, "a number above 0"),
-    "items": lambda said: (
-        "a list of schemas is called `prefixItems` in draft 2020-12" if isinstance(said, list) else None
+    "multipleOf": _is(lambda value: is_number(value) and 0 < value < inf, "a number above 0"),
+    "items": lambda value: (
+        "a list of schemas is called `prefixItems` in draft 2020-12" if isinstance(value, list) else None
     ),
     "pattern": _pattern,
     "patternProperties": _patterns,
     "type": _is(_is_type, f"one or several of {', '.join(TYPES)}"),
     "required": _is(_are_names, "a list of different names"),
-    "enum": _is(lambda said: isinstance(said, list), "a list of values"),
-    "uniqueItems": _is(lambda said: isinstance(said, bool), "true or false"),
+    "enum": _is(lambda value: isinstance(value, list), "a list of values"),
+    "uniqueItems": _is(lambda value: isinstance(value, bool), "true or false"),
     "dependentRequired": _is(
-        lambda said: isinstance(said, dict) and all(map(_are_names, said.values())), "an object of lists of names"
+        lambda value: isinstance(value, dict) and all(map(_are_names, value.values())), "an object of lists of names"
     ),
 }
 """What the value of a keyword must be; a sentence where it is not."""

@@ -40,7 +40,7 @@ def _any(_: object) -> bool:
 def _key(value: object) -> str:
     """A text that equal values of JSON have in common. A text, since numbers can be chosen to share the place in a set."""
     if isinstance(value, dict):
-        return "{" + ",".join(sorted(f"{name!r}:{_key(one)}" for name, one in value.items())) + "}"
+        return "{" + ",".join(sorted(f"{name!r}:{_key(part)}" for name, part in value.items())) + "}"
     if isinstance(value, list):
         return "[" + ",".join(map(_key, value)) + "]"
     if is_number(value) and _is_integer(value):
@@ -48,12 +48,12 @@ def _key(value: object) -> str:
     return repr(value)
 
 
-def _equal(check: SchemaCheck, one: Any, other: Any) -> bool:
-    if isinstance(one, (dict, list)) and type(one) is type(other):
-        check.pay(one)
+def _equal(check: SchemaCheck, value: Any, other: Any) -> bool:
+    if isinstance(value, (dict, list)) and type(value) is type(other):
+        check.pay(value)
         check.pay(other)
-        return bool(_deep(_key, one) == _deep(_key, other))
-    return bool(one == other) and isinstance(one, bool) is isinstance(other, bool)
+        return bool(_deep(_key, value) == _deep(_key, other))
+    return bool(value == other) and isinstance(value, bool) is isinstance(other, bool)
 
 
 def _deep(make: Callable[[Any], Any], value: Any) -> Any:
@@ -65,14 +65,14 @@ def _deep(make: Callable[[Any], Any], value: Any) -> Any:
 
 def _type(at: At) -> SchemaViolation | None:
     types = [at.said] if isinstance(at.said, str) else at.said
-    if any(TYPES[one](at.value) for one in types):
+    if any(TYPES[name](at.value) for name in types):
         return None
     return SchemaViolation(at.path, lambda: f"{shown(at.value)} is not of type {', '.join(map(repr, types))}")
 
 
 def _enum(at: At) -> SchemaViolation | None:
     at.check.pay(at.said)
-    if any(_equal(at.check, one, at.value) for one in at.said):
+    if any(_equal(at.check, choice, at.value) for choice in at.said):
         return None
     return SchemaViolation(at.path, lambda: f"{shown(at.value)} is not one of {shown(at.said)}")
 
@@ -90,17 +90,19 @@ def _reference(at: At) -> SchemaViolation | None:
 
 
 def _all_of(at: At) -> SchemaViolation | None:
-    return next((found for one in at.said if (found := at.check.fault(one, at.value, at.path)) is not None), None)
+    return next(
+        (fault for subschema in at.said if (fault := at.check.fault(subschema, at.value, at.path)) is not None), None
+    )
 
 
 def _any_of(at: At) -> SchemaViolation | None:
-    if any(at.check.holds(one, at.value) for one in at.said):
+    if any(at.check.holds(subschema, at.value) for subschema in at.said):
         return None
     return SchemaViolation(at.path, lambda: f"{shown(at.value)} is not valid under any of the given schemas")
 
 
 def _one_of(at: At) -> SchemaViolation | None:
-    held = [one for one in at.said if at.check.holds(one, at.value)]
+    held = [subschema for subschema in at.said if at.check.holds(subschema, at.value)]
     if not held:
         return SchemaViolation(at.path, lambda: f"{shown(at.value)} is not valid under any of the given schemas")
     several = [*held[1:], held[0]]
@@ -202,15 +204,15 @@ def _prefix_items(at: At) -> SchemaViolation | None:
 def _each(check: SchemaCheck, parts: Iterator[tuple[str | int, Any, Any]], path: Path) -> SchemaViolation | None:
     """The first fault of several parts of a value, each with the schema that it has."""
     for name, part, schema in parts:
-        found = check.fault(schema, part, (*path, name))
-        if found is not None:
-            return found
+        fault = check.fault(schema, part, (*path, name))
+        if fault is not None:
+            return fault
     return None
 
 
 def _contains(at: At) -> SchemaViolation | None:
     least, most = at.schema.get("minContains", 1), at.schema.get("maxContains", len(at.value))
-    count = sum(at.check.holds(at.said, one) for one in at.value)
+    count = sum(at.check.holds(at.said, item) for item in at.value)
     if count > most:
         return SchemaViolation(at.path, lambda: f"Too many items match the given schema (expected at most {most})")
     if count >= least:
@@ -240,7 +242,7 @@ def _pattern_properties(at: At) -> SchemaViolation | None:
 
 
 def _property_names(at: At) -> SchemaViolation | None:
-    return next((found for name in at.value if (found := at.check.fault(at.said, name, at.path)) is not None), None)
+    return next((fault for name in at.value if (fault := at.check.fault(at.said, name, at.path)) is not None), None)
 
 
 def _additional_properties(at: At) -> SchemaViolation | None:
@@ -276,7 +278,7 @@ def _required(at: At) -> SchemaViolation | None:
 
 def _dependent_required(at: At) -> SchemaViolation | None:
     for name, needed in at.said.items():
-        missing = next((one for one in needed if one not in at.value), None) if name in at.value else None
+        missing = next((key for key in needed if key not in at.value), None) if name in at.value else None
         if missing is not None:
             return _without_dependency(at, missing, name)
     return None
@@ -288,7 +290,9 @@ def _without_dependency(at: At, missing: str, name: str) -> SchemaViolation:
 
 def _dependent_schemas(at: At) -> SchemaViolation | None:
     applied = (inner for name, inner in at.said.items() if name in at.value)
-    return next((found for one in applied if (found := at.check.fault(one, at.value, at.path)) is not None), None)
+    return next(
+        (fault for subschema in applied if (fault := at.check.fault(subschema, at.value, at.path)) is not None), None
+    )
 
 
 def _unevaluated_items(at: At) -> SchemaViolation | None:
@@ -326,21 +330,21 @@ KEYWORDS: Mapping[str, Keyword] = {
     "dependentSchemas": Keyword(TYPES["object"], _dependent_schemas),
     "enum": Keyword(_any, _enum),
     "exclusiveMaximum": Keyword(
-        TYPES["number"], _bound(lambda value, said: bool(value < said), "greater than or equal to the maximum")
+        TYPES["number"], _bound(lambda value, limit: bool(value < limit), "greater than or equal to the maximum")
     ),
     "exclusiveMinimum": Keyword(
-        TYPES["number"], _bound(lambda value, said: bool(value > said), "less than or equal to the minimum")
+        TYPES["number"], _bound(lambda value, limit: bool(value > limit), "less than or equal to the minimum")
     ),
     "if": Keyword(_any, _if),
     "items": Keyword(TYPES["array"], _items),
     "maxItems": Keyword(TYPES["array"], _length(least=False)),
     "maxLength": Keyword(TYPES["string"], _length(least=False)),
     "maxProperties": Keyword(TYPES["object"], _length(least=False, of_object=True)),
-    "maximum": Keyword(TYPES["number"], _bound(lambda value, said: bool(value <= said), "greater than the maximum")),
+    "maximum": Keyword(TYPES["number"], _bound(lambda value, limit: bool(value <= limit), "greater than the maximum")),
     "minItems": Keyword(TYPES["array"], _length(least=True)),
     "minLength": Keyword(TYPES["string"], _length(least=True)),
     "minProperties": Keyword(TYPES["object"], _length(least=True, of_object=True)),
-    "minimum": Keyword(TYPES["number"], _bound(lambda value, said: bool(value >= said), "less than the minimum")),
+    "minimum": Keyword(TYPES["number"], _bound(lambda value, limit: bool(value >= limit), "less than the minimum")),
     "multipleOf": Keyword(TYPES["number"], _multiple_of),
     "not": Keyword(_any, _not),
     "oneOf": Keyword(_any, _one_of),

@@ -38,8 +38,8 @@ def first_fault(schema: Mapping[str, Any], value: object) -> SchemaFault | None:
     """
     allowance = Allowance(MOST_STEPS * STEP, f"takes more than {MOST_STEPS:,} steps; write a simpler one")
     try:
-        found = SchemaCheck(schema, KEYWORDS, allowance).fault(schema, value, ())
-        return None if found is None else SchemaFault(found.path, cut(found.words()))
+        fault = SchemaCheck(schema, KEYWORDS, allowance).fault(schema, value, ())
+        return None if fault is None else SchemaFault(fault.path, cut(fault.words()))
     except TooMuchError as problem:
         raise SchemaRefusedError(str(problem)) from None
     except PatternError as problem:

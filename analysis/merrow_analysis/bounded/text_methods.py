@@ -22,7 +22,7 @@ def spec_cost(spec: str) -> int:
 
 def percent_cost(template: str) -> int:
     """The characters that a text formatted with ``%`` has of its own. Raises `TooMuchError` where a width is too large."""
-    widths = (digits for found in _PERCENT.finditer(template) for digits in found.groups("") if digits)
+    widths = (digits for match in _PERCENT.finditer(template) for digits in match.groups("") if digits)
     return len(template) + sum(_width(digits) for digits in widths)
 
 
@@ -36,7 +36,7 @@ def _linear(name: str, factor: int = 3) -> Method:
     """A method that reads its text, and the ones that it is given, from front to back; ``factor`` is for what it makes."""
 
     def call(allowance: Allowance, text: str, *given: Any, **named: Any) -> Any:
-        longest = max((len(one) for one in (*given, *named.values()) if isinstance(one, str)), default=0)
+        longest = max((len(argument) for argument in (*given, *named.values()) if isinstance(argument, str)), default=0)
         # CPython looks for short texts in the simplest way.
         allowance.take(len(text) * factor + len(text) * min(longest, 128) // 16 + longest)
         return getattr(text, name)(*given, **named)
@@ -48,7 +48,7 @@ def _backwards(name: str) -> Method:
     """A method that may look at each character once for each of the text that it is given."""
 
     def call(allowance: Allowance, text: str, *given: Any, **named: Any) -> Any:
-        longest = max((len(one) for one in (*given, *named.values()) if isinstance(one, str)), default=1)
+        longest = max((len(argument) for argument in (*given, *named.values()) if isinstance(argument, str)), default=1)
         allowance.take(len(text) * (1 + longest // 4) * (8 if name == "rsplit" else 1))
         return getattr(text, name)(*given, **named)
 
@@ -65,8 +65,8 @@ def _padded(name: str) -> Method:
 
 def _replace(allowance: Allowance, text: str, old: Any, new: Any, *count: Any) -> str:
     if isinstance(old, str) and isinstance(new, str):
-        found: int = _linear("count")(allowance, text, old)
-        allowance.take(len(text) + found * len(new))
+        times: int = _linear("count")(allowance, text, old)
+        allowance.take(len(text) + times * len(new))
     return text.replace(old, new, *count)
 
 
@@ -86,8 +86,8 @@ def _counted(name: str) -> Method:
 def _of_mapping(name: str) -> Method:
     def call(allowance: Allowance, mapping: dict[str, Any], *given: Any) -> Any:
         allowance.take(8 * len(mapping))
-        found = getattr(mapping, name)(*given)
-        return found if name == "get" else list(found)
+        result = getattr(mapping, name)(*given)
+        return result if name == "get" else list(result)
 
     return call
 

@@ -139,7 +139,7 @@ class _CasesReader:
         self._check_form(value)
         listed = value["cases"]
         defaults = value.get("defaults") if ("defaults",) not in self._bad else None
-        found: list[Case] = []
+        cases: list[Case] = []
         seen: set[str] = set()
         for number, raw in enumerate(listed if isinstance(listed, list) else []):
             path: Path = ("cases", number)
@@ -152,9 +152,9 @@ class _CasesReader:
                 )
                 continue
             seen.add(case.id)
-            found.append(case)
+            cases.append(case)
         self.problems.sort(key=lambda problem: problem.span)
-        return found
+        return cases
 
     def _check_form(self, value: dict[str, Any], *, without_cases: bool = False) -> None:
         """Findings about keys that mean nothing, and values of the wrong kind."""
@@ -231,34 +231,34 @@ class _CasesReader:
     def _inputs(self, path: Path, raw: dict[str, Any], defaults: dict[str, Any]) -> Iterator[GivenInput]:
         """The inputs of a case: its own, then those of the defaults that it does not give."""
         given: set[str] = set()
-        for around, said in ((path, raw.get("inputs")), (("defaults",), defaults.get("inputs"))):
-            if not isinstance(said, dict) or (*around, "inputs") in self._bad:
+        for around, inputs in ((path, raw.get("inputs")), (("defaults",), defaults.get("inputs"))):
+            if not isinstance(inputs, dict) or (*around, "inputs") in self._bad:
                 continue
-            names = list(said)
+            names = list(inputs)
             for name in names:
                 if name.casefold() in given:
                     continue
                 place: Path = (*around, "inputs", name)
-                value = said[name]
+                value = inputs[name]
                 is_file = isinstance(value, dict) and value.keys() == {"file"} and isinstance(value["file"], str)
                 kept = None if is_file else self._plain(place, value)
                 yield GivenInput(name, kept, value["file"] if is_file else None, self._key(place), self._value(place))
             given.update(name.casefold() for name in names)
 
-    def _expect(self, path: Path, said: Any, default_metric: str) -> Iterator[Expectation]:
-        if said is None or path in self._bad:
+    def _expect(self, path: Path, written: Any, default_metric: str) -> Iterator[Expectation]:
+        if written is None or path in self._bad:
             return
-        each = enumerate(said) if isinstance(said, list) else [(-1, said)]
-        for number, one in each:
+        each = enumerate(written) if isinstance(written, list) else [(-1, written)]
+        for number, entry in each:
             place = path if number < 0 else (*path, number)
             if place in self._bad:
                 continue
-            if isinstance(one, dict):
-                found = self._expectation(place, one)
-                if found is not None:
-                    yield found
-            elif isinstance(one, str | int | float):
-                yield Expectation(default_metric, False, one, {}, _at_least(default_metric), None, self._value(place))
+            if isinstance(entry, dict):
+                expectation = self._expectation(place, entry)
+                if expectation is not None:
+                    yield expectation
+            elif isinstance(entry, str | int | float):
+                yield Expectation(default_metric, False, entry, {}, _at_least(default_metric), None, self._value(place))
 
     def _expectation(self, path: Path, raw: dict[str, Any]) -> Expectation | None:
         if any((*path, key) in self._bad for key in raw):
@@ -275,7 +275,11 @@ class _CasesReader:
         options = {key: raw[key] for key in raw if key not in (name, "at_least", "output")}
         for key in options:
             if key not in allowed:
-                has = f"its options are {', '.join(f'`{one}`' for one in allowed)}" if allowed else "it has no options"
+                has = (
+                    f"its options are {', '.join(f'`{option}`' for option in allowed)}"
+                    if allowed
+                    else "it has no options"
+                )
                 self.problems.append(
                     CasesProblem(f"The metric {metric} has no option `{key}`; {has}.", self._key((*path, key)))
                 )
@@ -295,14 +299,14 @@ class _CasesReader:
         """A value of its own, without what aliases share; None, with a finding, for one that is too large."""
         left = _MOST_PARTS
 
-        def copied(one: Any, depth: int) -> Any:
+        def copied(raw: Any, depth: int) -> Any:
             nonlocal left
             left -= 1
             if left < 0 or depth > _DEEPEST:
                 raise OverflowError
-            if isinstance(one, dict):
-                return {key: copied(part, depth + 1) for key, part in one.items()}
-            return [copied(part, depth + 1) for part in one] if isinstance(one, list) else one
+            if isinstance(raw, dict):
+                return {key: copied(part, depth + 1) for key, part in raw.items()}
+            return [copied(part, depth + 1) for part in raw] if isinstance(raw, list) else raw
 
         try:
             return copied(value, 0)

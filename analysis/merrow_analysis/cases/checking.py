@@ -48,18 +48,18 @@ def beside_workflow(
 
 def check_cases(file: CasesFile, beside: CasesContext | None = None) -> list[Diagnostic]:
     """The findings about a cases file, in the order of the text; about its form alone where nothing is known ``beside`` it."""
-    found = [_finding(file, BAD_CASES, problem) for problem in file.problems]
+    findings = [_finding(file, BAD_CASES, problem) for problem in file.problems]
     if beside is not None:
         if beside.workflow is None and not file.problems:
             first = CasesProblem(
                 "There is no workflow beside this file: NAME.cases.yaml has the cases of NAME.mmd.", (0, len(file.text))
             )
-            found.append(_finding(file, UNFIT_CASE, first))
+            findings.append(_finding(file, UNFIT_CASE, first))
         for case in file.cases:
-            found += [_finding(file, rule, problem) for rule, problem in _of_case(case, beside)]
+            findings += [_finding(file, rule, problem) for rule, problem in _of_case(case, beside)]
     # What the defaults say is wrong for each case that has it, and reported once.
-    each = {(one.range, one.message): one for one in found}
-    return sorted(each.values(), key=lambda one: one.range)
+    each = {(finding.range, finding.message): finding for finding in findings}
+    return sorted(each.values(), key=lambda finding: finding.range)
 
 
 def _finding(file: CasesFile, rule: Rule, problem: CasesProblem) -> Diagnostic:
@@ -74,20 +74,23 @@ def _finding(file: CasesFile, rule: Rule, problem: CasesProblem) -> Diagnostic:
 
 def _of_case(case: Case, beside: CasesContext) -> Iterator[tuple[Rule, CasesProblem]]:
     yield from ((UNFIT_CASE, problem) for problem in _inputs(case, beside))
-    for one in case.expect:
-        if one.output is not None and beside.outputs and one.output not in beside.outputs:
-            near = closest(one.output, beside.outputs)
+    for expectation in case.expect:
+        if expectation.output is not None and beside.outputs and expectation.output not in beside.outputs:
+            near = closest(expectation.output, beside.outputs)
             hint = f"did you mean `{near}`?" if near else f"its outputs are {', '.join(beside.outputs)}."
-            place = one.output_span or one.span
-            yield UNFIT_CASE, CasesProblem(f"The workflow has no output `{_short(one.output)}`; {hint}", place, near)
-        if one.metric in ("python", "json-schema") and isinstance(one.value, str):
-            missing = _unreadable(one.value, beside)
+            place = expectation.output_span or expectation.span
+            yield (
+                UNFIT_CASE,
+                CasesProblem(f"The workflow has no output `{_short(expectation.output)}`; {hint}", place, near),
+            )
+        if expectation.metric in ("python", "json-schema") and isinstance(expectation.value, str):
+            missing = _unreadable(expectation.value, beside)
             if missing is not None:
-                yield UNFIT_CASE, CasesProblem(missing, one.span)
+                yield UNFIT_CASE, CasesProblem(missing, expectation.span)
                 continue
-        why = None if beside.refuses is None else beside.refuses(case, one)
+        why = None if beside.refuses is None else beside.refuses(case, expectation)
         if why is not None:
-            yield BAD_CASES, CasesProblem(why, one.span)
+            yield BAD_CASES, CasesProblem(why, expectation.span)
 
 
 def _inputs(case: Case, beside: CasesContext) -> Iterator[CasesProblem]:

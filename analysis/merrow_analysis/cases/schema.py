@@ -100,8 +100,11 @@ _COMMON: Mapping[str, Fragment] = {
 }
 
 EXPECTATION_KEYS: Mapping[str, Fragment] = {
-    **{name: {**one.value, "description": one.summary} for name, one in CASE_METRICS.items()},
-    **{f"{NOT}{name}": {**one.value, "description": f"Not: {one.summary}"} for name, one in CASE_METRICS.items()},
+    **{name: {**metric.value, "description": metric.summary} for name, metric in CASE_METRICS.items()},
+    **{
+        f"{NOT}{name}": {**metric.value, "description": f"Not: {metric.summary}"}
+        for name, metric in CASE_METRICS.items()
+    },
     **_OPTIONS,
     **_COMMON,
 }

@@ -22,7 +22,7 @@ class UnwritableCaseError(Exception):
 def new_id(text: str, inputs: Mapping[str, Any]) -> str:
     """An id for a case with these inputs that no other case of the file has: their first words."""
     first = next((value for value in inputs.values() if isinstance(value, str) and value.strip()), "case")
-    words = [found[0].casefold() for found in _WORD.finditer(first[:200])][:_MOST_WORDS]
+    words = [match[0].casefold() for match in _WORD.finditer(first[:200])][:_MOST_WORDS]
     base = "-".join(words)[:60] or "case"
     taken = {case.id for case in read_cases(text).cases}
     names = (base, *(f"{base}-{number}" for number in range(2, len(taken) + 3)))

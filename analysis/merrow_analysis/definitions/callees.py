@@ -84,13 +84,13 @@ def meaning_of(type_: Type, types: TypeTable) -> tuple[object, ...]:
 
 def declared_types(named: list[Type], types: TypeTable) -> dict[Type, tuple[object, ...]]:
     """The types among ``named`` that are not built in, and those that they are made of, each with what it is."""
-    found: dict[Type, tuple[object, ...]] = {}
+    meanings: dict[Type, tuple[object, ...]] = {}
     waiting = [innermost(name) for name in named]
     for name in waiting:  # It grows meanwhile.
-        if name not in BUILT_IN_TYPES.parents and name not in found:
-            found[name] = meaning_of(name, types)
+        if name not in BUILT_IN_TYPES.parents and name not in meanings:
+            meanings[name] = meaning_of(name, types)
             waiting += [innermost(part) for part in _parts(name, types)]
-    return found
+    return meanings
 
 
 def _parts(type_: Type, types: TypeTable) -> list[Type]:

@@ -70,12 +70,15 @@ def _parts(
     """The records and unions that one holds, each with the field that holds it."""
     held: list[tuple[str | None, Type]] = [*records.get(name, {}).items()]
     held += [(None, kind) for kind in unions.get(name, ())]
-    found: list[tuple[str | None, str]] = []
+    parts: list[tuple[str | None, str]] = []
     for field, type_ in held:
-        inner = next((one for one in types.ancestors(innermost(type_)) if one in records or one in unions), None)
+        inner = next(
+            (ancestor for ancestor in types.ancestors(innermost(type_)) if ancestor in records or ancestor in unions),
+            None,
+        )
         if inner is not None:
-            found.append((field, inner))
-    return found
+            parts.append((field, inner))
+    return parts
 
 
 def _measure(
@@ -88,7 +91,7 @@ def _measure(
 ) -> None:
     parts = [measures.get(held, (0, 0)) for _, held in _parts(name, records, unions, types)]
     own = len(records.get(name, ())) + len(unions.get(name, ()))
-    depth, fields = 1 + max((one[0] for one in parts), default=0), own + sum(one[1] for one in parts)
+    depth, fields = 1 + max((part[0] for part in parts), default=0), own + sum(part[1] for part in parts)
     what = "Record" if name in records else "Union"
     message = None
     if depth > DEEPEST:

@@ -119,7 +119,7 @@ def _entries(
         needed = f"Operator `{name}` needs {side} as a mapping of port to type: `{side}: {{text: Text}}`."
         problems.append(DefinitionProblem(("operators", name, side), needed))
         return []
-    found: list[tuple[str, str, bool, object]] = []
+    entries: list[tuple[str, str, bool, object]] = []
     seen: set[str] = set()
     for key, meaning in ports.items():
         written = str(key)
@@ -136,8 +136,8 @@ def _entries(
             problems.append(DefinitionProblem(("operators", name, side, written), message))
             continue
         seen.add(port)
-        found.append((port, written, optional, meaning))
-    return found
+        entries.append((port, written, optional, meaning))
+    return entries
 
 
 def _input_ports(

@@ -204,9 +204,13 @@ def _kinds(
         message = f"Union `{name}` needs at least two kinds: `{name}: Query | Answer`."
     known = set(kinds.values())
     for kind in kinds.values() if message is None else ():
-        above = ANY if kind == ANY else next((one for one in types.ancestors(kind)[1:] if one in known), None)
+        above = (
+            ANY
+            if kind == ANY
+            else next((ancestor for ancestor in types.ancestors(kind)[1:] if ancestor in known), None)
+        )
         if above is not None:
-            other = next(one for one in kinds.values() if one != ANY) if kind == ANY else kind
+            other = next(alternative for alternative in kinds.values() if alternative != ANY) if kind == ANY else kind
             message = (
                 f"The kinds of union `{name}` can't be told apart: every {other} is a kind of {above}, so that a value could "
                 "be both. Name kinds of which none is a kind of another."

@@ -36,10 +36,10 @@ class FrontMatterDoc:
 
     def places(self, *path: str | int) -> tuple[Span, Span] | None:
         """The spans of the key and the value at a path; both are the entry's for a list. None where there is none."""
-        found = self._result.places(path)
-        if found is None:
+        places = self._result.places(path)
+        if places is None:
             return None
-        (a, b), (c, d) = found
+        (a, b), (c, d) = places
         return (self._source(a), self._source(b)), (self._source(c), self._source(d))
 
     def _source(self, offset: int) -> int:

@@ -422,8 +422,8 @@ class OperatorTable:
         spec = self.specs.get(value.casefold())
         if spec is not None:
             return OperatorMatch(spec)
-        found = self.by_class(value)
-        spec = found.spec if found else self.specs.get(OPERATOR_VARIANTS.get(value.casefold(), ""))
+        operator = self.by_class(value)
+        spec = operator.spec if operator else self.specs.get(OPERATOR_VARIANTS.get(value.casefold(), ""))
         return OperatorMatch(spec, variant=True) if spec is not None else None
 
     def nearest(self, word: str) -> OperatorSpec | None:

@@ -27,10 +27,10 @@ def is_number(value: object) -> bool:
 def read_number(value: object) -> int | float | None:
     """The number that a value is or writes, ``"1,200"`` as well; None where it is none."""
     if isinstance(value, str):
-        said = value.strip().strip("`*").strip()
-        if not said or len(said) > _LONGEST_NUMBER or not _NUMBER.fullmatch(said) or not any(map(str.isdigit, said)):
+        text = value.strip().strip("`*").strip()
+        if not text or len(text) > _LONGEST_NUMBER or not _NUMBER.fullmatch(text) or not any(map(str.isdigit, text)):
             return None
-        plain = said.replace(",", "")
+        plain = text.replace(",", "")
         value = int(plain) if plain.lstrip("+-").isdigit() else float(plain)
     return value if isinstance(value, (int, float)) and is_number(value) else None
 
@@ -39,13 +39,13 @@ def read_bool(value: object) -> bool | None:
     """The truth that a value is or says in a word; None where it is none."""
     if isinstance(value, bool):
         return value
-    said = value.strip(_DECORATION).casefold() if isinstance(value, str) else ""
-    return True if said in TRUTHY else False if said in FALSY else None
+    word = value.strip(_DECORATION).casefold() if isinstance(value, str) else ""
+    return True if word in TRUTHY else False if word in FALSY else None
 
 
-def read_word(said: str, words: Iterable[str]) -> str | None:
+def read_word(text: str, words: Iterable[str]) -> str | None:
     """The word that a text says, whatever its case and what surrounds it; None where it is none of ``words``."""
-    bare = said.strip(_DECORATION).casefold()
+    bare = text.strip(_DECORATION).casefold()
     return next((word for word in words if bare in (word.casefold(), word.strip(_DECORATION).casefold())), None)
 
 

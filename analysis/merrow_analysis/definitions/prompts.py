@@ -103,15 +103,15 @@ def _add(book: PromptBook, path: str, provider: Provider, problems: list[Resourc
         problems.append(ResourceProblem(path, str(error), provider))
         book.declared = True
         return
-    found = read_prompt_module(text, path) if path.endswith(".py") else read_prompt_yaml(text, path)
-    if found.problem is not None:
-        problems.append(ResourceProblem(path, found.problem))
+    result = read_prompt_module(text, path) if path.endswith(".py") else read_prompt_yaml(text, path)
+    if result.problem is not None:
+        problems.append(ResourceProblem(path, result.problem))
         book.declared = True
-    for key, prompt in found.prompts.items():
+    for key, prompt in result.prompts.items():
         book.prompts.setdefault(key, prompt)
-    for key, reason in found.unusable.items():
+    for key, reason in result.unusable.items():
         book.unusable.setdefault(key, reason)
-    book.declared = book.declared or bool(found.prompts)
+    book.declared = book.declared or bool(result.prompts)
 
 
 @lru_cache(maxsize=32)
@@ -132,11 +132,11 @@ def read_prompt_yaml(text: str, path: str) -> PromptFile:
     prompts: dict[str, Prompt] = {}
     unusable: dict[str, str] = {}
     for name, prompt in entries.items():
-        said = read_prompt(prompt)
-        if said is not None:
+        prompt_text = read_prompt(prompt)
+        if prompt_text is not None:
             place = result.place(entries, name)
             where = _range(place[0], positions) if place else None
-            prompts.setdefault(name.casefold(), Prompt(name, said, path, where))
+            prompts.setdefault(name.casefold(), Prompt(name, prompt_text, path, where))
         else:
             unusable[name.casefold()] = f"`{name}` in {path} is not a text"
     return PromptFile(prompts, unusable)

@@ -208,9 +208,9 @@ def _fill(settings: WorkflowSettings, block: dict[str, object]) -> None:
             elif value is not None:
                 problems.append(Violation("wrong", path, "a mapping of names to what they mean"))
         elif value is not None:
-            found = violations(WORKFLOW_KEYS[key], value, path)
-            problems += found
-            if not found or isinstance(value, dict):
+            faults = violations(WORKFLOW_KEYS[key], value, path)
+            problems += faults
+            if not faults or isinstance(value, dict):
                 good[key] = value
     settings.violations = tuple(problems)
     settings.machine_keys = tuple(machine)
@@ -238,20 +238,20 @@ def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path
     settings.validators_said = good.get("validators", {})
     settings.validators = read_validators(settings.validators_said, wrong)
     settings.redo = {
-        name: int(said) for name, said in good.get("redo", {}).items() if ("workflow", "redo", name) not in wrong
+        name: int(times) for name, times in good.get("redo", {}).items() if ("workflow", "redo", name) not in wrong
     }
     settings.refine = _refine(good.get("refine"), wrong)
     prompts = good.get("prompts", {})
     if isinstance(prompts, dict):
-        settings.prompts = {name: text for name, said in prompts.items() if (text := read_prompt(said)) is not None}
+        settings.prompts = {name: text for name, prompt in prompts.items() if (text := read_prompt(prompt)) is not None}
     else:
         settings.prompt_file = prompts
 
 
-def _agents(said: Mapping[str, Any], wrong: set[Path]) -> dict[str, Agent]:
+def _agents(written: Mapping[str, Any], wrong: set[Path]) -> dict[str, Agent]:
     """The agents of a block that is a mapping, without those that can't be read; what else is wrong in one is left out."""
-    found: dict[str, Agent] = {}
-    for name, keys in said.items():
+    agents: dict[str, Agent] = {}
+    for name, keys in written.items():
         path: Path = ("workflow", "agents", name)
         if path in wrong or not isinstance(keys, dict):
             continue
@@ -260,15 +260,15 @@ def _agents(said: Mapping[str, Any], wrong: set[Path]) -> dict[str, Agent]:
         if isinstance(role, str):
             prompt, model, temperature = (good.get(key) for key in ("prompt", "model", "temperature"))
             instances = _whole(good.get("instances"))
-            found.setdefault(name.strip().casefold(), Agent(name, role, prompt or "", model, temperature, instances))
-    return found
+            agents.setdefault(name.strip().casefold(), Agent(name, role, prompt or "", model, temperature, instances))
+    return agents
 
 
-def _refine(said: object, wrong: set[Path]) -> Refine | None:
-    if not isinstance(said, dict):
-        return Refine() if said is True else None
-    names = {one.name for one in fields(Refine)}
-    good = {key: value for key, value in said.items() if key in names and ("workflow", "refine", key) not in wrong}
+def _refine(written: object, wrong: set[Path]) -> Refine | None:
+    if not isinstance(written, dict):
+        return Refine() if written is True else None
+    names = {option.name for option in fields(Refine)}
+    good = {key: value for key, value in written.items() if key in names and ("workflow", "refine", key) not in wrong}
     for key in ("every", "max", "candidates", "view", "max_nodes", "tokens"):
         if key in good:
             good[key] = _whole(good[key])
@@ -289,9 +289,9 @@ def read_prompt(value: object) -> str | None:
 
 def read_memory(value: object) -> Memory:
     """A ``memory:`` value that fits the schema; None is the default, none."""
-    said = _MEMORY_TEXT.fullmatch(value.strip()) if isinstance(value, str) else None
-    if said is not None:
-        value = {said[1]: int(said[2])}
+    match = _MEMORY_TEXT.fullmatch(value.strip()) if isinstance(value, str) else None
+    if match is not None:
+        value = {match[1]: int(match[2])}
     if isinstance(value, dict):
         last, tokens = _whole(value.get("last")), _whole(value.get("tokens"))
         return Memory("tokens", tokens) if last is None else Memory("last", last)

@@ -40,21 +40,21 @@ class TemplatePiece(NamedTuple):
 @lru_cache(maxsize=256)
 def pieces(template: str) -> tuple[TemplatePiece, ...]:
     """The parts of a template, in order."""
-    found: list[TemplatePiece] = []
+    parts: list[TemplatePiece] = []
     at = 0
     for match in _PIECE.finditer(template):
         if match.start() > at:
-            found.append(TemplatePiece("text", template[at : match.start()], (at, match.start())))
+            parts.append(TemplatePiece("text", template[at : match.start()], (at, match.start())))
         at = match.end()
         if match[0] in ("{{", "}}"):
-            found.append(TemplatePiece("text", match[0][0], match.span()))
+            parts.append(TemplatePiece("text", match[0][0], match.span()))
         elif match[1] is not None:
-            found.append(TemplatePiece("variable", match[1], match.span()))
+            parts.append(TemplatePiece("variable", match[1], match.span()))
         else:
-            found.append(TemplatePiece("stray", match[0], match.span()))
+            parts.append(TemplatePiece("stray", match[0], match.span()))
     if at < len(template):
-        found.append(TemplatePiece("text", template[at:], (at, len(template))))
-    return tuple(found)
+        parts.append(TemplatePiece("text", template[at:], (at, len(template))))
+    return tuple(parts)
 
 
 def variables(template: str) -> frozenset[str]:

@@ -197,11 +197,11 @@ class TypeTable:
 
     def field_at(self, type_: Type, path: str) -> Type | None:
         """The type of a field, or of a field of a field (``place.city``); None where there is none."""
-        found: Type | None = type_
+        current: Type | None = type_
         for name in path.split("."):
-            fields = None if found is None else self.fields_of(found)
-            found = None if fields is None else fields.get(name)
-        return found
+            fields = None if current is None else self.fields_of(current)
+            current = None if fields is None else fields.get(name)
+        return current
 
     def keys_to_list(self, type_: Type, keys: Sequence[str]) -> int | None:
         """How many of the ``keys`` of a path of fields lead to the first list on it, of whose items the rest are fields; None

@@ -33,9 +33,9 @@ class Violation:
 
 def violations(fragment: Fragment, value: object, path: Path = ()) -> list[Violation]:
     """What ``fragment`` does not allow in ``value``, in the order of the text."""
-    found: list[Violation] = []
-    _check(fragment, value, path, found, set())
-    return found
+    faults: list[Violation] = []
+    _check(fragment, value, path, faults, set())
+    return faults
 
 
 def named(path: Path) -> str:
@@ -61,25 +61,25 @@ def fragment_at(fragment: Fragment, step: str | int) -> Fragment:
         if inner is None and isinstance(step, str) and isinstance(others, Mapping):
             inner = others
         if inner is not None:
-            found: Fragment = inner
-            return found
+            current: Fragment = inner
+            return current
     return {}
 
 
-def _check(fragment: Fragment, value: object, path: Path, found: list[Violation], seen: set[tuple[int, int]]) -> None:
+def _check(fragment: Fragment, value: object, path: Path, faults: list[Violation], seen: set[tuple[int, int]]) -> None:
     if isinstance(value, (dict, list)):
         pair = (id(fragment), id(value))
         if pair in seen:
             return
         seen.add(pair)
     if not _fits_itself(fragment, value):
-        found.append(Violation("wrong", path, wanted(fragment)))
+        faults.append(Violation("wrong", path, wanted(fragment)))
         return
     options = fragment.get("anyOf")
     if options is not None:
         fitting = [option for option in options if _fits_itself(option, value)]
         if not fitting:
-            found.append(Violation("wrong", path, wanted(fragment)))
+            faults.append(Violation("wrong", path, wanted(fragment)))
             return
         best: list[Violation] | None = None
         for option in fitting:
@@ -89,28 +89,28 @@ def _check(fragment: Fragment, value: object, path: Path, found: list[Violation]
                 best = problems
         if best and len(fitting) > 1:
             best = [Violation("wrong", path, wanted(fragment))]
-        found += best or []
+        faults += best or []
     elif isinstance(value, dict):
-        _check_entries(fragment, value, path, found, seen)
+        _check_entries(fragment, value, path, faults, seen)
     elif isinstance(value, list) and "items" in fragment:
         for index, item in enumerate(value):
-            _check(fragment["items"], item, (*path, index), found, seen)
+            _check(fragment["items"], item, (*path, index), faults, seen)
 
 
 def _check_entries(
-    fragment: Fragment, value: dict[str, object], path: Path, found: list[Violation], seen: set[tuple[int, int]]
+    fragment: Fragment, value: dict[str, object], path: Path, faults: list[Violation], seen: set[tuple[int, int]]
 ) -> None:
     properties: Mapping[str, Fragment] = fragment.get("properties", {})
     others = fragment.get("additionalProperties", True)
     for key, part in value.items():
         if key in properties:
-            _check(properties[key], part, (*path, key), found, seen)
+            _check(properties[key], part, (*path, key), faults, seen)
         elif others is False:
-            found.append(Violation("unknown", (*path, key), known=tuple(properties)))
+            faults.append(Violation("unknown", (*path, key), known=tuple(properties)))
         elif isinstance(others, Mapping):
-            _check(others, part, (*path, key), found, seen)
+            _check(others, part, (*path, key), faults, seen)
     if any(key not in value for key in fragment.get("required", ())):
-        found.append(Violation("wrong", path, wanted(fragment)))
+        faults.append(Violation("wrong", path, wanted(fragment)))
 
 
 def _fits_itself(fragment: Fragment, value: object) -> bool:

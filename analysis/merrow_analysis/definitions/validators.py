@@ -78,41 +78,41 @@ class Problem:
     kind: Literal["lacks entry_point", "superfluous", "two kinds", "no tests"] | None = None
 
 
-def read_validators(said: Mapping[str, Any], wrong: set[Path]) -> dict[str, Validator]:
+def read_validators(bodies: Mapping[str, Any], wrong: set[Path]) -> dict[str, Validator]:
     """The validators of a block that is a mapping, by casefolded name, without what can't be read; ``wrong`` are places in it
     whose values are of a wrong kind.
     """
-    found: dict[str, Validator] = {}
-    for name, body in said.items():
+    validators: dict[str, Validator] = {}
+    for name, body in bodies.items():
         path: Path = ("workflow", "validators", name)
         written = body if isinstance(body, list) else [body]
         checks: list[ValidatorCheck] = []
-        for number, one in enumerate(written):
+        for number, entry in enumerate(written):
             place = (*path, number) if isinstance(body, list) else path
-            if path in wrong or place in wrong or not isinstance(one, dict):
+            if path in wrong or place in wrong or not isinstance(entry, dict):
                 continue
-            kept = {key: value for key, value in one.items() if (*place, key) not in wrong and key in CHECK_KEYS}
+            kept = {key: value for key, value in entry.items() if (*place, key) not in wrong and key in CHECK_KEYS}
             check = _check(kept)
             if check is not None:
                 checks.append(check)
         checks.sort(key=lambda check: KINDS.index(check.kind))
-        found.setdefault(name.strip().casefold(), Validator(name, tuple(checks)))
-    return found
+        validators.setdefault(name.strip().casefold(), Validator(name, tuple(checks)))
+    return validators
 
 
 def problems_of(body: object) -> Iterator[Problem]:
     """What is wrong with a validator beyond kinds of values."""
-    for number, one in enumerate(body) if isinstance(body, list) else [(None, body)]:
-        if isinstance(one, dict):
+    for number, check in enumerate(body) if isinstance(body, list) else [(None, body)]:
+        if isinstance(check, dict):
             place: Path = () if number is None else (number,)
-            yield from _problems(one, place)
+            yield from _problems(check, place)
 
 
-def paths_of_files(said: Mapping[str, Any], wanted: str | None = None) -> Iterator[Path]:
+def paths_of_files(bodies: Mapping[str, Any], wanted: str | None = None) -> Iterator[Path]:
     """Where validators, as they are written, name files with Python: all, or that one."""
-    for name, body in said.items():
-        for number, one in enumerate(body) if isinstance(body, list) else [(None, body)]:
-            file = file_of(one.get("python")) if isinstance(one, dict) else None
+    for name, body in bodies.items():
+        for number, check in enumerate(body) if isinstance(body, list) else [(None, body)]:
+            file = file_of(check.get("python")) if isinstance(check, dict) else None
             if file is not None and wanted in (None, file):
                 yield (name, "python") if number is None else (name, number, "python")
 
@@ -123,30 +123,30 @@ def names_in(value: object) -> list[str]:
     return [name.strip() for name in several if isinstance(name, str) and name.strip()]
 
 
-def _kinds(said: Mapping[str, Any]) -> list[CheckKind]:
-    kinds = [kind for kind in KINDS if kind in said]
-    return [*kinds, *(["tests"] if "generate" in said and "tests" not in said else [])]  # type: ignore[list-item]
+def _kinds(body: Mapping[str, Any]) -> list[CheckKind]:
+    kinds = [kind for kind in KINDS if kind in body]
+    return [*kinds, *(["tests"] if "generate" in body and "tests" not in body else [])]  # type: ignore[list-item]
 
 
-def _check(said: Mapping[str, Any]) -> ValidatorCheck | None:
-    kinds = _kinds(said)
+def _check(body: Mapping[str, Any]) -> ValidatorCheck | None:
+    kinds = _kinds(body)
     if len(kinds) != 1:
         return None
     kind = kinds[0]
-    value = said.get(kind)
+    value = body.get(kind)
     if kind == "tests":
         value = () if value is None else (value,) if isinstance(value, str) else tuple(value)
-    generate, votes = (said.get(key) for key in ("generate", "votes"))
-    model = said.get("model") if "rubric" in said or "generate" in said else None
+    generate, votes = (body.get(key) for key in ("generate", "votes"))
+    model = body.get("model") if "rubric" in body or "generate" in body else None
     file = None if kind != "python" else file_of(value)
     said_here = None if file is not None else value
     return ValidatorCheck(
-        kind, said_here, str(said.get("entry_point") or ""), int(generate or 0), int(votes or 1), model, file
+        kind, said_here, str(body.get("entry_point") or ""), int(generate or 0), int(votes or 1), model, file
     )
 
 
-def _problems(said: dict[str, Any], place: Path) -> Iterator[Problem]:
-    kinds = _kinds(said)
+def _problems(body: dict[str, Any], place: Path) -> Iterator[Problem]:
+    kinds = _kinds(body)
     if not kinds:
         yield Problem(place, f"this check says nothing to check; give it one of {_listed(KINDS)}.")
         return
@@ -156,29 +156,29 @@ def _problems(said: dict[str, Any], place: Path) -> Iterator[Problem]:
         yield Problem((*place, kinds[1]), message, "two kinds")
         return
     kind = kinds[0]
-    for key in said:
+    for key in body:
         goes_with = _BELONGS.get(key)
-        if goes_with is not None and kind not in goes_with and not any(one in said for one in goes_with):
+        if goes_with is not None and kind not in goes_with and not any(other in body for other in goes_with):
             idle = f"`{key}` changes nothing at `{kind}`; it goes with {_listed(goes_with)}."
             yield Problem((*place, key), idle, "superfluous")
     # Values of a wrong kind are reported where all of the front matter is checked.
-    good = {key: value for key, value in said.items() if key in CHECK_KEYS and not violations(CHECK_KEYS[key], value)}
+    good = {key: value for key, value in body.items() if key in CHECK_KEYS and not violations(CHECK_KEYS[key], value)}
     if kind == "tests":
-        yield from _tests(good, said, place)
+        yield from _tests(good, body, place)
         return
     fault = _FAULTS[kind](good[kind]) if kind in _FAULTS and kind in good else None
     if fault is not None:
         yield Problem((*place, kind), fault)
 
 
-def _tests(good: dict[str, Any], said: dict[str, Any], place: Path) -> Iterator[Problem]:
+def _tests(good: dict[str, Any], body: dict[str, Any], place: Path) -> Iterator[Problem]:
     tests, name = good.get("tests"), good.get("entry_point")
-    if said.get("entry_point") is None:
-        key = "tests" if "tests" in said else "generate"
+    if body.get("entry_point") is None:
+        key = "tests" if "tests" in body else "generate"
         yield Problem((*place, key), "unit tests need `entry_point`, the function that they call.", "lacks entry_point")
     elif isinstance(name, str) and not name.strip().isidentifier():
         yield Problem((*place, "entry_point"), f"`{_short(name)}` can't name a function of Python.")
-    if tests == [] and not said.get("generate"):
+    if tests == [] and not body.get("generate"):
         yield Problem((*place, "tests"), "there are no tests, so no result can pass; write one.", "no tests")
     for number, test in enumerate(tests if isinstance(tests, list) else [tests]):
         if isinstance(test, str) and _parsed(test) is None:
@@ -213,9 +213,9 @@ def _schema(schema: dict[str, Any]) -> str | None:
             continue
         seen.add(id(value))
         if isinstance(value, dict):
-            found = next((key for key, kind in _PATTERNS.items() if isinstance(value.get(key), kind)), None)
-            if found is not None:
-                return f"`{found}` can't be used in a schema here; write a check with `regex` for it."
+            pattern_key = next((key for key, kind in _PATTERNS.items() if isinstance(value.get(key), kind)), None)
+            if pattern_key is not None:
+                return f"`{pattern_key}` can't be used in a schema here; write a check with `regex` for it."
             reference = value.get("$ref")
             if isinstance(reference, str) and not reference.startswith("#"):
                 return f"`$ref: {_short(reference)}` leads out of the schema; write what it means into it."
@@ -226,9 +226,9 @@ def _schema(schema: dict[str, Any]) -> str | None:
     return f"its `schema` is not a JSON Schema{problem.place and f' at {problem.place}'}: {problem.message}."
 
 
-def file_of(said: object) -> str | None:
+def file_of(value: object) -> str | None:
     """The path that a `python:` names; None where it is Python itself, which can't define a function without a colon."""
-    path = said.strip() if isinstance(said, str) else ""
+    path = value.strip() if isinstance(value, str) else ""
     return path if path.endswith(".py") and "\n" not in path and ":" not in path else None
 
 
@@ -237,21 +237,27 @@ def problem_of_code(code: str) -> str | None:
     tree = _parsed(code)
     if tree is None:
         return "this is not valid Python; it must define `check(output, inputs)`."
-    functions = [one for one in tree.body if isinstance(one, ast.FunctionDef) and one.name == "check"]
+    functions = [
+        statement for statement in tree.body if isinstance(statement, ast.FunctionDef) and statement.name == "check"
+    ]
     if not functions:
         return "it must define a function `check(output, inputs)` that returns true, or the reason why not."
     arguments = functions[-1].args
     given = [*arguments.posonlyargs, *arguments.args]
     needed = len(given) - len(arguments.defaults)
-    missing = [one for one, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True) if default is None]
+    missing = [
+        argument
+        for argument, default in zip(arguments.kwonlyargs, arguments.kw_defaults, strict=True)
+        if default is None
+    ]
     if missing or needed > 2 or (len(given) < 2 and arguments.vararg is None):
         return "`check` must take two arguments: `check(output, inputs)`."
     return None
 
 
-def _python(said: str) -> str | None:
+def _python(text: str) -> str | None:
     # A file is read and looked at where there is one to read.
-    return None if file_of(said) is not None else problem_of_code(said)
+    return None if file_of(text) is not None else problem_of_code(text)
 
 
 _FAULTS: Mapping[str, Any] = {"if": _expression, "regex": _regex, "schema": _schema, "python": _python}
@@ -277,14 +283,14 @@ def _short(text: str) -> str:
 
 def told(check: ValidatorCheck) -> str:
     """A check in a few words, for people."""
-    said = check.said
+    content = check.said
     if check.kind == "tests":
-        count = len(cast("tuple[str, ...]", said))
+        count = len(cast("tuple[str, ...]", content))
         written = [f"{count} test{'' if count == 1 else 's'}"] if count else []
         made = [f"{check.generate} that {check.model or 'a model'} writes"] if check.generate else []
         return f"{' and '.join(written + made) or 'no tests'} of `{check.entry_point}`"
     votes = f", {check.votes} votes" if check.votes > 1 else ""
     by = "" if check.model is None else f", judged by {check.model}"
     code = "check(output, inputs)" if check.file is None else f"check(output, inputs) of {check.file}"
-    text = "a JSON Schema" if check.kind == "schema" else code if check.kind == "python" else said
+    text = "a JSON Schema" if check.kind == "schema" else code if check.kind == "python" else content
     return f"{check.kind}: {_short(str(text))}{votes}{by}"

@@ -14,10 +14,12 @@ from merrow_analysis.syntax.tree import Label, SubgraphStart
 def write_boxes(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]:
     """The edits of the titles and metadata of boxes. Raises `CannotWriteError`."""
     boxes = workflow_text.graph.composites.boxes
-    found = [with_parameter(workflow_text, boxes[name], "max", most) for name, most in sorted(change.turns.items())]
-    found += [_as_group(workflow_text, boxes[name]) for name in sorted(change.unwrapped)]
+    replacements = [
+        with_parameter(workflow_text, boxes[name], "max", most) for name, most in sorted(change.turns.items())
+    ]
+    replacements += [_as_group(workflow_text, boxes[name]) for name in sorted(change.unwrapped)]
     return [
-        *found,
+        *replacements,
         *(edit for name, box in sorted(change.wrapped.items()) for edit in _around(workflow_text, name, box)),
     ]
 
@@ -35,9 +37,9 @@ def with_parameter(workflow_text: WorkflowText, box: Composite, key: str, value:
     """The edit that writes a number or a word for a parameter of a box, where it is said or else in the title. Raises
     `CannotWriteError`.
     """
-    said = box.parameters.get(key)
-    if said is not None and said.block is not None:
-        metadata, block = workflow_text.flow.subgraphs[box.id].metadata[said.block]
+    existing = box.parameters.get(key)
+    if existing is not None and existing.block is not None:
+        metadata, block = workflow_text.flow.subgraphs[box.id].metadata[existing.block]
         place = metadata_value_range(metadata, block, key)
         return Replacement(workflow_text.places.offset(place.start), workflow_text.places.offset(place.end), str(value))
     written, title = _title(workflow_text, box)

@@ -38,14 +38,14 @@ class NewNode:
 
     def values(self) -> dict[str, object]:
         """Its keys and values as metadata would say them, the operator first."""
-        found: dict[str, object] = {"op": self.spec.name}
+        values: dict[str, object] = {"op": self.spec.name}
         if self.role is not None:
             key = self.spec.instruction_key or "role"
-            found[key] = self.role
+            values[key] = self.role
         if self.prompt is not None and self.prompt_name is None:
-            found["prompt"] = self.prompt
-        found.update(self.parameters)
-        return found
+            values["prompt"] = self.prompt
+        values.update(self.parameters)
+        return values
 
 
 class WantedEdge(NamedTuple):

@@ -109,25 +109,27 @@ def _places(change: GraphChange, chart: Chart) -> dict[str, str | None]:
     for new in change.added:
         beside.setdefault(new.beside, []).append(new)
     following = chart.following
-    found: dict[str, str | None] = {}
+    places: dict[str, str | None] = {}
     for name in [name for name in beside if name in following]:
         place = following[name]
         while place is not None and place in change.removed:
             place = following[place]
-        _place(name, place, beside, found)
+        _place(name, place, beside, places)
     for new in change.added:
-        if new.id not in found:
-            found[new.id] = None
-            _place(new.id, None, beside, found)
-    return found
+        if new.id not in places:
+            places[new.id] = None
+            _place(new.id, None, beside, places)
+    return places
 
 
-def _place(name: str, place: str | None, beside: Mapping[str, Iterable[NewNode]], found: dict[str, str | None]) -> None:
+def _place(
+    name: str, place: str | None, beside: Mapping[str, Iterable[NewNode]], places: dict[str, str | None]
+) -> None:
     waiting = list(beside.get(name, ()))
     while waiting:
         new = waiting.pop(0)
-        if new.id not in found:
-            found[new.id] = place
+        if new.id not in places:
+            places[new.id] = place
             waiting = [*beside.get(new.id, ()), *waiting]
 
 

@@ -137,10 +137,14 @@ class _InPlace:
         for _, link, source, target in ends:
             if (link is None) != (source in gone or target in gone):
                 return None
-        found: list[Replacement] = []
-        if not (self._remove(gone, found) and self._rename(names, gone, found) and self._relabel(labels, gone, found)):
+        replacements: list[Replacement] = []
+        if not (
+            self._remove(gone, replacements)
+            and self._rename(names, gone, replacements)
+            and self._relabel(labels, gone, replacements)
+        ):
             return None
-        return found
+        return replacements
 
     def _is_bare(self) -> bool:
         return all(_is_bare(vertex) for group in self.statement.groups for vertex in group)
@@ -155,7 +159,7 @@ class _InPlace:
                     if source.name.text in flow.nodes and target.name.text in flow.nodes:
                         yield number, _Spot(number, i), _Spot(number + 1, j)
 
-    def _remove(self, gone: set[_Spot], found: list[Replacement]) -> bool:
+    def _remove(self, gone: set[_Spot], replacements: list[Replacement]) -> bool:
         """Take nodes out of groups, and whole groups off the ends."""
         groups = self.statement.groups
         first, last = 0, len(groups) - 1
@@ -170,12 +174,12 @@ class _InPlace:
         if first > 0:
             if not all(_is_bare(vertex) for group in groups[:first] for vertex in group):
                 return False
-            found.append(Replacement(self.chain.start, offset(block, groups[first][0].span[0]), ""))
+            replacements.append(Replacement(self.chain.start, offset(block, groups[first][0].span[0]), ""))
         if last < len(groups) - 1:
             if not all(_is_bare(vertex) for group in groups[last + 1 :] for vertex in group):
                 return False
             end = self.workflow_text.vertex_end(groups[last][-1])
-            found.append(Replacement(offset(block, end), self.chain.end, ""))
+            replacements.append(Replacement(offset(block, end), self.chain.end, ""))
         for group in range(first, last + 1):
             out = [number for number in range(len(groups[group])) if _Spot(group, number) in gone]
             if len(out) == len(groups[group]) or not all(_is_bare(groups[group][number]) for number in out):
@@ -185,31 +189,31 @@ class _InPlace:
                 vertex = groups[group][number]
                 if number < stay[0]:
                     end = groups[group][number + 1].span[0]
-                    found.append(Replacement(offset(block, vertex.span[0]), offset(block, end), ""))
+                    replacements.append(Replacement(offset(block, vertex.span[0]), offset(block, end), ""))
                 else:
                     start = self.workflow_text.vertex_end(groups[group][number - 1])
-                    found.append(Replacement(offset(block, start), offset(block, vertex.span[1]), ""))
+                    replacements.append(Replacement(offset(block, start), offset(block, vertex.span[1]), ""))
         return True
 
-    def _rename(self, names: dict[_Spot, set[str | None]], gone: set[_Spot], found: list[Replacement]) -> bool:
+    def _rename(self, names: dict[_Spot, set[str | None]], gone: set[_Spot], replacements: list[Replacement]) -> bool:
         for spot, wanted in sorted(names.items()):
             if spot in gone:
                 continue
             vertex = self.statement.groups[spot.group][spot.number]
-            one = wanted - {None}
-            if len(one) != 1:
+            named = wanted - {None}
+            if len(named) != 1:
                 return False
-            name = one.pop()
+            name = named.pop()
             if name == vertex.name.text:
                 continue
             if not _is_bare(vertex) or name is None:
                 return False
             offset = self.workflow_text.offset
             start, end = vertex.name.span
-            found.append(Replacement(offset(self.chain.block, start), offset(self.chain.block, end), name))
+            replacements.append(Replacement(offset(self.chain.block, start), offset(self.chain.block, end), name))
         return True
 
-    def _relabel(self, labels: dict[int, set[str | None]], gone: set[_Spot], found: list[Replacement]) -> bool:
+    def _relabel(self, labels: dict[int, set[str | None]], gone: set[_Spot], replacements: list[Replacement]) -> bool:
         for number, wanted in sorted(labels.items()):
             arrow = self.statement.arrows[number]
             written = None if arrow.label is None else arrow.label.text
@@ -224,7 +228,7 @@ class _InPlace:
             replacement = self._label_replacement(arrow, groups[number][-1], groups[number + 1][0], wanted.pop())
             if replacement is None:
                 return False
-            found.append(replacement)
+            replacements.append(replacement)
         return True
 
     def _label_replacement(self, arrow: Arrow, source: Vertex, target: Vertex, label: str | None) -> Replacement | None:
@@ -247,10 +251,10 @@ class _InPlace:
 
 def _at_ends(links: Iterable[WantedEdge], end: int) -> dict[str, list[WantedEdge]]:
     """The links at each node, in order: by their sources for ``end`` 0, by their targets for 1."""
-    found: dict[str, list[WantedEdge]] = {}
+    by_end: dict[str, list[WantedEdge]] = {}
     for link in links:
-        found.setdefault(link[:2][end], []).append(link)
-    return found
+        by_end.setdefault(link[:2][end], []).append(link)
+    return by_end
 
 
 def _is_bare(vertex: Vertex) -> bool:

@@ -65,7 +65,7 @@ def add_entry(
         if not isinstance(inner, dict):
             return None
     inner[name] = value
-    return next((one for one in (edit, *edits) if _says(one, front, wanted)), None)
+    return next((candidate for candidate in (edit, *edits) if _says(candidate, front, wanted)), None)
 
 
 def _is_first(edit: TextEdit, front: Front, document: FrontMatterDoc, keys: Path, name: str, value: object) -> bool:
@@ -85,7 +85,9 @@ def _ways(lines: Collection[tuple[str, object]], written: str, indent: str) -> I
     """Ways to write a value after its key: its entries on lines of their own, where there are such, and on one line."""
     if lines:
         inner = f"{indent}  "
-        texts = [(key, block_text(one, inner) if isinstance(one, str) else None, flow(one)) for key, one in lines]
+        texts = [
+            (key, block_text(value, inner) if isinstance(value, str) else None, flow(value)) for key, value in lines
+        ]
         yield "".join(f"\n{indent}{key}: {block or line}" for key, block, line in texts)
     yield written
 
@@ -222,10 +224,12 @@ def _says(edit: TextEdit, front: Front, wanted: dict[str, object]) -> bool:
     block = front[1]
     (line, column), (last, end) = edit.range
     moved = Range(Position(line - block.line, column), Position(last - block.line, end))
-    found = parse_diagram(apply_edits(block.text, [TextEdit(moved, edit.new_text)]) + "\nflowchart TD\n").front_matter
-    if found is None:
+    front_matter = parse_diagram(
+        apply_edits(block.text, [TextEdit(moved, edit.new_text)]) + "\nflowchart TD\n"
+    ).front_matter
+    if front_matter is None:
         return False
-    document = read_front_matter(found[0].body, found[0].indent)
+    document = read_front_matter(front_matter[0].body, front_matter[0].indent)
     return document.error is None and _bare(document.values) == _bare(wanted)
 
 

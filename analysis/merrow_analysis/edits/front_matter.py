@@ -161,12 +161,14 @@ class Entries:
             yield inner
 
     def _ways(self, indent: str, *, in_line: bool = False) -> Iterator[list[str]]:
-        found = [
+        keyed_texts = [
             (_key(name), [text for text in texts(indent) if not (in_line and "\n" in text)])
             for name, texts in self.values
         ]
-        for number in range(max(len(texts) for _, texts in found) if all(texts for _, texts in found) else 0):
-            ways = [(key, texts[min(number, len(texts) - 1)]) for key, texts in found]
+        for number in range(
+            max(len(texts) for _, texts in keyed_texts) if all(texts for _, texts in keyed_texts) else 0
+        ):
+            ways = [(key, texts[min(number, len(texts) - 1)]) for key, texts in keyed_texts]
             yield [f"{key}:{text}" if text.startswith("\n") else f"{key}: {text}" for key, text in ways]
 
 

@@ -16,7 +16,7 @@ def merging(base: str, mine: str, theirs: str) -> list[TextEdit] | None:
     same lines, or added different ones at one place.
     """
     own, others = line_edits(base, mine), line_edits(base, theirs)
-    found: list[TextEdit] = []
+    edits: list[TextEdit] = []
     moved, done = 0, 0
     for other in others:
         while done < len(own) and _before(own[done], other):
@@ -27,8 +27,8 @@ def merging(base: str, mine: str, theirs: str) -> list[TextEdit] | None:
         if done < len(own) and not _before(other, own[done]):
             return None
         (first, _), (last, _) = other.range
-        found.append(TextEdit(Range(Position(first + moved, 0), Position(last + moved, 0)), other.new_text))
-    return found
+        edits.append(TextEdit(Range(Position(first + moved, 0), Position(last + moved, 0)), other.new_text))
+    return edits
 
 
 def nearest(text: str, others: Iterable[str]) -> str:
@@ -59,12 +59,12 @@ def without_redo(text: str, before: str) -> str:
     return apply_edits(without, [TextEdit(_place(now), "" if was is None else was[1].text)])
 
 
-def _before(one: TextEdit, other: TextEdit) -> bool:
+def _before(edit: TextEdit, other: TextEdit) -> bool:
     """Whether an edit lies before another one, so that both can be made. What is added at one place comes in no order."""
-    if one.range.end > other.range.start:
+    if edit.range.end > other.range.start:
         return False
-    is_added = one.range.start == one.range.end or other.range.start == other.range.end
-    return not (is_added and one.range.end == other.range.start)
+    is_added = edit.range.start == edit.range.end or other.range.start == other.range.end
+    return not (is_added and edit.range.end == other.range.start)
 
 
 def _grown(edit: TextEdit) -> int:
@@ -73,8 +73,8 @@ def _grown(edit: TextEdit) -> int:
 
 
 def _said(front: Front) -> dict[str, object]:
-    said = read_front_matter(front[0].body, front[0].indent).values.get("workflow")
-    return said if isinstance(said, dict) else {}
+    workflow = read_front_matter(front[0].body, front[0].indent).values.get("workflow")
+    return workflow if isinstance(workflow, dict) else {}
 
 
 def _values(front: Front | None) -> dict[str, object]:

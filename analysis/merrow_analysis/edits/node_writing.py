@@ -25,15 +25,15 @@ _LABEL_VALUE = re.compile(r"[A-Za-z0-9_.-]+")
 
 def write_added(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]:
     """Declare the nodes that come, each beside the one it is said to stand by, and give them their classes."""
-    found: list[Replacement] = []
+    replacements: list[Replacement] = []
     anchors = {new.id: _anchor(workflow_text, change, new) for new in change.added}
     below: dict[int, tuple[WrittenStatement, list[str]]] = {}
     for new in change.added:
         anchor = anchors[new.id]
         below.setdefault(anchor.start, (anchor, []))[1].extend(_declaration(workflow_text, new, anchor))
     for anchor, lines in below.values():
-        found.append(workflow_text.below(anchor, lines))
-    return [*found, *_classes(workflow_text, change, anchors)]
+        replacements.append(workflow_text.below(anchor, lines))
+    return [*replacements, *_classes(workflow_text, change, anchors)]
 
 
 def _anchor(workflow_text: WorkflowText, change: GraphChange, new: NewNode) -> WrittenStatement:
@@ -98,7 +98,7 @@ def _classes(
 ) -> list[Replacement]:
     if not workflow_text.uses_classes:
         return []
-    found: list[Replacement] = []
+    replacements: list[Replacement] = []
     lines: dict[int, tuple[WrittenStatement, list[str]]] = {}
     for new in change.added:
         anchor = anchors[new.id]
@@ -106,8 +106,8 @@ def _classes(
             place = _class_place(workflow_text, new, anchor)
             lines.setdefault(place.start, (place, []))[1].append(f"class {new.id} {workflow_text.class_name(new.spec)}")
     for place, classes in lines.values():
-        found.append(workflow_text.below(place, classes))
-    return found
+        replacements.append(workflow_text.below(place, classes))
+    return replacements
 
 
 def _class_place(workflow_text: WorkflowText, new: NewNode, anchor: WrittenStatement) -> WrittenStatement:
@@ -162,23 +162,23 @@ def _look(workflow_text: WorkflowText, spec: OperatorSpec) -> str:
 
 def write_removed(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]:
     """Take out what declares, styles or classes the nodes that go; their edges are `edge_writing`'s."""
-    found: list[Replacement] = []
+    replacements: list[Replacement] = []
     for name in sorted(change.removed):
         node = workflow_text.flow.nodes[name]
         _refuse_links(workflow_text, node)
     if not change.removed:
-        return found
+        return replacements
     chains = {
         chain.start: chain for name in sorted(change.removed) for chain in workflow_text.edgeless_chains.get(name, ())
     }
     for chain in chains.values():
-        found += _without_vertices(workflow_text, chain, change.removed)
+        replacements += _without_vertices(workflow_text, chain, change.removed)
     for written in workflow_text.class_assignments:
-        found += without_names(workflow_text, written, written.statement.ids, change.removed)
+        replacements += without_names(workflow_text, written, written.statement.ids, change.removed)
     for written in workflow_text.statements(Style):
         if written.statement.id.text in change.removed:
-            found.append(workflow_text.without(written))
-    return found
+            replacements.append(workflow_text.without(written))
+    return replacements
 
 
 def _refuse_links(workflow_text: WorkflowText, node: FlowNode) -> None:
@@ -217,7 +217,7 @@ def _cut(
     workflow_text: WorkflowText, place: WrittenStatement, spans: list[tuple[int, int]], out: list[bool]
 ) -> list[Replacement]:
     """Take entries out of a list, each with the separator before it, the first ones with the one after."""
-    found: list[Replacement] = []
+    replacements: list[Replacement] = []
     first = out.index(False)
     for number, gone in enumerate(out):
         if not gone:
@@ -226,8 +226,10 @@ def _cut(
             start, end = spans[number][0], spans[number + 1][0]
         else:
             start, end = spans[number - 1][1], spans[number][1]
-        found.append(Replacement(workflow_text.offset(place.block, start), workflow_text.offset(place.block, end), ""))
-    return found
+        replacements.append(
+            Replacement(workflow_text.offset(place.block, start), workflow_text.offset(place.block, end), "")
+        )
+    return replacements
 
 
 # Nodes with another operator
@@ -237,19 +239,19 @@ def write_substituted(workflow_text: WorkflowText, change: GraphChange) -> list[
     """Name the new operator wherever a node named its old one, and take out parameters that it hasn't; of a node that keeps its
     operator, name the new role.
     """
-    found: list[Replacement] = []
+    replacements: list[Replacement] = []
     for name, new in change.substituted.items():
         write_node = _substitute if workflow_text.graph.by_id[name].spec is not new.spec else _give_role
-        found += write_node(workflow_text, workflow_text.flow.nodes[name], new)
-    return found
+        replacements += write_node(workflow_text, workflow_text.flow.nodes[name], new)
+    return replacements
 
 
 def _give_role(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -> list[Replacement]:
     typed = workflow_text.graph.by_id[node.id]
-    said = role_of(typed)
-    if said is None or new.role is None:
+    role = role_of(typed)
+    if role is None or new.role is None:
         raise CannotWriteError(f"{node.id} names no role that another could replace.")
-    key, before = said
+    key, before = role
     parameter, parts = typed.resolution.parameters[key], typed.resolution.label_parts
     if parameter.block is not None:
         metadata, block = node.metadata[parameter.block]
@@ -261,21 +263,23 @@ def _give_role(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -> lis
 
 def _substitute(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -> list[Replacement]:
     resolution = workflow_text.graph.by_id[node.id].resolution
-    found: list[Replacement] = []
+    replacements: list[Replacement] = []
     for claim in resolution.claims:
         if claim.place == "op":
             metadata, block = node.metadata[claim.index]
-            found.append(
+            replacements.append(
                 _replace(workflow_text, metadata_value_range(metadata, block, "op"), new.spec.name, claim.word)
             )
         elif claim.place == "label":
             label, parts = node.label, resolution.label_parts
             if label is None or parts is None:
                 raise CannotWriteError(f"The label of {node.id} can't be rewritten.")
-            found.append(_replace(workflow_text, label_range(node, parts.operator_span), new.spec.name, claim.word))
+            replacements.append(
+                _replace(workflow_text, label_range(node, parts.operator_span), new.spec.name, claim.word)
+            )
         else:
-            found += class_of(workflow_text, node, claim.index, workflow_text.class_name(new.spec))
-    return [*found, *_parameters(workflow_text, node, new), *_new_parameters(workflow_text, node, new)]
+            replacements += class_of(workflow_text, node, claim.index, workflow_text.class_name(new.spec))
+    return [*replacements, *_parameters(workflow_text, node, new), *_new_parameters(workflow_text, node, new)]
 
 
 def _new_parameters(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -> list[Replacement]:
@@ -283,10 +287,10 @@ def _new_parameters(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -
     resolution = workflow_text.graph.by_id[node.id].resolution
     old = resolution.spec
     instruction = None if old is None else old.instruction_key
-    said = {"op", *resolution.parameters}
+    present = {"op", *resolution.parameters}
     if instruction in resolution.parameters:
-        said.add(new.spec.instruction_key or "")
-    values = {key: value for key, value in new.values().items() if key not in said}
+        present.add(new.spec.instruction_key or "")
+    values = {key: value for key, value in new.values().items() if key not in present}
     if not values:
         return []
     place = workflow_text.declaration(node)
@@ -313,8 +317,8 @@ def class_of(workflow_text: WorkflowText, node: FlowNode, index: int, class_name
     if use.statement is None or all(name.text == node.id for name in use.statement.ids):
         return [Replacement(start, end, class_name)]
     place = workflow_text.written(use.statement, use.block)
-    found = without_names(workflow_text, place, use.statement.ids, frozenset({node.id}))
-    return [*found, workflow_text.below(place, [f"class {node.id} {class_name}"])]
+    replacements = without_names(workflow_text, place, use.statement.ids, frozenset({node.id}))
+    return [*replacements, workflow_text.below(place, [f"class {node.id} {class_name}"])]
 
 
 def _parameters(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -> list[Replacement]:
@@ -322,7 +326,7 @@ def _parameters(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -> li
     resolution = workflow_text.graph.by_id[node.id].resolution
     wanted = new.values()
     instruction = None if resolution.spec is None else resolution.spec.instruction_key
-    found: list[Replacement] = []
+    replacements: list[Replacement] = []
     for key, parameter in resolution.parameters.items():
         is_mermaids = parameter.block is not None and key in MERMAID_NODE_KEYS
         if key == "op" or is_mermaids or key in new.spec.allowed_parameters():
@@ -331,13 +335,13 @@ def _parameters(workflow_text: WorkflowText, node: FlowNode, new: NewNode) -> li
         if renamed is not None and wanted.get(renamed) is None:
             renamed = None
         if parameter.block is None:
-            found += _label_parameter(workflow_text, node, resolution.label_parts, key, renamed)
+            replacements += _label_parameter(workflow_text, node, resolution.label_parts, key, renamed)
         elif resolution.spec is not None:  # what an unknown operator says in metadata is left to the rules of keys
             metadata, block = node.metadata[parameter.block]
             if renamed is None:
                 raise CannotWriteError(f"{node.id} says `{key}` in its metadata, which {new.spec.name} has not.")
-            found.append(_replace(workflow_text, metadata_key_range(metadata, block, key), renamed, key))
-    return found
+            replacements.append(_replace(workflow_text, metadata_key_range(metadata, block, key), renamed, key))
+    return replacements
 
 
 def _label_parameter(

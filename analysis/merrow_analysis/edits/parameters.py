@@ -156,9 +156,9 @@ def _reads_back(node: TypedNode, here: Mention, moved: Moved, edits: list[TextEd
     )
     if in_own and any(values.get(key) != value for key, value in wanted.items()):
         return False
-    said = parts.parameters if parts is not None else {}
+    parameters = parts.parameters if parts is not None else {}
     added = parse_label(f"X<br/>({', '.join(moved.label)})").parameters if moved.label else {}
-    return all(key in said and said[key].value == one.value for key, one in added.items())
+    return all(key in parameters and parameters[key].value == parameter.value for key, parameter in added.items())
 
 
 def _operator_word(vertex: Vertex) -> str:
@@ -175,13 +175,13 @@ def _offset(block: Block, position: tuple[int, int]) -> int:
 
 def _vertex(text: str, node: str) -> Vertex | None:
     """The declaration of a node in a block's text read by itself."""
-    found: Vertex | None = None
+    declaration: Vertex | None = None
     for block in parse_diagram(f"flowchart TD\n{text}").blocks:
         for statement in block.statements:
             if isinstance(statement, Chain):
                 for group in statement.groups:
                     for vertex in group:
                         declares = vertex.shape is not None or vertex.metadata is not None
-                        if vertex.name.text == node and (found is None or declares):
-                            found = vertex
-    return found
+                        if vertex.name.text == node and (declaration is None or declares):
+                            declaration = vertex
+    return declaration

@@ -28,7 +28,9 @@ def rename_class(old: str, new: str, flow: Flowchart) -> list[TextEdit]:
     given += [use for subgraph in flow.subgraphs.values() for use in subgraph.classes]
     places = {use.range for use in given if use.name.text == old}
     assigned = flow.class_assigns
-    places.update(block.range(one.class_name.span) for one, block in assigned if one.class_name.text == old)
+    places.update(
+        block.range(assignment.class_name.span) for assignment, block in assigned if assignment.class_name.text == old
+    )
     places.update(definition.range for definition in flow.class_defs.get(old, ()))
     return _written(new, places)
 

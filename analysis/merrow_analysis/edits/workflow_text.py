@@ -83,11 +83,11 @@ class WorkflowText:
 
     @cached_property
     def _by_kind(self) -> dict[type, list[WrittenStatement]]:
-        found: dict[type, list[WrittenStatement]] = {}
+        by_kind: dict[type, list[WrittenStatement]] = {}
         for block in self.blocks:
             for statement in block.statements:
-                found.setdefault(type(statement), []).append(self.written(statement, block))
-        return found
+                by_kind.setdefault(type(statement), []).append(self.written(statement, block))
+        return by_kind
 
     def statements(self, kind: type) -> Sequence[WrittenStatement]:
         """All statements of a kind, in the order of the text."""
@@ -100,12 +100,12 @@ class WorkflowText:
     @cached_property
     def edgeless_chains(self) -> dict[str, list[WrittenStatement]]:
         """The chains that only name nodes, by the ids in them."""
-        found: dict[str, list[WrittenStatement]] = {}
+        chains: dict[str, list[WrittenStatement]] = {}
         for chain in self.chains:
             if not chain.statement.arrows:
                 for vertex in chain.statement.groups[0]:
-                    found.setdefault(vertex.name.text, []).append(chain)
-        return found
+                    chains.setdefault(vertex.name.text, []).append(chain)
+        return chains
 
     @cached_property
     def chain_of_edge(self) -> dict[int, int]:
@@ -120,10 +120,10 @@ class WorkflowText:
     @cached_property
     def edges_of_chain(self) -> dict[int, list[FlowEdge]]:
         """The edges that a chain makes, in order, by its number."""
-        found: dict[int, list[FlowEdge]] = {}
+        edges: dict[int, list[FlowEdge]] = {}
         for edge in self.flow.edges:
-            found.setdefault(self.chain_of_edge[edge.index], []).append(edge)
-        return found
+            edges.setdefault(self.chain_of_edge[edge.index], []).append(edge)
+        return edges
 
     def declaration(self, node: FlowNode) -> WrittenStatement | None:
         """The statement of its own that declares a node, if there is one: the first that says a shape or metadata."""
@@ -154,8 +154,8 @@ class WorkflowText:
 
     @cached_property
     def eol(self) -> str:
-        found = _LINE_END.search(self.text)
-        return "\n" if found is None else found[0]
+        match = _LINE_END.search(self.text)
+        return "\n" if match is None else match[0]
 
     def line_start(self, offset: int) -> int:
         return self.places.starts[self.places.position(offset).line]
@@ -169,12 +169,12 @@ class WorkflowText:
     @cached_property
     def body_indent(self) -> str:
         """The indentation that most chains have."""
-        found = Counter(
+        indents = Counter(
             before
             for chain in self.chains
             if not (before := self.text[self.line_start(chain.start) : chain.start]).strip(" \t")
         )
-        return min(found, key=lambda indent: (-found[indent], indent)) if found else "    "
+        return min(indents, key=lambda indent: (-indents[indent], indent)) if indents else "    "
 
     def above(self, place: WrittenStatement, lines: list[str]) -> Replacement:
         """The edit that puts lines before a statement."""
@@ -213,7 +213,9 @@ class WorkflowText:
     def refuse_suppressed(self, place: WrittenStatement) -> None:
         """Raise `CannotWriteError` where a comment speaks to Merrow about the statement at ``place``."""
         at = self._numbers[id(place.block)]
-        while at > 0 and all(type(one) in (Comment, EmptyStatement) for one in self.blocks[at - 1].statements):
+        while at > 0 and all(
+            type(statement) in (Comment, EmptyStatement) for statement in self.blocks[at - 1].statements
+        ):
             at -= 1
             if has_suppression(self.blocks[at]):
                 raise CannotWriteError("A comment that silences a rule speaks of a line that would go.")
@@ -239,7 +241,7 @@ class WorkflowText:
         return ArrowStyle(" ", "-->", "", " ") if style is None else ArrowStyle(" ", style.arrow, "", " ")
 
     def _usual(self, *, labelled: bool) -> ArrowStyle | None:
-        found: Counter[ArrowStyle] = Counter()
+        styles: Counter[ArrowStyle] = Counter()
         for chain in self.chains:
             groups, arrows = chain.statement.groups, chain.statement.arrows
             for number, arrow in enumerate(arrows):
@@ -247,10 +249,10 @@ class WorkflowText:
                     continue
                 style = self._style(chain.block, groups[number][-1], arrow, groups[number + 1][0])
                 if style is not None:
-                    found[style] += 1
-        if not found:
+                    styles[style] += 1
+        if not styles:
             return None
-        return min(found, key=lambda style: (-found[style], style.before, style.arrow, style.gap, style.after))
+        return min(styles, key=lambda style: (-styles[style], style.before, style.arrow, style.gap, style.after))
 
     def _style(self, block: Block, source: Vertex, arrow: Any, target: Vertex) -> ArrowStyle | None:
         text = block.text[arrow.span[0] : arrow.span[1]]
@@ -315,13 +317,13 @@ class WorkflowText:
     @cached_property
     def _class_names(self) -> dict[str, str]:
         """Classes as the file spells them first, by their folded names."""
-        found: dict[str, str] = {}
+        class_names: dict[str, str] = {}
         for name in self.flow.class_defs:
-            found.setdefault(name.casefold(), name)
+            class_names.setdefault(name.casefold(), name)
         for node in self.operator_nodes:
             for use in node.classes:
-                found.setdefault(use.name.text.casefold(), use.name.text)
-        return found
+                class_names.setdefault(use.name.text.casefold(), use.name.text)
+        return class_names
 
     def class_name(self, spec: OperatorSpec) -> str:
         """The class for an operator: as the file spells it, else as published files do."""
@@ -329,11 +331,11 @@ class WorkflowText:
 
     def last(self, kind: type, after: int = 0) -> WrittenStatement | None:
         """The last statement of a kind that stands after an offset."""
-        found = None
+        latest = None
         for written in self.statements(kind):
             if written.start >= after:
-                found = written
-        return found
+                latest = written
+        return latest
 
     @property
     def class_definitions(self) -> Sequence[WrittenStatement]:

@@ -21,7 +21,7 @@ from merrow_analysis.text import equal_ends, split_lines
 def write(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]:
     """The edits of the text, by offset, that make a change. Raises `CannotWriteError` with a sentence."""
     edges = write_edges(workflow_text, change)
-    found = [
+    replacements = [
         *_front_matter(workflow_text, change),
         *write_removed(workflow_text, change),
         *write_substituted(workflow_text, change),
@@ -32,22 +32,24 @@ def write(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]
         *edges.replacements,
         *_link_styles(workflow_text, edges.order),
     ]
-    return _apart([replacement for replacement in found if replacement.start != replacement.end or replacement.new])
+    return _apart(
+        [replacement for replacement in replacements if replacement.start != replacement.end or replacement.new]
+    )
 
 
-def _apart(found: list[Replacement]) -> list[Replacement]:
+def _apart(replacements: list[Replacement]) -> list[Replacement]:
     """The same edits, with lines that come below one that goes in the place of that one."""
-    lost = sorted(one for one in found if not one.new)
+    lost = sorted(replacement for replacement in replacements if not replacement.new)
     instead = [""] * len(lost)
     kept: list[Replacement] = []
-    for one in found:
-        at = bisect_right(lost, one.start, key=_start) - 1
-        if one.start == one.end and at >= 0 and lost[at].start < one.start < lost[at].end:
-            instead[at] += one.new
-        elif one.new:
-            kept.append(one)
+    for replacement in replacements:
+        at = bisect_right(lost, replacement.start, key=_start) - 1
+        if replacement.start == replacement.end and at >= 0 and lost[at].start < replacement.start < lost[at].end:
+            instead[at] += replacement.new
+        elif replacement.new:
+            kept.append(replacement)
     # New lines begin with a line ending; what goes ends with one.
-    return [*kept, *(one._replace(new=_turned(new)) for one, new in zip(lost, instead, strict=True))]
+    return [*kept, *(replacement._replace(new=_turned(new)) for replacement, new in zip(lost, instead, strict=True))]
 
 
 def _start(replacement: Replacement) -> int:
@@ -88,7 +90,7 @@ def _link_styles(workflow_text: WorkflowText, order: list[tuple[WantedEdge, Flow
     for number, (_, edge) in enumerate(order):
         if edge is not None:
             numbers[edge.index] = number
-    found: list[Replacement] = []
+    replacements: list[Replacement] = []
     for written in workflow_text.statements(LinkStyle):
         targets = written.statement.targets
         if targets is None:
@@ -96,8 +98,8 @@ def _link_styles(workflow_text: WorkflowText, order: list[tuple[WantedEdge, Flow
         new = [numbers[old] for old in targets if old in numbers]
         if new == list(targets) or any(old >= len(workflow_text.flow.edges) for old in targets):
             continue
-        found.append(workflow_text.without(written) if not new else _renumbered(written, new))
-    return found
+        replacements.append(workflow_text.without(written) if not new else _renumbered(written, new))
+    return replacements
 
 
 def _renumbered(written: WrittenStatement, numbers: list[int]) -> Replacement:

@@ -119,7 +119,10 @@ def read_graph(
         if not composites and (drawn or any(map(may_say_again, chart.edges))):
             asks, barred = _ids(graph, graph.marks.decisions), _ids(graph, graph.shape.boundary)
             if not drawn:
-                barred |= _ids(graph, [node for node, one in enumerate(graph.resolutions) if not _is_of_a_drawing(one)])
+                barred |= _ids(
+                    graph,
+                    [node for node, resolution in enumerate(graph.resolutions) if not _is_of_a_drawing(resolution)],
+                )
                 barred |= _in_unfinished_boxes(groups)
             turning = loops_written(read, asks, barred, drawn)
             if turning is not None:
@@ -337,7 +340,7 @@ class _Inference:
         Adds the ends of edges that have another word than before to ``ends``.
         """
         chart, handles = self.chart, self.handles
-        words = {} if self.cold else {edge: said for edge, said in self.old.words.items() if edge in chart.numbers}
+        words = {} if self.cold else {edge: worded for edge, worded in self.old.words.items() if edge in chart.numbers}
         if self.cold:
             looked: Iterable[EdgeRecord] = chart.edges
         else:
@@ -347,17 +350,17 @@ class _Inference:
             looked = dict.fromkeys(
                 edge for name in nodes for rows in (chart.incoming, chart.outgoing) for edge in rows.get(name, ())
             )
-        found = words_of(looked, words, chart, self.composites, self._decides)
-        for edge, said in {**found, **self.implied}.items():
-            if said is not None:
-                words[edge] = said
+        labels = words_of(looked, words, chart, self.composites, self._decides)
+        for edge, worded in {**labels, **self.implied}.items():
+            if worded is not None:
+                words[edge] = worded
             else:
                 words.pop(edge, None)
-            if said != self.old.words.get(edge):
+            if worded != self.old.words.get(edge):
                 ends[0].add(handles[edge.target])
                 ends[1].add(handles[edge.source])
         after.words = words
-        after.hides = after.hides or any(said.word == AGAIN for said in words.values())
+        after.hides = after.hides or any(worded.word == AGAIN for worded in words.values())
 
     def _decides(self, name: str) -> bool:
         return self.resolutions[self.handles[name]].kind == "decision"
@@ -394,8 +397,8 @@ class _Inference:
 
     def _of_role(self, role: Role, before: list[int]) -> list[int]:
         kept = [node for node in before if self.roles.get(node, role) == role]
-        found = self._by_rank({*kept, *(node for node, now in self.roles.items() if now == role)})
-        return before if found == before else found
+        of_role = self._by_rank({*kept, *(node for node, now in self.roles.items() if now == role)})
+        return before if of_role == before else of_role
 
     def _by_rank(self, nodes: Iterable[int]) -> list[int]:
         return sorted(nodes, key=self.ranks.__getitem__)
@@ -413,8 +416,8 @@ class _Inference:
             stale.update(
                 node
                 for node in turned
-                for one in shape.before[node]
-                if (now[one] < now[node]) != (then[one] < then[node])
+                for earlier in shape.before[node]
+                if (now[earlier] < now[node]) != (then[earlier] < then[node])
             )
         stale.difference_update(self.gone)
         order, places = shape.order, shape.places

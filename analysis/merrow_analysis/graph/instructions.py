@@ -18,12 +18,12 @@ def prompt_of(node: TypedNode, prompts: PromptBook) -> Prompt | str | None:
 
     The text is a `PromptTemplate` where it has variables: a node's ``template:`` takes precedence over what the prompt says.
     """
-    found, said = _prompt_of(node, prompts), node.resolution.parameters.get("template")
-    if said is None or not isinstance(said.value, bool) or found is None:
-        return found
-    text = found.text if isinstance(found, Prompt) else found
-    read = PromptTemplate(text) if said.value else str(text)
-    return replace(found, text=read) if isinstance(found, Prompt) else read
+    prompt, template = _prompt_of(node, prompts), node.resolution.parameters.get("template")
+    if template is None or not isinstance(template.value, bool) or prompt is None:
+        return prompt
+    text = prompt.text if isinstance(prompt, Prompt) else prompt
+    read = PromptTemplate(text) if template.value else str(text)
+    return replace(prompt, text=read) if isinstance(prompt, Prompt) else read
 
 
 def _prompt_of(node: TypedNode, prompts: PromptBook) -> Prompt | str | None:
@@ -63,21 +63,21 @@ def agent_of(node: TypedNode, settings: WorkflowSettings) -> Agent | None:
 
 def agent_name(resolution: Resolution) -> str | None:
     """The agent that a node's parameters name, as it is written."""
-    said = resolution.parameters.get("agent")
-    return said.value.strip() if said is not None and isinstance(said.value, str) and said.value.strip() else None
+    agent = resolution.parameters.get("agent")
+    return agent.value.strip() if agent is not None and isinstance(agent.value, str) and agent.value.strip() else None
 
 
 def knows_aims(node: TypedNode, settings: WorkflowSettings) -> bool:
     """Whether a node's prompt says what the steps that read its result are asked."""
-    said = node.resolution.parameters.get("aims")
-    return said.value is True if said is not None and said.value is not None else settings.aims is True
+    aims = node.resolution.parameters.get("aims")
+    return aims.value is True if aims is not None and aims.value is not None else settings.aims is True
 
 
 def memory_of(node: TypedNode, settings: WorkflowSettings) -> Memory:
     """What a node remembers: what its own settings say, else the workflow's; where neither says, a plain step remembers all."""
-    said = node.resolution.parameters.get("memory")
-    if said is not None and said.value is not None:
-        return read_memory(said.value)
+    memory = node.resolution.parameters.get("memory")
+    if memory is not None and memory.value is not None:
+        return read_memory(memory.value)
     return Memory("all") if node.resolution.plain is not None and not settings.says_memory else settings.memory
 
 
@@ -97,8 +97,12 @@ def validation_of(node: TypedNode, settings: GraphSettings) -> ValidationInstruc
     have one attempt: it would come to the same again.
     """
     parameters = node.resolution.parameters
-    said = parameters.get("validate")
-    names = [] if said is None else [name for name in names_in(said.value) if name.casefold() in settings.validators]
+    validate = parameters.get("validate")
+    names = (
+        []
+        if validate is None
+        else [name for name in names_in(validate.value) if name.casefold() in settings.validators]
+    )
     if not names or node.kind not in ("operator", "output"):
         return None
     attempts, end = parameters.get("attempts"), parameters.get("on_invalid")

@@ -29,8 +29,8 @@ def levels(graph: Graph, edge: EdgeRecord) -> Levels:
     if not composites:
         return LEVEL
     border = composites.border(edge.source, edge.target)
-    said = graph.words.get(edge)
-    lowered = said is not None and said.word == EACH
+    worded = graph.words.get(edge)
+    lowered = worded is not None and worded.word == EACH
     raised = len(composites.maps(border.left)) if border.left else 0
     return Levels(raised, lowered) if raised or lowered else LEVEL
 

@@ -15,11 +15,11 @@ def marked(marks: NodeMarks, graph: Graph, nodes: Collection[int]) -> NodeMarks:
     if len(nodes) > len(graph.records) // 2:
         return _marked_cold(graph)
     kinds = [set(kind) for kind in marks]
-    found, problems, gathering, decisions, conflicts, plain, templates, agents, validated = kinds
+    findings, problems, gathering, decisions, conflicts, plain, templates, agents, validated = kinds
     for node in nodes:
         record, resolution, placement = graph.records[node], graph.resolutions[node], graph.placements[node]
         for numbers, holds in (
-            (found, placement.findings),
+            (findings, placement.findings),
             (problems, resolution.problems),
             (gathering, _gathers(resolution, placement)),
             (decisions, resolution.kind == "decision"),

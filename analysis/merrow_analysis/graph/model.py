@@ -103,14 +103,14 @@ class Graph:
 
     def runs_again(self, edge: EdgeRecord) -> bool:
         """Whether an edge has the word ``again``."""
-        said = self.words.get(edge)
-        return said is not None and said.word == AGAIN
+        worded = self.words.get(edge)
+        return worded is not None and worded.word == AGAIN
 
     def text_of(self, edge: EdgeRecord) -> str | None:
         """The label of an edge without its word."""
-        said = self.words.get(edge)
-        if said is not None:
-            return said.text
+        worded = self.words.get(edge)
+        if worded is not None:
+            return worded.text
         return None if edge.arrow.label is None else edge.arrow.label.text
 
 

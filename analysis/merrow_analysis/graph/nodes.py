@@ -263,8 +263,8 @@ class TypedEdge:
     @property
     def word(self) -> Word | None:
         """The word of composites that its label has."""
-        said = self._graph.core.words.get(self.record)
-        return None if said is None else said.word
+        worded = self._graph.core.words.get(self.record)
+        return None if worded is None else worded.word
 
     @property
     def composites(self) -> Composites:
@@ -509,11 +509,11 @@ class TypedGraph:
     @cached_property
     def lists(self) -> dict[str, list[TypedEdge]]:
         """By Map the ``each`` edges into it."""
-        found: dict[str, list[TypedEdge]] = {}
+        by_list: dict[str, list[TypedEdge]] = {}
         for edge in map(self.edge, self._with_word(EACH)):
             if edge.lowered is not None:
-                found.setdefault(edge.lowered, []).append(edge)
-        return found
+                by_list.setdefault(edge.lowered, []).append(edge)
+        return by_list
 
     @cached_property
     def again(self) -> list[TypedEdge]:
@@ -526,8 +526,8 @@ class TypedGraph:
         return [self.edge(record) for record in self._with_word(OVER)]
 
     def _with_word(self, word: Word) -> list[EdgeRecord]:
-        found = [record for record, said in self.core.words.items() if said.word == word]
-        return sorted(found, key=self.core.chart.numbers.__getitem__)
+        records = [record for record, worded in self.core.words.items() if worded.word == word]
+        return sorted(records, key=self.core.chart.numbers.__getitem__)
 
     @cached_property
     def by_id(self) -> Mapping[str, TypedNode]:

@@ -25,8 +25,8 @@ def is_played(node: TypedNode) -> bool:
     if node.kind != "operator" or node.spec is None or node.spec.name != "Custom":
         return False
     prompt = node.resolution.parameters.get("prompt")
-    said = node.resolution.plain or (prompt.value if prompt is not None and isinstance(prompt.value, str) else "")
-    return acts(said)
+    text = node.resolution.plain or (prompt.value if prompt is not None and isinstance(prompt.value, str) else "")
+    return acts(text)
 
 
 def reading(graph: TypedGraph, says_memory: bool) -> str:
@@ -81,7 +81,7 @@ def _turns(graph: TypedGraph, box: Composite, decides: bool) -> str:
 
 def _answers(graph: TypedGraph, box: Composite, members: list[TypedNode], back: list[TypedEdge]) -> tuple[str, str]:
     """Which answers lead back, and what they count as when the turns have run out."""
-    said: list[str] = []
+    answers: list[str] = []
     then: dict[str, list[str]] = {}
     for node in members:
         cases = node.cases
@@ -91,16 +91,16 @@ def _answers(graph: TypedGraph, box: Composite, members: list[TypedNode], back: 
         leading = [edge.case for edge in back if edge.source is node and edge.case is not None]
         leading += [case for case in closed if case not in leading]
         if leading:
-            said.append(f"{node.id} answers {_listed([cases.labels[case] for case in sorted(set(leading))], 'or')}")
+            answers.append(f"{node.id} answers {_listed([cases.labels[case] for case in sorted(set(leading))], 'or')}")
         for counts in closed.values():
             then.setdefault(cases.labels[counts], []).append(node.id)
     last = next(iter(then), None)
     if last is None:
-        return _listed(said, "or"), ""
+        return _listed(answers, "or"), ""
     if len(then) == 1:
-        return _listed(said, "or"), f"; then {last}"
+        return _listed(answers, "or"), f"; then {last}"
     ways = [f"{_listed(list(dict.fromkeys(ids)), 'and')} as {label}" for label, ids in then.items()]
-    return _listed(said, "or"), f"; then {_listed(ways, 'and')}"
+    return _listed(answers, "or"), f"; then {_listed(ways, 'and')}"
 
 
 def _listed(words: Sequence[str], last: str) -> str:

@@ -12,15 +12,15 @@ def readers(graph: TypedGraph, settings: WorkflowSettings, most: int = 5_000_000
     """For each node that remembers, whose results, by id. At most about ``most`` nodes are looked at, since all together grow
     with the square of the workflow: of nodes beyond that nothing is said.
     """
-    found: dict[str, list[str]] = {}
+    reading: dict[str, list[str]] = {}
     for node in graph.nodes:
         if most <= 0:
             break
         memory, nodes = remembered(graph, node, settings)
         most -= 1 if memory.kind == "none" else len(graph.nodes)
         if nodes:
-            found[node.id] = [one.id for one in nodes]
-    return found
+            reading[node.id] = [reader.id for reader in nodes]
+    return reading
 
 
 def has_memory(node: TypedNode) -> bool:
@@ -44,8 +44,8 @@ def to_remember(graph: TypedGraph, node: TypedNode) -> list[TypedNode]:
                 seen.add(edge.source.index)
                 pending.append(edge.source)
     wanted = seen - arriving(node) - {node.index}
-    found = (graph.node(handle) for handle in graph.order if handle in wanted)
-    return [one for one in found if one.kind in ("input", "operator")]
+    nodes = (graph.node(handle) for handle in graph.order if handle in wanted)
+    return [source for source in nodes if source.kind in ("input", "operator")]
 
 
 def arriving(node: TypedNode) -> set[int]:
@@ -59,7 +59,7 @@ def arriving(node: TypedNode) -> set[int]:
 
 def _handed_on(decision: TypedNode) -> set[int]:
     """The nodes whose results a Decision hands on in every case."""
-    found: set[int] = set()
+    sources: set[int] = set()
     pending, seen = [decision], {decision.index}
     while pending:
         here = pending.pop()
@@ -68,11 +68,11 @@ def _handed_on(decision: TypedNode) -> set[int]:
             if not any(feed.port == port for feed in edge.feeds):
                 continue
             if edge.source.kind != "decision":
-                found.add(edge.source.index)
+                sources.add(edge.source.index)
             elif edge.source.index not in seen:
                 seen.add(edge.source.index)
                 pending.append(edge.source)
-    return found
+    return sources
 
 
 def remembered(graph: TypedGraph, node: TypedNode, settings: WorkflowSettings) -> tuple[Memory, list[TypedNode]]:
@@ -82,10 +82,10 @@ def remembered(graph: TypedGraph, node: TypedNode, settings: WorkflowSettings) -
     memory = memory_of(node, settings)
     if memory.kind == "none" or not has_memory(node):
         return memory, []
-    found = to_remember(graph, node)
+    nodes = to_remember(graph, node)
     if memory.kind == "agent":
         agent = agent_of(node, settings)
-        found = [one for one in found if agent is not None and agent_of(one, settings) is agent]
+        nodes = [source for source in nodes if agent is not None and agent_of(source, settings) is agent]
     if memory.kind == "last" and memory.amount is not None and not graph.decisions and not node.again_in:
-        found = found[-memory.amount :]
-    return memory, found
+        nodes = nodes[-memory.amount :]
+    return memory, nodes

@@ -241,18 +241,20 @@ def _written_claims(
     is_interface = False
     if op is not None:
         word, index = op
-        found = table.by_op(word)
+        operator = table.by_op(word)
         if word.casefold() == INTERFACE_CLASS.casefold():
             is_interface = True
         else:
-            claims.append(Claim("op", word, index, found.spec if found else None, found is not None and found.variant))
+            claims.append(
+                Claim("op", word, index, operator.spec if operator else None, operator is not None and operator.variant)
+            )
     for index, word in enumerate(classes):
         if word.casefold() == INTERFACE_CLASS.casefold():
             is_interface = True
             continue
-        found = table.by_class(word) if names or is_operator_class(word, table) else None
-        if found is not None:
-            claims.append(Claim("class", word, index, found.spec, found.variant))
+        operator = table.by_class(word) if names or is_operator_class(word, table) else None
+        if operator is not None:
+            claims.append(Claim("class", word, index, operator.spec, operator.variant))
         elif word.endswith("Op") and len(word) > 2:
             claims.append(Claim("class", word, index, None))
     return claims, is_interface
@@ -286,17 +288,17 @@ def _choose(words: Words, table: OperatorTable) -> OperatorChoice:
     says_decision = any(claim.spec is not None and claim.spec.is_decision for claim in known)
     speaks = bool(word) and not says_decision and (bool(claims) or words.names or words.parameters)
     label = _label_claim(word, claims, table) if speaks else None
-    said = known if label is None else [*known, label]
-    problems = [NodeProblem("variant", (claim,)) for claim in said if claim.variant]
+    candidates = known if label is None else [*known, label]
+    problems = [NodeProblem("variant", (claim,)) for claim in candidates if claim.variant]
     if unknown:
         meant = label.spec if label is not None else None
         problems += [NodeProblem("unknown", (claim,), meant or table.nearest(claim.word)) for claim in unknown]
-        return OperatorChoice(None, (*claims, *said[len(known) :]), tuple(problems))
-    if len({claim.spec.name for claim in said if claim.spec is not None}) > 1:
-        problems.append(NodeProblem("disagreement", tuple(said)))
-        return OperatorChoice(None, tuple(said), tuple(problems))
-    if said:
-        return OperatorChoice(said[0].spec, tuple(said), tuple(problems))
+        return OperatorChoice(None, (*claims, *candidates[len(known) :]), tuple(problems))
+    if len({claim.spec.name for claim in candidates if claim.spec is not None}) > 1:
+        problems.append(NodeProblem("disagreement", tuple(candidates)))
+        return OperatorChoice(None, tuple(candidates), tuple(problems))
+    if candidates:
+        return OperatorChoice(candidates[0].spec, tuple(candidates), tuple(problems))
     return _plain(words, table)
 
 
@@ -340,8 +342,8 @@ def _label_claim(word: str, others: list[Claim], table: OperatorTable) -> Claim 
     if spec is not None:
         return Claim("label", word, 0, spec)
     if not others:
-        found = table.by_op(word)
-        return Claim("label", word, 0, found.spec, variant=True) if found is not None else None
+        operator = table.by_op(word)
+        return Claim("label", word, 0, operator.spec, variant=True) if operator is not None else None
     near = table.nearest(word)
     if near is not None and len(word) >= _SHORTEST_NEARLY and _one_slip(word.casefold(), near.name.casefold()):
         return Claim("label", word, 0, near)
@@ -425,13 +427,13 @@ def _with_parameters(
         )
     declared = None
     if "returns" in parameters and "returns" not in spec.idle:
-        found: list[NodeProblem] = []
-        declared = _read_type("returns", parameters, types, found)
+        wrong: list[NodeProblem] = []
+        declared = _read_type("returns", parameters, types, wrong)
         if declared is not None and spec.is_pass and types.fields_of(declared) is None:
             message = f"`{declared}` is not a record; a Pass returns what it is given, or a record whose fields are its ports."
-            found.append(NodeProblem("bad-type", key="returns", message=message))
+            wrong.append(NodeProblem("bad-type", key="returns", message=message))
             declared = None
-        problems = (*problems, *found)
+        problems = (*problems, *wrong)
     samples = parameters.get("samples")
     by = parameters.get("by") if spec.is_select else None
     return Resolution(

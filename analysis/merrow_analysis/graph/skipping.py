@@ -12,14 +12,14 @@ def on_error_of(node: TypedNode, usual: str | None) -> str:
     """
     if skips_invalid(node.resolution):
         return "skip"
-    said = node.resolution.parameters.get("on_error")
-    return str(said.value) if said is not None else usual or "fail"
+    parameter = node.resolution.parameters.get("on_error")
+    return str(parameter.value) if parameter is not None else usual or "fail"
 
 
 def skips_invalid(resolution: Resolution) -> bool:
     """Whether a node is skipped where its result is not valid."""
-    said = resolution.parameters.get("on_invalid")
-    return said is not None and said.value == "skip" and "validate" in resolution.parameters
+    parameter = resolution.parameters.get("on_invalid")
+    return parameter is not None and parameter.value == "skip" and "validate" in resolution.parameters
 
 
 def skipping_key(graph: TypedGraph, name: str) -> str:
@@ -37,25 +37,25 @@ def failing_away(graph: TypedGraph, box: str, usual: str | None) -> dict[str, st
     composites, handles, places = graph.composites, graph.core.handles, graph.shape.places
     members = [graph.by_id[name] for name in composites.members(box) if name in handles]
     skipped = {name: _skipped_whole(graph, name, box) for name in composites.within(box)}
-    found: dict[str, str] = {}
+    failing: dict[str, str] = {}
     for node in sorted(members, key=lambda node: places[node.index]):
         fails = node.kind in ("operator", "decision") and on_error_of(node, usual) == "skip"
-        cause = node.id if fails else skipped[composites.inside[node.id]] or _lacks(node, found)
+        cause = node.id if fails else skipped[composites.inside[node.id]] or _lacks(node, failing)
         if cause is not None:
-            found[node.id] = cause
-    return found
+            failing[node.id] = cause
+    return failing
 
 
 def any_skips(graph: TypedGraph, usual: str | None) -> bool:
     """Whether anything at all says ``on_error: skip``, or ``on_invalid: skip``; nodes that say the same share
     what is known of them.
     """
-    resolutions = {id(one): one for one in graph.resolutions}.values()
+    resolutions = {id(resolution): resolution for resolution in graph.resolutions}.values()
     if any(map(skips_invalid, resolutions)):
         return True
-    said = [box.parameters.get("on_error") for box in graph.composites]
-    said += [one.parameters.get("on_error") for one in resolutions]
-    return usual == "skip" or any(one is not None and one.value == "skip" for one in said)
+    parameters = [box.parameters.get("on_error") for box in graph.composites]
+    parameters += [resolution.parameters.get("on_error") for resolution in resolutions]
+    return usual == "skip" or any(parameter is not None and parameter.value == "skip" for parameter in parameters)
 
 
 def _skipped_whole(graph: TypedGraph, inner: str, box: str) -> str | None:
@@ -63,21 +63,21 @@ def _skipped_whole(graph: TypedGraph, inner: str, box: str) -> str | None:
     for name in graph.composites.chain(inner):
         if name == box:
             return None
-        one = graph.composites.boxes[name]
-        said = one.parameters.get("on_error")
-        if one.kind == "loop" and said is not None and said.value == "skip":
+        loop = graph.composites.boxes[name]
+        parameter = loop.parameters.get("on_error")
+        if loop.kind == "loop" and parameter is not None and parameter.value == "skip":
             return name
     return None
 
 
-def _lacks(node: TypedNode, found: dict[str, str]) -> str | None:
+def _lacks(node: TypedNode, failing: dict[str, str]) -> str | None:
     """The cause by which a node may be skipped since all that feeds a port that it needs is."""
     for port in node.placement.required:
-        causes = [found.get(edge.source.id) for edge in node.sources(port)]
+        causes = [failing.get(edge.source.id) for edge in node.sources(port)]
         if causes and None not in causes:
             return causes[0]
     gates = [edge for edge in node.incoming if _is_gate(edge)]
-    causes = [found.get(edge.source.id) for edge in gates]
+    causes = [failing.get(edge.source.id) for edge in gates]
     return causes[0] if causes and None not in causes else None
 
 

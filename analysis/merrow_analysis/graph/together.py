@@ -17,7 +17,9 @@ def fed_at_once(node: TypedNode, port: str, combinations: Combinations) -> tuple
     for edge in node.sources(port):
         for _, brings, several in combinations.brings_each(edge, port):
             if before and combinations.together(so_far, brings):
-                other = next(one for one in before if combinations.together(combinations.brings(one, port), brings))
+                other = next(
+                    earlier for earlier in before if combinations.together(combinations.brings(earlier, port), brings)
+                )
                 return other, edge
             if several != NEVER:
                 return edge, edge

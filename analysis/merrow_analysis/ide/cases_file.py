@@ -86,7 +86,7 @@ def _values(file: CasesFile, path: tuple[str, ...], beside: CasesContext | None,
         return _words(DEFAULT_KEYS["metric"]["enum"], "value", where)
     if path[-1:] == ("tags",):
         return _words(
-            sorted({word for found in _TAGS.finditer(file.text) for word in _WORD.findall(found[1])}), "value", where
+            sorted({word for match in _TAGS.finditer(file.text) for word in _WORD.findall(match[1])}), "value", where
         )
     if path[-1:] == ("output",):
         return _words(() if beside is None else beside.outputs, "node", where)
@@ -105,15 +105,15 @@ def hover(file: CasesFile, position: Position, beside: CasesContext | None) -> H
     if position.line >= len(lines):
         return None
     offset = sum(len(line) for line in lines[: position.line]) + position.column
-    found = entry_at(file.text, offset)
-    if found is None:
+    entry = entry_at(file.text, offset)
+    if entry is None:
         return None
-    (*around, key), span = found
+    (*around, key), span = entry
     path = tuple(around)
     keys = _inputs(beside) if path[-1:] == ("inputs",) else _keys_at(path)
     fragment = keys.get(key)
     if fragment is None:
-        folded = {name.casefold(): one for name, one in keys.items()} if path[-1:] == ("inputs",) else {}
+        folded = {name.casefold(): value for name, value in keys.items()} if path[-1:] == ("inputs",) else {}
         fragment = folded.get(key.casefold())
     if fragment is None or "description" not in fragment:
         return None

@@ -26,8 +26,8 @@ class Fold:
 def folds(analysis: Analysis) -> list[Fold]:
     """Everything that folds, in the order of the text; never two folds of the same lines."""
     diagram = analysis.diagram
-    found = [*_front_matter(diagram), *_subgraphs(diagram), *_runs(diagram), *_long_statements(diagram)]
-    unique = {(fold.first, fold.last): fold for fold in reversed(found) if fold.last > fold.first}
+    regions = [*_front_matter(diagram), *_subgraphs(diagram), *_runs(diagram), *_long_statements(diagram)]
+    unique = {(fold.first, fold.last): fold for fold in reversed(regions) if fold.last > fold.first}
     return [unique[place] for place in sorted(unique)]
 
 

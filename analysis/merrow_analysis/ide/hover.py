@@ -123,15 +123,15 @@ def _in_chain(analysis: Analysis, place: Spot, chain: Chain) -> Hover | None:
     if vertex is not None:
         node = typed.by_id.get(vertex.name.text) if typed is not None else None
         if vertex.metadata is not None and touches(vertex.metadata.span, offset):
-            found = metadata_key_at(vertex.metadata, block, offset)
-            if found is None:
+            key_span = metadata_key_at(vertex.metadata, block, offset)
+            if key_span is None:
                 return None
             drawing = drawing_keys(analysis, vertex.name.text)
             if drawing is None:
-                text = describe.parameter(found[0], node)
+                text = describe.parameter(key_span[0], node)
             else:
-                text = describe.key(found[0], drawing[found[0]]) if found[0] in drawing else None
-            return None if text is None else Hover(text, block.range(found[1]))
+                text = describe.key(key_span[0], drawing[key_span[0]]) if key_span[0] in drawing else None
+            return None if text is None else Hover(text, block.range(key_span[1]))
         in_label = label_offset(vertex, block, offset)
         if in_label is None or vertex.label is None or node is None or node.kind != "operator":
             return None
@@ -170,10 +170,10 @@ def _in_front_matter(place: Spot, front: FrontMatter) -> Hover | None:
     start, end = front.body_span
     if not start <= place.offset <= end:
         return None
-    found = entry_at(place.block.text[start:end], place.offset - start)
-    if found is None:
+    entry = entry_at(place.block.text[start:end], place.offset - start)
+    if entry is None:
         return None
-    path, span = found
+    path, span = entry
     fragment = fragment_at(FRONT_MATTER, path)
     if fragment is None or not fragment.get("description"):
         return None

@@ -114,14 +114,14 @@ def _port_hint(targets: _Targets, position: Position, edges: list[TypedEdge]) ->
     """One hint for all edges of an arrow, which says each port and type once."""
     parts: list[HintPart] = []
     lines: list[str] = []
-    said: set[tuple[str, str]] = set()
+    seen: set[tuple[str, str]] = set()
     for edge in edges:
         for feed in edge.feeds:
             lines.append(f"{_output(edge, feed.output)} feeds `{feed.port}` of {named(edge.target)}.")
             words = (feed.port, feed.type or "")
-            if words in said:
+            if words in seen:
                 continue
-            said.add(words)
+            seen.add(words)
             parts.append(HintPart(f"{', ' if parts else ''}{feed.port}"))
             if feed.type:
                 name = feed.type.removeprefix("list[").removesuffix("]")
@@ -178,15 +178,15 @@ def _boxes(analysis: Analysis, typed: TypedGraph, place: Range) -> Iterator[Hint
         position = stretch.block.position(stretch.head.span[1])
         if box is None or not place.start <= position <= place.end:
             continue
-        said: list[str] = []
+        parts: list[str] = []
         if not stretch.title.startswith(box.operator):
-            said.append(box.operator)
+            parts.append(box.operator)
         most, what = count_of(box, "max"), "turns" if box.kind == "loop" else "items"
         if "max" not in box.parameters:
-            said.append(f"up to {most} {what}")
-        if said:
+            parts.append(f"up to {most} {what}")
+        if parts:
             tooltip = f"{box.id} is a {box.operator}. It has up to {most} {what}; `max:` says otherwise."
-            yield Hint(position, (HintPart(f" {', '.join(said)}"),), tooltip)
+            yield Hint(position, (HintPart(f" {', '.join(parts)}"),), tooltip)
 
 
 def _plain(node: TypedNode, mention: Mention, place: Range) -> Iterator[Hint]:

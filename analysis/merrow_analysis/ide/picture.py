@@ -81,15 +81,15 @@ def _places(node: FlowNode) -> list[Range]:
 
 def _assigned(analysis: Analysis) -> dict[str, list[Range]]:
     """Where ``class`` and ``style`` statements name each node."""
-    found: defaultdict[str, list[Range]] = defaultdict(list)
+    ranges: defaultdict[str, list[Range]] = defaultdict(list)
     for block in analysis.diagram.blocks:
         for statement in block.statements:
             if isinstance(statement, ClassAssign):
                 for name in statement.ids:
-                    found[name.text].append(block.range(name.span))
+                    ranges[name.text].append(block.range(name.span))
             elif isinstance(statement, Style):
-                found[statement.id.text].append(block.range(statement.id.span))
-    return found
+                ranges[statement.id.text].append(block.range(statement.id.span))
+    return ranges
 
 
 def _edge_ids(flow: Flowchart) -> Iterator[str]:

@@ -138,23 +138,23 @@ def _world(analysis: Analysis) -> tuple[object, ...]:
     tables = (None, None) if typed is None else (typed.operators, typed.types)
     if typed is None or not typed.composites:
         return (list(flow.subgraphs), edges, *tables)
-    words = [(edge.source, edge.target, said) for edge, said in typed.core.words.items()]
+    words = [(edge.source, edge.target, worded) for edge, worded in typed.core.words.items()]
     return (list(flow.subgraphs), edges, *tables, typed.composites, words)
 
 
 def _nodes(block: Block) -> tuple[str, ...]:
     """The nodes of a block whose operators say how to read their labels, metadata or edges."""
-    found: list[str] = []
+    names: list[str] = []
     for statement in block.statements:
         if isinstance(statement, Chain):
             for number, group in enumerate(statement.groups):
                 labelled = number < len(statement.arrows) and statement.arrows[number].label is not None
-                found += [
+                names += [
                     vertex.name.text
                     for vertex in group
                     if labelled or vertex.label is not None or vertex.metadata is not None
                 ]
-    return tuple(found)
+    return tuple(names)
 
 
 def _meanings(analysis: Analysis, nodes: tuple[str, ...]) -> tuple[object, ...]:
@@ -162,17 +162,17 @@ def _meanings(analysis: Analysis, nodes: tuple[str, ...]) -> tuple[object, ...]:
         return ()
     handles, resolutions = analysis.typed.core.handles, analysis.typed.resolutions
     placements = analysis.typed.placements
-    found: list[object] = []
+    meanings: list[object] = []
     for name in nodes:
         handle = handles.get(name)
         resolution = None if handle is None else resolutions[handle]
         if handle is None or resolution is None:
-            found.append(None)
+            meanings.append(None)
         elif placements[handle].decided_by == "kinds":
-            found.append((resolution.kind, resolution.spec, placements[handle].when))
+            meanings.append((resolution.kind, resolution.spec, placements[handle].when))
         else:
-            found.append((resolution.kind, resolution.spec))
-    return tuple(found)
+            meanings.append((resolution.kind, resolution.spec))
+    return tuple(meanings)
 
 
 def _tokens(analysis: Analysis, block: Block) -> tuple[Token, ...]:
@@ -351,10 +351,10 @@ def _word(analysis: Analysis, block: Block, source: str, arrow: Arrow) -> Iterat
     if core is None or not core.words or arrow.label is None:
         return
     for edge in core.chart.outgoing.get(source, ()):
-        said = core.words.get(edge)
-        if edge.arrow is arrow and said is not None:
+        worded = core.words.get(edge)
+        if edge.arrow is arrow and worded is not None:
             start, end = arrow.label.span
-            match = re.compile(rf"(?<![\w]){said.word}(?![\w])").search(block.text, start, end)
+            match = re.compile(rf"(?<![\w]){worded.word}(?![\w])").search(block.text, start, end)
             if match is not None:
                 yield _Part(match.span(), "keyword")
             return

@@ -33,7 +33,7 @@ class Stretch:
 
 def stretches(diagram: Diagram) -> list[Stretch]:
     """The subgraphs in the order of their heads."""
-    found: list[Stretch] = []
+    listed: list[Stretch] = []
     waiting: list[Stretch] = []
     last = end_of(diagram)
     closed = 0
@@ -42,7 +42,7 @@ def stretches(diagram: Diagram) -> list[Stretch]:
             if isinstance(statement, SubgraphStart):
                 name = statement.id.text if statement.id is not None else ""
                 stretch = Stretch(name, statement, block, last, waiting[-1] if waiting else None, closed=False)
-                found.append(stretch)
+                listed.append(stretch)
                 waiting.append(stretch)
             elif isinstance(statement, SubgraphEnd) and waiting:
                 done = waiting.pop()
@@ -53,7 +53,7 @@ def stretches(diagram: Diagram) -> list[Stretch]:
     for stretch in reversed(waiting):
         stretch.id = stretch.id or f"subGraph{closed}"
         closed += 1
-    return found
+    return listed
 
 
 def stretch_of(diagram: Diagram, head: SubgraphStart) -> Stretch | None:

@@ -36,10 +36,10 @@ def outline(analysis: Analysis) -> list[OutlineEntry]:
     entries = list(_front_matter(analysis))
     if not analysis.diagram.is_flowchart:
         return entries
-    found = stretches(analysis.diagram)
-    made = {id(stretch): _subgraph(analysis, stretch) for stretch in found}
+    boxes = stretches(analysis.diagram)
+    made = {id(stretch): _subgraph(analysis, stretch) for stretch in boxes}
     by_name: dict[str, Stretch] = {}
-    for stretch in found:
+    for stretch in boxes:
         by_name.setdefault(stretch.id, stretch)
         siblings = entries if stretch.parent is None else made[id(stretch.parent)].children
         siblings.append(made[id(stretch)])

@@ -72,10 +72,10 @@ def label_names(
     for source in sources:
         for target in targets:
             edge = _edge(graph, source, arrow, target)
-            for found in () if edge is None else _names(edge, arrow, block):
-                if (found.symbol, found.span) not in told:
-                    told.add((found.symbol, found.span))
-                    yield found
+            for occurrence in () if edge is None else _names(edge, arrow, block):
+                if (occurrence.symbol, occurrence.span) not in told:
+                    told.add((occurrence.symbol, occurrence.span))
+                    yield occurrence
 
 
 def _edge(graph: TypedGraph, source: str, arrow: Arrow, target: str) -> TypedEdge | None:
@@ -92,17 +92,17 @@ def _edge(graph: TypedGraph, source: str, arrow: Arrow, target: str) -> TypedEdg
 
 
 def _names(edge: TypedEdge, arrow: Arrow, block: Block) -> Iterator[Occurrence]:
-    said, source, target = edge.placed.label, edge.source, edge.target
+    label, source, target = edge.placed.label, edge.source, edge.target
     parts = label_parts(arrow, block)
-    if said.port is not None and parts and parts[-1].text == said.port:
+    if label.port is not None and parts and parts[-1].text == label.port:
         yield from _port(target, parts.pop(), block)
-    output = next((part for part in reversed(parts) if part.text == said.output), None)
+    output = next((part for part in reversed(parts) if part.text == label.output), None)
     if output is None:
         return
     path = split(output)
     if source.kind == "decision":
         signature = source.placement.signature
-        yield from fields_along(source.types, signature.carried(said.case), path, block)
+        yield from fields_along(source.types, signature.carried(label.case), path, block)
     else:
         yield from outputs_along(source, path, block)
 

@@ -108,10 +108,10 @@ class _FrontNames:
 
     def _places(self, *path: str | int) -> tuple[Span, Span] | None:
         """Where key and value at a path below ``workflow:`` are in the block."""
-        found = self.own.document.places("workflow", *path)
-        if found is None:
+        places = self.own.document.places("workflow", *path)
+        if places is None:
             return None
-        (a, b), (c, d) = found
+        (a, b), (c, d) = places
         return (self.start + a, self.start + b), (self.start + c, self.start + d)
 
     def _value(self, *path: str | int) -> Span | None:

@@ -56,12 +56,12 @@ def occurrences_of(analysis: Analysis, wanted: Symbol) -> list[Occurrence]:
     name = _written_name(wanted)
     any_case = wanted.kind in ("prompt", "agent", "validator", "operator", "type")
     folded = name.casefold()
-    found: list[Occurrence] = []
+    occurrences: list[Occurrence] = []
     for block in analysis.diagram.blocks:
         text = block.text
         if name in text or (any_case and folded in text.casefold()):
-            found += [place for place in occurrences_in(analysis, block) if place.symbol == wanted]
-    return found
+            occurrences += [place for place in occurrences_in(analysis, block) if place.symbol == wanted]
+    return occurrences
 
 
 def _written_name(wanted: Symbol) -> str:
@@ -84,14 +84,14 @@ def declarations_of(analysis: Analysis, wanted: Symbol) -> list[Occurrence]:
 
 def occurrences_in(analysis: Analysis, block: Block) -> list[Occurrence]:
     """Everything named in one block, in the order of the text."""
-    found: list[Occurrence] = []
+    occurrences: list[Occurrence] = []
     names = _BlockNames(analysis, block)
     for statement in block.statements:
         if isinstance(statement, _STATEMENTS_WITH_NAMES):
-            found += names.of(statement)
-    found += _in_templates(analysis, block)
-    found.sort(key=lambda place: place.span)
-    return found
+            occurrences += names.of(statement)
+    occurrences += _in_templates(analysis, block)
+    occurrences.sort(key=lambda place: place.span)
+    return occurrences
 
 
 def _in_templates(analysis: Analysis, block: Block) -> Iterator[Occurrence]:
@@ -159,9 +159,9 @@ class _BlockNames:
         return Occurrence(symbol(self.kind_of(name.text), name.text), role, self.block, name.span, whole or name.span)
 
     def _class(self, name: Name, role: Role, whole: Span) -> Occurrence:
-        found = self.typed.operators.by_class(name.text) if self.typed is not None else None
-        if found is not None and not found.spec.built_in:
-            named = symbol("operator", found.spec.name)
+        operator = self.typed.operators.by_class(name.text) if self.typed is not None else None
+        if operator is not None and not operator.spec.built_in:
+            named = symbol("operator", operator.spec.name)
             return Occurrence(named, role, self.block, name.span, whole, suffix=name.text[-2:])
         return Occurrence(symbol("class", name.text), role, self.block, name.span, whole)
 
@@ -220,9 +220,9 @@ class _BlockNames:
                     place = source_span(metadata, self.block, document.value_span(key))
                     yield from self._value(name.text, key, value, scalar_span(self.block.text, place))
                 elif key == "validate" and isinstance(value, list):
-                    for number, one in enumerate(value):
+                    for number, item in enumerate(value):
                         place = source_span(metadata, self.block, document.places(key, number)[1])
-                        yield from self._value(name.text, key, str(one), scalar_span(self.block.text, place))
+                        yield from self._value(name.text, key, str(item), scalar_span(self.block.text, place))
 
     def _expression(self, place: Span) -> Iterator[Occurrence]:
         """The nodes that the ``until`` or ``best`` of a Loop names, and fields of what they give."""
@@ -297,10 +297,10 @@ class _BlockNames:
     def _operator(self, word: str, place: Span) -> Iterator[Occurrence]:
         if self.typed is None or not word:
             return
-        found = self.typed.operators.by_op(word)
-        if found is not None:
-            suffix = word[-2:] if found.variant and not found.spec.built_in else ""
-            yield Occurrence(symbol("operator", found.spec.name), "reference", self.block, place, place, suffix)
+        operator = self.typed.operators.by_op(word)
+        if operator is not None:
+            suffix = word[-2:] if operator.variant and not operator.spec.built_in else ""
+            yield Occurrence(symbol("operator", operator.spec.name), "reference", self.block, place, place, suffix)
 
     def _guessed(self, statement: Broken) -> Iterator[Occurrence]:
         """Ids in a statement that can't be read, as far as other statements know them."""

@@ -36,12 +36,12 @@ class TemplateText:
         if self.block is None:
             return []
         start, end = self.span
-        found = pieces(self.block.text[start:end])
-        if [(one.kind, one.text) for one in found if one.kind != "text"] != [
-            (one.kind, one.text) for one in pieces(self.text) if one.kind != "text"
+        written_pieces = pieces(self.block.text[start:end])
+        if [(piece.kind, piece.text) for piece in written_pieces if piece.kind != "text"] != [
+            (piece.kind, piece.text) for piece in pieces(self.text) if piece.kind != "text"
         ]:
             return []
-        return [one._replace(span=(start + one.span[0], start + one.span[1])) for one in found]
+        return [piece._replace(span=(start + piece.span[0], start + piece.span[1])) for piece in written_pieces]
 
 
 def _may_have_templates(graph: TypedGraph, book: PromptBook) -> bool:
@@ -57,22 +57,22 @@ def template_texts(graph: TypedGraph, book: PromptBook, front: Front, own: Workf
     """Every template that a node uses. ``own`` are the settings that the front matter itself says."""
     if not _may_have_templates(graph, book):
         return []
-    found: dict[object, TemplateText] = {}
+    texts: dict[object, TemplateText] = {}
     for index in graph.ranked:
         node = graph.node(index)
         if node.kind != "operator" or node.spec is None or node.spec.computes:
             continue
-        said = prompt_of(node, book)
-        text = said.text if isinstance(said, Prompt) else said
+        prompt = prompt_of(node, book)
+        text = prompt.text if isinstance(prompt, Prompt) else prompt
         if not isinstance(text, PromptTemplate):
             continue
-        key, block, span = _source(node, said, front, own)
-        found.setdefault(key, TemplateText(text, [], block, span)).nodes.append(node)
-    return list(found.values())
+        key, block, span = _source(node, prompt, front, own)
+        texts.setdefault(key, TemplateText(text, [], block, span)).nodes.append(node)
+    return list(texts.values())
 
 
 def _source(
-    node: TypedNode, said: Prompt | str | None, front: Front, own: WorkflowSettings
+    node: TypedNode, prompt: Prompt | str | None, front: Front, own: WorkflowSettings
 ) -> tuple[object, Block | None, Span]:
     """What the template that a node uses is known by, and where it is written."""
     parameter = node.resolution.parameters.get("prompt")
@@ -80,11 +80,11 @@ def _source(
         return node.id, *_at_node(node)
     if node.spec is not None and node.spec.prompt is not None:
         path: tuple[str, ...] = ("operators", node.spec.name, "prompt")
-    elif isinstance(said, Prompt):
-        if said.file is not None:
-            return (said.file, said.name), None, (0, 0)
-        whole = own.document.places("workflow", "prompts", said.name, "text")
-        path = ("prompts", said.name) if whole is None else ("prompts", said.name, "text")
+    elif isinstance(prompt, Prompt):
+        if prompt.file is not None:
+            return (prompt.file, prompt.name), None, (0, 0)
+        whole = own.document.places("workflow", "prompts", prompt.name, "text")
+        path = ("prompts", prompt.name) if whole is None else ("prompts", prompt.name, "text")
     else:
         return node.id, *_at_label(node)
     places = own.document.places("workflow", *path)

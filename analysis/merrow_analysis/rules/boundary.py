@@ -50,9 +50,9 @@ def find_boundary(graph: TypedGraph) -> Boundary:
     if lost_outputs:
         taken = set(stand_ins.values())
         last = [node for node in graph.at(graph.shape.sinks) if node not in taken and node.id not in wanted]
-        found = _stand_in(lost_outputs[0], last, "output", _END_WORDS)
-        if found is not None:
-            stand_ins[lost_outputs[0]] = found
+        stand_in = _stand_in(lost_outputs[0], last, "output", _END_WORDS)
+        if stand_in is not None:
+            stand_ins[lost_outputs[0]] = stand_in
     starts, ends = list(graph.shape.inputs), [*graph.shape.outputs, *graph.core.ending]
     for name, node in stand_ins.items():
         (starts if name in lost_inputs else ends).append(node.index)

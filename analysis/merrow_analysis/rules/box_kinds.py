@@ -27,9 +27,9 @@ _MEANING: dict[str, tuple[str, ...]] = {AGAIN: ("Loop", "Map"), OVER: ("Loop",),
 
 def box_kinds(group: Subgraph, unknown: Rule, disagreement: Rule) -> Iterator[Diagnostic]:
     """Findings about what a subgraph is, of two rules of operators."""
-    said = kinds_said(group)
-    if len({one for _, one in said}) > 1:
-        claims = [f"its {place} says {'Loop' if one == 'loop' else 'Map'}" for place, one in said]
+    kinds = kinds_said(group)
+    if len({kind for _, kind in kinds}) > 1:
+        claims = [f"its {place} says {'Loop' if kind == 'loop' else 'Map'}" for place, kind in kinds]
         message = f"It is not clear what {group.id} is: {listed(claims)}. Make them agree."
         yield report(disagreement, group.range, message)
     elif kind_of(group) is None:
@@ -39,7 +39,11 @@ def box_kinds(group: Subgraph, unknown: Rule, disagreement: Rule) -> Iterator[Di
 def kind_causes(graph: TypedGraph, edge: TypedEdge, unknown: Rule, disagreement: Rule) -> list[Cause]:
     """What is reported of the subgraphs around an edge, by which a word on it may mean nothing."""
     around = {group.id: group for node in (edge.source, edge.target) for group in graph.flow.around(node.id)}
-    return [Cause(one.code, one.range) for group in around.values() for one in box_kinds(group, unknown, disagreement)]
+    return [
+        Cause(box_kind.code, box_kind.range)
+        for group in around.values()
+        for box_kind in box_kinds(group, unknown, disagreement)
+    ]
 
 
 def led_to_boxes(graph: TypedGraph, node: TypedNode, unknown: Rule, *, out: bool = False) -> list[Cause]:
@@ -52,17 +56,17 @@ def led_to_boxes(graph: TypedGraph, node: TypedNode, unknown: Rule, *, out: bool
     ]
 
 
-def titled_only(graph: TypedGraph, one: Misplaced) -> tuple[Subgraph, str] | None:
+def titled_only(graph: TypedGraph, mistake: Misplaced) -> tuple[Subgraph, str] | None:
     """A subgraph around an edge that is titled Loop or Map without parentheses, and which of both, where that would give a word
     its meaning.
     """
-    flow, source, target = graph.flow, one.edge.source.id, one.edge.target.id
-    around = list(flow.around(source if one.word == OVER else target))
-    if one.word == AGAIN:
+    flow, source, target = graph.flow, mistake.edge.source.id, mistake.edge.target.id
+    around = list(flow.around(source if mistake.word == OVER else target))
+    if mistake.word == AGAIN:
         both = {group.id for group in flow.around(source)}
         around = [group for group in around if group.id in both]
     titled = ((group, _TITLES.get(group.title.strip().lower(), "")) for group in around if kind_of(group) is None)
-    return next(((group, kind) for group, kind in titled if kind in _MEANING.get(one.word, ())), None)
+    return next(((group, kind) for group, kind in titled if kind in _MEANING.get(mistake.word, ())), None)
 
 
 def write_parentheses(group: Subgraph, kind: str) -> Iterator[Fix]:

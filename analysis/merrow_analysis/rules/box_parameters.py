@@ -32,10 +32,10 @@ _NAMES: Mapping[CompositeKind, str] = {"loop": "a Loop", "map": "a Map"}
 def box_parameters(group: Subgraph) -> Iterator[Diagnostic]:
     """Findings about the title, the classes and the metadata of a subgraph."""
     kind = kind_of(group)
-    found = _findings(kind, group.title, tuple([metadata.body for metadata, _ in group.metadata]))
-    for one in found:
-        yield _diagnostic(group, one)
-    if kind == "map" and not any(one.rule is WRONG_VALUE for one in found):
+    findings = _findings(kind, group.title, tuple([metadata.body for metadata, _ in group.metadata]))
+    for finding in findings:
+        yield _diagnostic(group, finding)
+    if kind == "map" and not any(finding.rule is WRONG_VALUE for finding in findings):
         yield from _bounds(group)
 
 
@@ -45,31 +45,31 @@ def _findings(kind: CompositeKind | None, title: str, bodies: tuple[str, ...]) -
     what = "a subgraph" if kind is None else _NAMES[kind]
     allowed = SUBGRAPH_KEYS if kind is None else _KEYS[kind]
     docs = [parse_metadata(body) for body in bodies]
-    found: list[KeyFinding] = []
+    findings: list[KeyFinding] = []
     for number, doc in enumerate(docs):
-        found += metadata_findings(doc, number, allowed, what, ())
+        findings += metadata_findings(doc, number, allowed, what, ())
     parts = parse_label(title) if kind is not None and "(" in title else None
     if parts is not None:
         written = {key: part for key, part in allowed.items() if key not in SUBGRAPH_KEYS}
         told = label_findings(parts, written, what, {key for doc in docs for key in doc.values})
         free = parts.operator_word not in ("Loop", "Map")
-        found += [one for one in told if one.rule is not MALFORMED or not free]
-        found += conflicts(parts, docs, written)
-    return tuple(found)
+        findings += [finding for finding in told if finding.rule is not MALFORMED or not free]
+        findings += conflicts(parts, docs, written)
+    return tuple(findings)
 
 
 def _bounds(group: Subgraph) -> Iterator[Diagnostic]:
     """More results wanted than there may be items."""
-    said = parameters_of(group)
-    least = said["min"].value if "min" in said else 1
-    most = said["max"].value if "max" in said else MAP_KEYS["max"]["default"]
+    parameters = parameters_of(group)
+    least = parameters["min"].value if "min" in parameters else 1
+    most = parameters["max"].value if "max" in parameters else MAP_KEYS["max"]["default"]
     if not isinstance(least, (int, float)) or not isinstance(most, (int, float)) or least <= most:
         return
     message = f"{group.id}: `min` is {least:g}, but there are at most {most:g} items; lower `min` or raise `max`."
-    key = "min" if "min" in said else "max"
-    place = value_range(group, key, said[key]) if key in said else group.range
+    key = "min" if "min" in parameters else "max"
+    place = value_range(group, key, parameters[key]) if key in parameters else group.range
     better = {"min": most, "max": least}
-    written = [(name, value_range(group, name, said[name])) for name in ("min", "max") if name in said]
+    written = [(name, value_range(group, name, parameters[name])) for name in ("min", "max") if name in parameters]
     fixes = [
         fix(f"Write {name}: {better[name]:g}", [TextEdit(where, f"{better[name]:g}")], safe=False)
         for name, where in written
@@ -78,10 +78,10 @@ def _bounds(group: Subgraph) -> Iterator[Diagnostic]:
     yield report(WRONG_VALUE, place, message, fixes=fixes)
 
 
-def value_range(group: Subgraph, key: str, said: NodeParameter) -> Range:
+def value_range(group: Subgraph, key: str, parameter: NodeParameter) -> Range:
     """Where the value of a composite's parameter stands."""
-    if said.block is not None:
-        metadata, block = group.metadata[said.block]
+    if parameter.block is not None:
+        metadata, block = group.metadata[parameter.block]
         return metadata_value_range(metadata, block, key)
     written = parse_label(group.title).parameters.get(key)
     return group.range if written is None else title_range(group, written.value_span)

@@ -279,9 +279,9 @@ def _selects(selector: str, rule: Rule) -> bool:
 def _line(text: str, *words: str) -> int:
     """The line of the first of ``words`` that is in the text as a word of its own, or the first line."""
     for word in words:
-        found = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text)
-        if found is not None:
-            return text.count("\n", 0, found.start())
+        match = re.search(rf"(?<![\w-]){re.escape(word)}(?![\w-])", text)
+        if match is not None:
+            return text.count("\n", 0, match.start())
     return 0
 
 

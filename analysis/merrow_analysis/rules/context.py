@@ -178,11 +178,11 @@ def found_by(
 ) -> list[Diagnostic]:
     """What some checks find, given what those of their scope are given; ``guarded`` as in `check_graph`."""
     if not guarded:
-        return [found for check in checks for found in check(context)]
-    found: list[Diagnostic] = []
+        return [finding for check in checks for finding in check(context)]
+    findings: list[Diagnostic] = []
     for check in checks:
         try:
-            found.extend(one for one in check(context))
+            findings.extend(finding for finding in check(context))
         except Exception as problem:
             if faults.are_raised():
                 raise
@@ -190,5 +190,5 @@ def found_by(
             hides = any(rule.severity is Severity.ERROR for rule in rules)
             names = ", ".join(rule.code for rule in rules[:_MOST_NAMED]) + (", ..." if len(rules) > _MOST_NAMED else "")
             what = f"{names} could not be checked to the end, all other rules were"
-            found.append(faults.finding(what, problem, context.top, Severity.ERROR if hides else Severity.WARNING))
-    return found
+            findings.append(faults.finding(what, problem, context.top, Severity.ERROR if hides else Severity.WARNING))
+    return findings

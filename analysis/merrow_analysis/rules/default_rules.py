@@ -43,9 +43,9 @@ def check_defaults(context: TextContext) -> Iterator[Diagnostic]:
     # Nodes that say the same share a resolution: few are looked at.
     all_of_them = on_error == "default"
     concerned = {
-        one
-        for one in set(resolutions)
-        if all_of_them or (known := one.answers.get(_ANSWER)) or (known is None and _may_be_wrong(one))
+        resolution
+        for resolution in set(resolutions)
+        if all_of_them or (known := resolution.answers.get(_ANSWER)) or (known is None and _may_be_wrong(resolution))
     }
     for index in graph.ranked if concerned else ():
         if resolutions[index] not in concerned:
@@ -54,8 +54,8 @@ def check_defaults(context: TextContext) -> Iterator[Diagnostic]:
         if node.kind == "input":
             yield from _input(node, graph.types)
         elif node.kind == "decision" or node.kind == "operator":
-            said = node.resolution.parameters.get("on_error")
-            continues = (on_error if said is None or said.value is None else said.value) == "default"
+            parameter = node.resolution.parameters.get("on_error")
+            continues = (on_error if parameter is None or parameter.value is None else parameter.value) == "default"
             if node.kind == "operator" and not node.asks:
                 yield from _values(node)
                 yield from _operator(node, graph.types) if continues else ()
@@ -65,8 +65,12 @@ def check_defaults(context: TextContext) -> Iterator[Diagnostic]:
 
 def _may_be_wrong(resolution: Resolution) -> bool:
     """What is kept in its answers."""
-    said = resolution.parameters
-    known = "default" in said or "on_error" in said or not all(is_json(one.value) for one in said.values())
+    parameters = resolution.parameters
+    known = (
+        "default" in parameters
+        or "on_error" in parameters
+        or not all(is_json(parameter.value) for parameter in parameters.values())
+    )
     resolution.answers[_ANSWER] = known
     return known
 
@@ -85,8 +89,8 @@ def _values(node: TypedNode) -> Iterator[Diagnostic]:
     if spec is None:
         return
     for key in sorted((spec.parameters - {spec.instruction_key}) | {"returns" if spec.is_pass else "format"}):
-        said = node.resolution.parameters.get(key)
-        if said is not None and not is_json(said.value):
+        parameter = node.resolution.parameters.get(key)
+        if parameter is not None and not is_json(parameter.value):
             message = (
                 f"{named(node)}: `{key}` has a value that JSON does not have, such as .nan or .inf; write another one."
             )

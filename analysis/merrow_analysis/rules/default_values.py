@@ -43,11 +43,11 @@ def why_not(value: object, type_: Type, types: TypeTable, depth: int = 0) -> str
         listed = _parsed(value)
         if not isinstance(listed, list):
             return f"it is not a list ({type_})"
-        return next((why for one in listed if (why := why_not(one, item, types, depth + 1))), None)
+        return next((why for part in listed if (why := why_not(part, item, types, depth + 1))), None)
     words, fields, kinds = types.words_of(type_), types.fields_of(type_), types.kinds_of(type_)
     if words is not None:
-        said = None if value is None or isinstance(value, (list, dict)) else _said(value)
-        if said is not None and read_word(said, words) is not None:
+        text = None if value is None or isinstance(value, (list, dict)) else _said(value)
+        if text is not None and read_word(text, words) is not None:
             return None
         return f"it is none of {', '.join(words[:_MOST_NAMED])}"
     if fields is not None:
@@ -84,7 +84,7 @@ def _no_code(text: str) -> str | None:
         where = "" if problem.lineno is None else f" (line {problem.lineno})"
         return f"it is not Python code{where}"
     mere = (ast.Name, ast.Constant, ast.Attribute)
-    if all(isinstance(one, ast.Expr) and isinstance(one.value, mere) for one in body):
+    if all(isinstance(statement, ast.Expr) and isinstance(statement.value, mere) for statement in body):
         return "it is not a program"
     return None
 
@@ -147,18 +147,18 @@ def _union(given: object, kinds: tuple[Type, ...], types: TypeTable, depth: int)
     """A value with its kind; the fields of a record may also stand beside the kind."""
     if not isinstance(given, dict):
         return f"it is not an object with {KIND} and {VALUE}"
-    said = given.get(KIND)
+    written = given.get(KIND)
     named = {kind.casefold(): kind for kind in kinds}
-    kind = named.get(said.strip().casefold()) if isinstance(said, str) else None
+    kind = named.get(written.strip().casefold()) if isinstance(written, str) else None
     if kind is None:
         return f"its {KIND} is none of {', '.join(kinds[:_MOST_NAMED])}"
-    beside = {key: one for key, one in given.items() if key != KIND}
+    beside = {key: part for key, part in given.items() if key != KIND}
     why = f"its {VALUE} is missing"
     if beside.keys() == {VALUE}:
-        found = _in_field(beside[VALUE], kind, types, depth)
-        if found is None:
+        reason = _in_field(beside[VALUE], kind, types, depth)
+        if reason is None:
             return None
-        why = f"in its {VALUE}, {found}"
+        why = f"in its {VALUE}, {reason}"
     fields = types.fields_of(kind)
     if fields is not None and _record(beside, kind, fields, types, depth + 1) is None:
         return None

@@ -95,7 +95,7 @@ def check_liveness(context: GraphContext) -> Iterator[Diagnostic]:
         ends = islice(told_dead_ends(context).items(), _MOST_DEAD_ENDS)
         return [(reach(graph.shape.before, [index]), cause) for index, cause in ends]
 
-    found: list[Diagnostic] = []
+    findings: list[Diagnostic] = []
     if undecided is None:
         for index in graph.shape.by_rank(graph.marks.gathering):
             placement = graph.placements[index]
@@ -103,11 +103,11 @@ def check_liveness(context: GraphContext) -> Iterator[Diagnostic]:
                 continue
             node = graph.node(index)
             try:
-                found += _node(context, node, combinations, before)
+                findings += _node(context, node, combinations, before)
             except TooManyCombinationsError:
                 undecided = node.index
                 break
-    yield from found
+    yield from findings
     if undecided is not None:
         node = graph.node(undecided)
         message = (
@@ -135,7 +135,7 @@ def _node(
     combinations: Combinations,
     before: Callable[[], Sequence[tuple[bytearray, Cause]]],
 ) -> Iterator[Diagnostic]:
-    crowded = [found for port in node.placement.crowded if (found := _crowded(context, node, port, combinations))]
+    crowded = [finding for port in node.placement.crowded if (finding := _crowded(context, node, port, combinations))]
     yield from crowded
     if node.spec is not None and node.spec.is_ensemble and node.incoming:
         ensemble = _ensemble(context, node, combinations)
@@ -168,10 +168,10 @@ def _crowded(context: GraphContext, node: TypedNode, port: str, combinations: Co
     message = f"Port `{port}` of {named(node)} takes one value, but {sources} feed it at once{when}; {remedy}"
     related = [Related(other.flow.range, f"`{port}` is fed here already")]
     causes = misplaced_causes(context)
-    because = [cause for one in (other, edge) for cause in causes.get(one.record, ())]
+    because = [cause for way in (other, edge) for cause in causes.get(way.record, ())]
     if node.implied:
         because += [
-            cause for one in (other, edge) for cause in led_to_boxes(graph, one.source, UNKNOWN_OPERATOR, out=True)
+            cause for way in (other, edge) for cause in led_to_boxes(graph, way.source, UNKNOWN_OPERATOR, out=True)
         ]
     fixes = chain(gated(context, PORT_FED_TWICE, node), one_value(context, PORT_FED_TWICE, other, edge, port))
     return report(PORT_FED_TWICE, edge.flow.range, message, related=related, because=because, fixes=fixes)

@@ -19,9 +19,9 @@ class Misplaced(NamedTuple):
 
 def find_misplaced(graph: TypedGraph) -> list[Misplaced]:
     """All words that are out of place, in the order of the text."""
-    found = [*_as_names(graph), *_on_cycles(graph), *_as_cases(graph)]
-    found = list({one.edge.record: one for one in found}.values()) if len(found) > 1 else found
-    return sorted(found, key=lambda one: one.edge.flow.index) if len(found) > 1 else found
+    mistakes = [*_as_names(graph), *_on_cycles(graph), *_as_cases(graph)]
+    mistakes = list({mistake.edge.record: mistake for mistake in mistakes}.values()) if len(mistakes) > 1 else mistakes
+    return sorted(mistakes, key=lambda mistake: mistake.edge.flow.index) if len(mistakes) > 1 else mistakes
 
 
 def word_of(finding: PlacementFinding) -> str | None:
@@ -31,14 +31,14 @@ def word_of(finding: PlacementFinding) -> str | None:
     return word_in(finding.names[0])
 
 
-def is_late(graph: TypedGraph, one: Misplaced) -> bool:
+def is_late(graph: TypedGraph, mistake: Misplaced) -> bool:
     """Whether a word would have its meaning if it came before the output, and not after it."""
-    edge, label = one.edge, one.edge.flow.arrow.label
+    edge, label = mistake.edge, mistake.edge.flow.arrow.label
     if edge.word is not None or label is None or edge.source.kind == "decision":
         return False
-    if label.text.partition(":")[0].strip() == one.word:
+    if label.text.partition(":")[0].strip() == mistake.word:
         return False
-    return meaning(one.word, edge.border, graph.composites, bool(edge.target.again_in)) is not None
+    return meaning(mistake.word, edge.border, graph.composites, bool(edge.target.again_in)) is not None
 
 
 def _as_names(graph: TypedGraph) -> Iterator[Misplaced]:
@@ -61,10 +61,12 @@ def _on_cycles(graph: TypedGraph) -> Iterator[Misplaced]:
             if not core.placements[index].worded:
                 continue
             record = core.records[index]
-            for one in core.into(record.id) if record is not None else ():
-                if one.arrow.label is None or WORDS.isdisjoint(map(str.strip, one.arrow.label.text.split(":"))):
+            for incoming in core.into(record.id) if record is not None else ():
+                if incoming.arrow.label is None or WORDS.isdisjoint(
+                    map(str.strip, incoming.arrow.label.text.split(":"))
+                ):
                     continue
-                edge = graph.edge(one)
+                edge = graph.edge(incoming)
                 if len(component) == 1 and edge.source is not edge.target:
                     continue
                 label, node = edge.placed.label, edge.target

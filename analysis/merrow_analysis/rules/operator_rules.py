@@ -130,8 +130,8 @@ def check_operators(context: GraphContext) -> Iterator[Diagnostic]:
         yield from box_kinds(group, UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)
     for word, uses in spelled.items():
         yield _class_spelling(word, uses, graph)
-    for number, (word, found) in enumerate(unknown.items()):
-        yield _unknown_class(context, word, found, repair=number < _MOST_RENAMED)
+    for number, (word, occurrences) in enumerate(unknown.items()):
+        yield _unknown_class(context, word, occurrences, repair=number < _MOST_RENAMED)
 
 
 def _subgraph(context: GraphContext, node: TypedNode) -> Diagnostic:
@@ -206,8 +206,8 @@ def _disagreement(context: GraphContext, node: TypedNode, problem: NodeProblem) 
         Related(claim_range(node.flow, claim), f"{_PLACES[claim.place]} says {_name(claim)}") for claim in others
     ]
     # A class is often given to several nodes at once; what a node says of itself is more likely meant.
-    said = sorted(problem.claims, key=lambda claim: claim.place == "class")
-    specs = list(dict.fromkeys(claim.spec for claim in said if claim.spec is not None))
+    claims = sorted(problem.claims, key=lambda claim: claim.place == "class")
+    specs = list(dict.fromkeys(claim.spec for claim in claims if claim.spec is not None))
     fixes = agree(context, OPERATOR_DISAGREEMENT, node, specs)
     return report(OPERATOR_DISAGREEMENT, claim_range(node.flow, first), message, related=related, fixes=fixes)
 
@@ -370,28 +370,30 @@ _MOST_RENAMED = 50
 
 
 def _unknown_class(
-    context: GraphContext, word: str, found: list[tuple[TypedNode, NodeProblem]], *, repair: bool
+    context: GraphContext, word: str, occurrences: list[tuple[TypedNode, NodeProblem]], *, repair: bool
 ) -> Diagnostic:
     """One finding for an unknown class, wherever it is given. Safe to repair where the labels say the same operator."""
     graph = context.graph
-    node, problem = found[0]
+    node, problem = occurrences[0]
     claim, near = problem.claims[0], problem.near
-    ids = listed([used.id for used, _ in found])
-    verb = "have" if len(found) > 1 else "has"
+    ids = listed([used.id for used, _ in occurrences])
+    verb = "have" if len(occurrences) > 1 else "has"
     if word in ("LoopOp", "MapOp"):
         message = f"{ids} {verb} class `{word}`, which is for subgraphs; give it to a subgraph around the nodes."
-        return report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, related=_other_uses(_uses_of(found)))
+        return report(
+            UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, related=_other_uses(_uses_of(occurrences))
+        )
     if near is None:
         hint = f"the operators are {', '.join(graph.operators.names())}; declare others under `operators:`."
     else:
         hint = f"did you mean `{class_for(near, graph.flow)}`, the class of {near.name}?"
     message = f"{ids} {verb} class `{word}`, which is not an operator's; {hint}"
-    uses = _uses_of(found)
+    uses = _uses_of(occurrences)
     fixes: Iterable[Fix] = ()
     if near is None and repair:
-        fixes = _other_operator(context, word.removesuffix("Op"), [used for used, _ in found])
+        fixes = _other_operator(context, word.removesuffix("Op"), [used for used, _ in occurrences])
     elif near is not None and repair:
-        confirmed = all(_confirms(used, near) for used, _ in found)
+        confirmed = all(_confirms(used, near) for used, _ in occurrences)
         fixes = [_renamed(word, class_for(near, graph.flow), graph.flow, safe=confirmed)]
     return report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, related=_other_uses(uses), fixes=fixes)
 
@@ -408,9 +410,9 @@ def _other_operator(context: GraphContext, name: str, nodes: Sequence[TypedNode]
     yield from chain(asking, declared) if is_told else chain(declared, asking)
 
 
-def _uses_of(found: list[tuple[TypedNode, NodeProblem]]) -> list[tuple[TypedNode, Claim]]:
+def _uses_of(occurrences: list[tuple[TypedNode, NodeProblem]]) -> list[tuple[TypedNode, Claim]]:
     """The nodes with the places that name what they are."""
-    return [(node, problem.claims[0]) for node, problem in found]
+    return [(node, problem.claims[0]) for node, problem in occurrences]
 
 
 def _confirms(node: TypedNode, near: OperatorSpec) -> bool:

@@ -66,11 +66,11 @@ def check_parameters(context: GraphContext) -> Iterator[Diagnostic]:
     # Nodes that say the same share a resolution.
     wrong: dict[Resolution, tuple[KeyFinding, ...]] = {}
     for index, resolution in enumerate(resolutions):
-        found = resolution.answers.get(_ANSWER)
-        if found is None:
-            found = resolution.answers[_ANSWER] = _found(resolution, graph.core.records[index])
-        if found:
-            wrong[resolution] = found
+        known = resolution.answers.get(_ANSWER)
+        if known is None:
+            known = resolution.answers[_ANSWER] = _found(resolution, graph.core.records[index])
+        if known:
+            wrong[resolution] = known
     for index in graph.ranked if wrong else ():
         findings = wrong.get(resolutions[index])
         if findings:

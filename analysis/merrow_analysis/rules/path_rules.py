@@ -195,13 +195,13 @@ def _wrong_edges(graph: TypedGraph) -> list[EdgeRecord]:
     if not shape.wrong:
         return []
     inputs, outputs = set(shape.inputs), set(shape.outputs)
-    found = (
+    edges = (
         edge
         for index in shape.wrong
         for edge in core.into(graph.node(index).id)
         if index in inputs or edge.source == edge.target or core.handles[edge.source] in outputs
     )
-    return sorted(found, key=core.chart.numbers.__getitem__)
+    return sorted(edges, key=core.chart.numbers.__getitem__)
 
 
 def _repeated(context: GraphContext, node: TypedNode) -> Iterator[Diagnostic]:
@@ -286,8 +286,8 @@ def _cycles(context: GraphContext, causes: Mapping[EdgeRecord, Sequence[Cause]])
                     f"{unfinished.why}, which makes {path} a cycle{knot}; write its target after it, or remove it."
                 )
         inside = {graph.node(index).id for index in component} if causes else ()
-        within = [found for edge, found in causes.items() if edge.source in inside and edge.target in inside]
-        because = [cause for found in within for cause in found]
+        within = [group for edge, group in causes.items() if edge.source in inside and edge.target in inside]
+        because = [cause for group in within for cause in group]
         named = records if len(records) <= _LONGEST_CIRCLE else [*records[: _LONGEST_CIRCLE - 1], records[-1]]
         others = [flow.edge(record) for record in named if record is not last]
         related = [Related(edge.range, f"{edge.record.source} leads to {edge.record.target}") for edge in others]
@@ -338,13 +338,13 @@ def _edges_along(graph: TypedGraph, circle: Sequence[int]) -> list[EdgeRecord]:
     """The first edge from each node of a circle to the next."""
     core = graph.core
     ids = [record.id for index in circle if (record := core.records[index]) is not None]
-    found: list[EdgeRecord] = []
+    edges: list[EdgeRecord] = []
     for source, target in zip(ids, (*ids[1:], ids[0]), strict=True):
         for edge in core.out_of(source):
             if edge.target == target:
-                found.append(edge)
+                edges.append(edge)
                 break
-    return found
+    return edges
 
 
 def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
@@ -376,14 +376,14 @@ def _off_path(context: GraphContext) -> Iterator[Diagnostic]:
 
 def _with_again(graph: TypedGraph, rows: Sequence[list[int]], *, back: bool) -> list[list[int]]:
     """Successors of nodes, including those over ``again`` edges; with ``back`` their predecessors."""
-    found = list(rows)
+    extended = list(rows)
     handles = graph.core.handles
     for edge in graph.again_records:
         one, other = handles[edge.source], handles[edge.target]
         if back:
             one, other = other, one
-        found[one] = [*found[one], other]
-    return found
+        extended[one] = [*extended[one], other]
+    return extended
 
 
 def told_dead_ends(context: GraphContext) -> dict[int, Cause]:
@@ -519,7 +519,7 @@ def _unreached(
     beside = _beside(node) if alone and not idle and not broken else []
     before = broken[:1] if broken else [edge.source for edge in beside]
     if alone and not before and node.kind == "decision" and is_small(graph):
-        before = [one.node for one in sources(graph, node, InputPort("when", ANY))[:1]]
+        before = [source.node for source in sources(graph, node, InputPort("when", ANY))[:1]]
     givers = idle or [*before, *graph.inputs]
     arrow = _arrow(graph, givers[0].id if givers else PROBLEM_ID, node, broken[0] if broken else None)
     if beside:
@@ -529,7 +529,7 @@ def _unreached(
         f"Nothing leads to {node.id} from an input, so it never gets anything to work on; draw an edge into it, "
         f"such as `{arrow}`, or remove it."
     )
-    named = chain.from_iterable(call_it(context, OFF_PATH, one) for one in (node, *(broken or ())[:1]))
+    named = chain.from_iterable(call_it(context, OFF_PATH, step) for step in (node, *(broken or ())[:1]))
     return report(
         OFF_PATH,
         node.flow.range,
@@ -542,8 +542,8 @@ def _unreached(
 def _beside(node: TypedNode) -> list[TypedEdge]:
     """The edges into the siblings of a node without a predecessor, from steps that it does not itself lead to."""
     behind = {edge.target for edge in node.outgoing}
-    found = edges_into_siblings(node)
-    return [one for one in found if one.source.kind == "operator" and one.source not in behind and not one.implied]
+    edges = edges_into_siblings(node)
+    return [edge for edge in edges if edge.source.kind == "operator" and edge.source not in behind and not edge.implied]
 
 
 def _givers(graph: TypedGraph, stuck: Sequence[TypedNode]) -> Iterator[TypedNode]:
@@ -584,8 +584,8 @@ def _broken_ends(
             arrow, first = _arrow(graph, node.id, broken[1], node), broken[1:]
         how = f"draw an edge from it (`{arrow}`)" if arrow else "connect it"
         message = f"Nothing follows {node.id}, so {what} never reaches an output; {how} or remove it."
-        back = (turn_edge(context, OFF_PATH, one.flow) for one in node.incoming if one.source.kind == "output")
-        named = chain.from_iterable(call_it(context, OFF_PATH, one) for one in (node, *(broken or ())[1:]))
+        back = (turn_edge(context, OFF_PATH, edge.flow) for edge in node.incoming if edge.source.kind == "output")
+        named = chain.from_iterable(call_it(context, OFF_PATH, step) for step in (node, *(broken or ())[1:]))
         yield report(
             OFF_PATH,
             node.flow.range,

@@ -267,14 +267,14 @@ def _rewritten(graph: TypedGraph, edge: TypedEdge, text: str, *, safe: bool) -> 
 
 def _alike(edge: TypedEdge, other: TypedEdge) -> bool:
     """Whether a label means at two edges the same, and is as welcome."""
-    one, two = edge.target, other.target
+    first, second = edge.target, other.target
     return (
         "decision" not in (edge.source.kind, other.source.kind)
         and edge.placed.label == other.placed.label
         and edge.source.outputs == other.source.outputs
-        and one.spec is not None
-        and one.spec is two.spec
-        and one.placement.fed == two.placement.fed
+        and first.spec is not None
+        and first.spec is second.spec
+        and first.placement.fed == second.placement.fed
     )
 
 

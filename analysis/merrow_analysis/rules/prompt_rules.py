@@ -103,9 +103,9 @@ def check_prompts(context: GraphContext) -> Iterator[Diagnostic]:
             used.add((near or "").strip().casefold())
             wrong[resolution] = need, near
     for index in graph.ranked if wrong else ():
-        found = wrong.get(graph.resolutions[index])
-        if found is not None:
-            need, near = found
+        lack = wrong.get(graph.resolutions[index])
+        if lack is not None:
+            need, near = lack
             node = graph.node(index)
             if need.key is None:
                 yield _without_instruction(context, node, used)
@@ -328,8 +328,8 @@ def template_problems(node: TypedNode, book: PromptBook) -> Iterator[tuple[str, 
     """What is wrong with the template of a single node, by code and variable or port; nothing where it has none."""
     if node.kind != "operator" or node.spec is None or node.spec.computes:
         return
-    said = prompt_of(node, book)
-    text = said.text if isinstance(said, Prompt) else said
+    prompt = prompt_of(node, book)
+    text = prompt.text if isinstance(prompt, Prompt) else prompt
     if not isinstance(text, PromptTemplate):
         return
     named_there, ports = variables(text), {port.name for port in node.input_ports}

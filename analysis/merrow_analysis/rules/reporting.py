@@ -73,10 +73,10 @@ def label_range(edge: TypedEdge) -> Range:
     return edge.flow.range if label is None else edge.flow.block.range(label.span)
 
 
-def part_range(edge: TypedEdge, said: str | None) -> Range:
+def part_range(edge: TypedEdge, text: str | None) -> Range:
     """The part of the text on an edge that says this, its last one; the whole text where none says it literally."""
     for part in reversed(label_parts(edge.flow.arrow, edge.flow.block)):
-        if part.text == said:
+        if part.text == text:
             return edge.flow.block.range(part.span)
     return label_range(edge)
 

@@ -37,12 +37,12 @@ def check_words(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about words on edges."""
     graph = context.graph
     misplaced = context.misplaced
-    for one in misplaced:
-        place, why = part_range(one.edge, one.word), _why(graph, one)
-        fixes, because = _repairs(context, one, misplaced), _causes(graph, one.edge)
+    for mistake in misplaced:
+        place, why = part_range(mistake.edge, mistake.word), _why(graph, mistake)
+        fixes, because = _repairs(context, mistake, misplaced), _causes(graph, mistake.edge)
         yield report(MISPLACED_WORD, place, why, fixes=fixes, because=because)
-    for record, said in graph.core.words.items():
-        if said.word != FIRST:
+    for record, worded in graph.core.words.items():
+        if worded.word != FIRST:
             continue
         edge = graph.edge(record)
         again = {feed.port for other in edge.target.again_in for feed in other.feeds}
@@ -57,51 +57,54 @@ def check_words(context: GraphContext) -> Iterator[Diagnostic]:
 def misplaced_causes(context: GraphContext) -> dict[EdgeRecord, tuple[Cause, ...]]:
     """The edges with a word that is out of place, and where that, and what explains it, is reported."""
     return {
-        one.edge.record: (Cause(MISPLACED_WORD.code, part_range(one.edge, one.word)), *_causes(context.graph, one.edge))
-        for one in context.misplaced
+        mistake.edge.record: (
+            Cause(MISPLACED_WORD.code, part_range(mistake.edge, mistake.word)),
+            *_causes(context.graph, mistake.edge),
+        )
+        for mistake in context.misplaced
     }
 
 
 def _causes(graph: TypedGraph, edge: TypedEdge) -> list[Cause]:
     """What is reported of the subgraphs around an edge, and of an input or output that should not be in there."""
     ends = ends_inside(graph)
-    found = [ends[node.id] for node in (edge.source, edge.target) if node.id in ends]
-    return [*found, *kind_causes(graph, edge, UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)]
+    causes = [ends[node.id] for node in (edge.source, edge.target) if node.id in ends]
+    return [*causes, *kind_causes(graph, edge, UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)]
 
 
 def without_word(graph: TypedGraph, edge: TypedEdge) -> list[Fix]:
     """The fix that takes the word off an edge."""
-    said, label = graph.core.words.get(edge.record), edge.flow.arrow.label
-    if said is None or label is None or len(edges_of_arrow(edge, graph)) > 1:
+    worded, label = graph.core.words.get(edge.record), edge.flow.arrow.label
+    if worded is None or label is None or len(edges_of_arrow(edge, graph)) > 1:
         return []
-    if said.text is None:
+    if worded.text is None:
         end = label.span[1] + 1
         block = edge.flow.block
         if block.text[label.span[0] - 1 : label.span[0]] != "|" or block.text[label.span[1] : end] != "|":
             return []
         # The bars go with what is between them.
-        return [fix(f"Remove {said.word}", [TextEdit(block.range((label.span[0] - 1, end)), "")], safe=False)]
-    return [fix(f"Remove {said.word}", [write_label(edge, said.text)], safe=False)]
+        return [fix(f"Remove {worded.word}", [TextEdit(block.range((label.span[0] - 1, end)), "")], safe=False)]
+    return [fix(f"Remove {worded.word}", [write_label(edge, worded.text)], safe=False)]
 
 
-def _why(graph: TypedGraph, one: Misplaced) -> str:
+def _why(graph: TypedGraph, mistake: Misplaced) -> str:
     """What is missing for a word to have its meaning."""
-    if is_late(graph, one):
-        return f"`{one.word}` comes before the output in the text of an edge; write `{_in_order(one)}`."
-    titled = titled_only(graph, one)
+    if is_late(graph, mistake):
+        return f"`{mistake.word}` comes before the output in the text of an edge; write `{_in_order(mistake)}`."
+    titled = titled_only(graph, mistake)
     if titled is not None:
         group, kind = titled
         return (
-            f"`{one.word}` needs a {kind}, but the title of {group.id} has no parentheses, so {group.id} only groups its "
+            f"`{mistake.word}` needs a {kind}, but the title of {group.id} has no parentheses, so {group.id} only groups its "
             f"nodes; write `{kind} ()` as its title."
         )
-    edge, boxes = one.edge, graph.composites
+    edge, boxes = mistake.edge, graph.composites
     source, target, border = edge.source.id, edge.target.id, edge.border
     left = boxes.boxes[border.left[0]] if border.left else None
     entered = boxes.boxes[border.entered[-1]] if border.entered else None
     if edge.word is not None:
-        return f"An edge has one word, and this one says `{edge.word}` already; remove `{one.word}`."
-    if one.word == AGAIN:
+        return f"An edge has one word, and this one says `{edge.word}` already; remove `{mistake.word}`."
+    if mistake.word == AGAIN:
         crossed = left or entered
         if crossed is not None and crossed.implied:
             # Such a Loop has no name in the text.
@@ -125,7 +128,7 @@ def _why(graph: TypedGraph, one: Misplaced) -> str:
             f"`again` brings a value to the next turn of a Loop or Map, but {both} {lie} in none; draw a Loop around "
             "the nodes that are to run again."
         )
-    if one.word == OVER:
+    if mistake.word == OVER:
         if left is not None:
             return (
                 f"`over` marks an edge out of a Loop whose turns have run out, but {source} lies in the Map {left.id}; "
@@ -134,7 +137,7 @@ def _why(graph: TypedGraph, one: Misplaced) -> str:
         around = boxes.around(source)
         where = f"this edge stays in {around[0]}" if around else f"{source} lies in no Loop"
         return f"`over` marks an edge out of a Loop whose turns have run out, but {where}; remove `over`."
-    if one.word == EACH:
+    if mistake.word == EACH:
         where = f"{target} lies in no Map that this edge enters"
         return f"`each` takes a list apart for the items of a Map, but {where}; draw a Map around {target}."
     if entered is None:
@@ -145,40 +148,44 @@ def _why(graph: TypedGraph, one: Misplaced) -> str:
     )
 
 
-def _in_order(one: Misplaced) -> str:
+def _in_order(mistake: Misplaced) -> str:
     """The text of an edge with its word where it belongs."""
-    label = one.edge.flow.arrow.label
+    label = mistake.edge.flow.arrow.label
     parts = [] if label is None else [part.strip() for part in label.text.split(":")]
-    at = parts.index(one.word)
+    at = parts.index(mistake.word)
     left = [*parts[:at], *parts[at + 1 :]]
     # `output:` names an output alone, where `output:word` would read as a port.
-    return ":".join((one.word, *left, *([""] if at == len(parts) - 1 else [])))
+    return ":".join((mistake.word, *left, *([""] if at == len(parts) - 1 else [])))
 
 
-def _repairs(context: GraphContext, one: Misplaced, misplaced: list[Misplaced]) -> Iterator[Fix]:
+def _repairs(context: GraphContext, mistake: Misplaced, misplaced: list[Misplaced]) -> Iterator[Fix]:
     """Draw the Loop or Map that gives the word a meaning, or take the word off."""
     graph = context.graph
-    if is_late(graph, one):
-        if len(edges_of_arrow(one.edge, graph)) == 1:
-            yield fix(f"Write {_in_order(one)}", [write_label(one.edge, _in_order(one))], safe=False)
+    if is_late(graph, mistake):
+        if len(edges_of_arrow(mistake.edge, graph)) == 1:
+            yield fix(f"Write {_in_order(mistake)}", [write_label(mistake.edge, _in_order(mistake))], safe=False)
         return
-    titled = titled_only(graph, one)
+    titled = titled_only(graph, mistake)
     if titled is not None:
         yield from write_parentheses(*titled)
-    if one.word == AGAIN and not one.edge.left and not one.edge.entered:
-        handles = {one.edge.source.index, one.edge.target.index}
+    if mistake.word == AGAIN and not mistake.edge.left and not mistake.edge.entered:
+        handles = {mistake.edge.source.index, mistake.edge.target.index}
         component = next((cycle for cycle in graph.cycles if handles <= set(cycle)), None)
         if component is None and len(handles) == 1:
             component = list(handles)
         if component is not None:
             marked = {other.edge.record for other in misplaced if other.word == AGAIN}
             yield from looped(context, MISPLACED_WORD, component, marked)
-    if one.word == AGAIN and bool(one.edge.left) != bool(one.edge.entered):
-        lost, boxes = (one.edge.target, one.edge.left) if one.edge.left else (one.edge.source, one.edge.entered[::-1])
+    if mistake.word == AGAIN and bool(mistake.edge.left) != bool(mistake.edge.entered):
+        lost, boxes = (
+            (mistake.edge.target, mistake.edge.left)
+            if mistake.edge.left
+            else (mistake.edge.source, mistake.edge.entered[::-1])
+        )
         yield from into_box(context, MISPLACED_WORD, lost, boxes[0])
-    if one.word == EACH:
-        yield from draw_map(context, MISPLACED_WORD, one.edge)
-    yield from other_word(context, MISPLACED_WORD, one.edge, one.word, None)
-    if one.word != AGAIN and one.edge.border.scope is not None:
-        yield from other_word(context, MISPLACED_WORD, one.edge, one.word, AGAIN)
-    yield from remove_edge(context, MISPLACED_WORD, one.edge.flow)
+    if mistake.word == EACH:
+        yield from draw_map(context, MISPLACED_WORD, mistake.edge)
+    yield from other_word(context, MISPLACED_WORD, mistake.edge, mistake.word, None)
+    if mistake.word != AGAIN and mistake.edge.border.scope is not None:
+        yield from other_word(context, MISPLACED_WORD, mistake.edge, mistake.word, AGAIN)
+    yield from remove_edge(context, MISPLACED_WORD, mistake.edge.flow)

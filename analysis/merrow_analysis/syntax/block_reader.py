@@ -93,8 +93,8 @@ class BlockReader:
                 if done is not None:
                     return done
         except UnexpectedToken as error:
-            found = self._offending(error)
-            return self._broken(explain(self.lexer, self.position, begin, found, None), begin)
+            lexeme = self._offending(error)
+            return self._broken(explain(self.lexer, self.position, begin, lexeme, None), begin)
         except _MisplacedTokenError as error:
             return self._broken(explain(self.lexer, self.position, begin, error.token, None), begin)
         except LexicalError as error:

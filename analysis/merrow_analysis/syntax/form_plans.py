@@ -22,12 +22,12 @@ _IS_MADE_UP = re.compile(r"Q[stw][0-9]{2}z|9[0-9]{2}8")
 def make_plan(form: Form, read_alone: Callable[[str], tuple[Statement, ...] | None]) -> Plan | None:
     """The plan for lines of a form, read by ``read_alone``; None where they must be read one by one."""
     line = "".join(_MADE_UP[part].format(number // 2) if number % 2 else part for number, part in enumerate(form))
-    found = form_of(line) if line.isascii() else None
-    statements = read_alone(line) if found is not None and found[0] == form else None
-    if found is None or statements is None:
+    matched = form_of(line) if line.isascii() else None
+    statements = read_alone(line) if matched is not None and matched[0] == form else None
+    if matched is None or statements is None:
         return None
     try:
-        return _Planner(line, found[1]).plan(statements)
+        return _Planner(line, matched[1]).plan(statements)
     except _NoPlanError:
         return None
 

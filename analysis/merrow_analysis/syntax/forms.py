@@ -77,10 +77,10 @@ def read_line(line: str, plan_of: Callable[[Form], Plan | None]) -> _Statements 
         match = fits(line)
         if match is not None and RESERVED.isdisjoint(match.groups()):
             return make(line, match.regs[1:])
-    found = form_of(line)
-    if found is None:
+    matched = form_of(line)
+    if matched is None:
         return None
-    form, places = found
+    form, places = matched
     reader = _READERS.get(form)
     if reader is None:
         known = known_plans().get(json.dumps(form, separators=(",", ":")))

@@ -391,11 +391,11 @@ class Lexer:
         """The text up to the quote, link or error that ends it, as one token, and the link."""
         text = self.text
         stop, link = _EDGE_TEXTS[mode]
-        found = stop.search(text, position)
-        end = found.start() if found else len(text)
+        stop_match = stop.search(text, position)
+        end = stop_match.start() if stop_match else len(text)
         if end >= self.limit:
             self.ran_out = True
-        if found is None or found[0] == '"':
+        if stop_match is None or stop_match[0] == '"':
             if end > position:
                 yield Lexeme("EDGE_TEXT", text[position:end], position, end)
             return
@@ -428,13 +428,13 @@ class _Ahead:
             self._wanted_at = self._stop_at = -1
         self._from = position
         if self._wanted_at < position:
-            found = self._wanted.search(text, position)
-            self._wanted_at = found.start() if found else len(text) + 1
+            match = self._wanted.search(text, position)
+            self._wanted_at = match.start() if match else len(text) + 1
         if self._wanted_at > len(text):
             return False
         if self._stop_at < position:
-            found = self._stop.search(text, position)
-            self._stop_at = found.start() if found else len(text) + 1
+            match = self._stop.search(text, position)
+            self._stop_at = match.start() if match else len(text) + 1
         return self._wanted_at < self._stop_at
 
 

@@ -218,10 +218,10 @@ class _FileParser:
         lines = self.lines
         if not lines or not lines[0].lstrip(WHITE_CHARACTERS).startswith("---"):
             return 0
-        found = self.reduction.front_matter
-        if found is None:
+        matched = self.reduction.front_matter
+        if matched is None:
             return 0
-        length, body_start, body_end = found
+        length, body_start, body_end = matched
         count = self.line_of(length - 1) + 1 if length else 0
         span = (0, length)
         front = FrontMatter(self.text[body_start:body_end], span, (body_start, body_end), self.reduction.indent)
@@ -259,10 +259,10 @@ class _FileParser:
         directives = self.reduction.directives
         begin = self.start_of(line)
         offset = begin + start
-        found = next((span for span in directives if span[0] == offset), None)
-        if found is None:
+        directive = next((span for span in directives if span[0] == offset), None)
+        if directive is None:
             return None
-        end = found[1]
+        end = directive[1]
         last = self.line_of(max(end - 1, offset))
         line_end = self.start_of(last) + len(self.lines[last])
         if self.text[end:line_end].strip(WHITE_CHARACTERS):

@@ -195,11 +195,11 @@ def reduce_text(text: str, *, begins: bool = True) -> Reduction:
         reduced.text = reduced.text.replace("\r", "\n")
     if '="' in reduced.text and "<" in reduced.text:
         reduced.text = _requote_attributes(reduced.text)
-    found = match_front_matter(reduced.text) if begins else None
+    matched = match_front_matter(reduced.text) if begins else None
     front_matter = None
     indent = ""
-    if found is not None:
-        length, body_start, body_end, indent = found
+    if matched is not None:
+        length, body_start, body_end, indent = matched
         front_matter = (reduced.source(length), reduced.source(body_start), reduced.source(body_end))
         reduced.cut([(0, length)])
     directives: list[Cut] = []
@@ -228,9 +228,9 @@ def _encode_entities(reduced: Reduced) -> None:
         while at != -1:
             line_end = text.find("\n", at)
             line_end = len(text) if line_end == -1 else line_end
-            found = _last_semicolon(text[at:line_end], len(keyword))
-            if found is not None:
-                cuts.append((at + found, at + found + 1))
+            semicolon = _last_semicolon(text[at:line_end], len(keyword))
+            if semicolon is not None:
+                cuts.append((at + semicolon, at + semicolon + 1))
             at = text.find(keyword, line_end)
         reduced.cut(cuts)
     reduced.text = hide_entities(reduced.text)

@@ -16,4 +16,4 @@ def has_reserved(name: str) -> bool:
 
 def capitalised(name: str) -> str:
     """An id with capital letters, which Mermaid's words don't have."""
-    return _RESERVED.sub(lambda found: "N_" if found[0] == "_" else found[0][0].upper() + found[0][1:], name)
+    return _RESERVED.sub(lambda match: "N_" if match[0] == "_" else match[0][0].upper() + match[0][1:], name)

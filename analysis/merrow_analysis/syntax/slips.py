@@ -82,8 +82,8 @@ def slip(text: str, at: int, on_arrow: bool) -> Slip | None:
             return Slip(
                 "bracket-in-label", message, at - len(closed["closer"]), at - len(closed["closer"]) + len(written)
             )
-    found = _in_label(before, mark, on_arrow)
-    return None if found is None else Slip(*found, at, at + 1)
+    fields = _in_label(before, mark, on_arrow)
+    return None if fields is None else Slip(*fields, at, at + 1)
 
 
 def _comment(before: str, text: str, at: int) -> re.Match[str] | None:

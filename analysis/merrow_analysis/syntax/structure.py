@@ -73,7 +73,12 @@ def read_structure(diagram: Diagram) -> dict[str, Any]:
     if diagram.front_matter is not None:
         _check_front_matter(diagram.front_matter[0])
     database = _Database(diagram)
-    statements = [(block, one) for block in diagram.blocks for one in block.statements if not isinstance(one, Comment)]
+    statements = [
+        (block, statement)
+        for block in diagram.blocks
+        for statement in block.statements
+        if not isinstance(statement, Comment)
+    ]
     for (block, statement), following in zip_longest(statements, statements[1:]):
         if isinstance(statement, SubgraphEnd) and database.is_nameless and following is not None:
             after, broken = following

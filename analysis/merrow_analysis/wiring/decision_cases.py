@@ -30,7 +30,7 @@ def _unchosen(graph: TypedGraph, decision: TypedNode) -> list[TypedNode]:
     shape = graph.shape
     before, after = reach(shape.before, [decision.index]), reach(shape.following, [decision.index])
     here = decision.index
-    found: list[tuple[tuple[int | bool, ...], TypedNode]] = []
+    ranked: list[tuple[tuple[int | bool, ...], TypedNode]] = []
     nodes = graph.nodes if len(graph.nodes) <= MOST_LOOKED_AT else graph.at(_behind(graph, decision))
     for node in nodes:
         if node.kind != "operator" or before[node.index] or after[node.index] or node is decision:
@@ -39,8 +39,8 @@ def _unchosen(graph: TypedGraph, decision: TypedNode) -> list[TypedNode]:
         if is_lonely or (node.index > here and node.incoming and node.ways):
             place = shape.places[node.index]
             key = (not is_lonely, not lacks(node), not are_together(graph, decision, node), place)
-            found.append((key, node))
-    return [node for _, node in sorted(found, key=lambda one: one[0])]
+            ranked.append((key, node))
+    return [node for _, node in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def _behind(graph: TypedGraph, decision: TypedNode) -> Sequence[int]:
@@ -58,7 +58,7 @@ def gates(node: TypedNode) -> Iterator[Wire]:
         if (
             is_drawn
             or step.kind != "operator"
-            or any(one.source.kind == "decision" for one in islice(step.incoming, _MOST))
+            or any(inner.source.kind == "decision" for inner in islice(step.incoming, _MOST))
         ):
             continue
         before = [list(_ways_to(edge.source)) for edge in islice(step.incoming, _MOST)]
@@ -91,7 +91,9 @@ def _rest(decision: TypedNode, target: TypedNode) -> str | None:
     if missing or not target.incoming:
         port = next((name for name in missing if name in styles), next(iter(missing), None))
         if port is None:
-            port = next((name for name in styles if name in {one.name for one in target.input_ports}), None)
+            port = next(
+                (name for name in styles if name in {input_port.name for input_port in target.input_ports}), None
+            )
         return port if carries else None
     if AFTER in styles or not carries:
         return AFTER if carries else None

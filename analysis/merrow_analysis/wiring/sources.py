@@ -31,7 +31,7 @@ def sources(graph: TypedGraph, node: TypedNode, port: InputPort) -> list[NodeOut
     elsewhere = {edge.source for edge in node.incoming if edge.port != port.name and edge.feeds}
     again = {edge.target for edge in node.again_out}
     decides = node.kind == "decision" and port.name == "when"
-    found: list[tuple[tuple[int | bool, ...], NodeOutput]] = []
+    ranked: list[tuple[tuple[int | bool, ...], NodeOutput]] = []
     for giver in near(graph, node, usual):
         if after[giver.index] or giver.kind not in ("input", "operator") or giver.implied or giver is node:
             continue
@@ -58,22 +58,22 @@ def sources(graph: TypedGraph, node: TypedNode, port: InputPort) -> list[NodeOut
                 not before[giver.index],
                 -shape.places[giver.index],
             )
-            found.append((key, NodeOutput(giver, None if number == 0 else name, type_)))
-    if own is not None and any(source.type == own for _, source in found):
-        found = [one for one in found if one[1].type == own]
-    return [source for _, source in sorted(found, key=lambda one: one[0])]
+            ranked.append((key, NodeOutput(giver, None if number == 0 else name, type_)))
+    if own is not None and any(source.type == own for _, source in ranked):
+        ranked = [pair for pair in ranked if pair[1].type == own]
+    return [source for _, source in sorted(ranked, key=lambda pair: pair[0])]
 
 
 def givers_of(graph: TypedGraph, node: TypedNode, output: str) -> list[TypedNode]:
     """The steps that have an output of a name and don't wait for a node: those that nothing reads first, then the nearest."""
     shape = graph.shape
     after = reach(shape.following, [node.index])
-    found = [
+    givers = [
         giver
         for giver in near(graph, node, ())
         if giver.kind == "operator" and giver is not node and not after[giver.index] and output in giver.outputs
     ]
-    return sorted(found, key=lambda giver: (not is_loose(giver), -shape.places[giver.index]))
+    return sorted(givers, key=lambda giver: (not is_loose(giver), -shape.places[giver.index]))
 
 
 def _is_called(giver: TypedNode, port: str) -> bool:

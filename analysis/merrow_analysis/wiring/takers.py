@@ -65,7 +65,7 @@ def takers(graph: TypedGraph, node: TypedNode, first: Collection[TypedNode] = ()
     here = shape.places[node.index]
     behind = shape.order[here : here + MOST_LOOKED_AT] if len(graph.nodes) > MOST_LOOKED_AT else range(0)
     others = [graph.node(index) for index in behind] if behind else graph.nodes
-    found: list[tuple[tuple[int | bool, ...], Wire]] = []
+    ranked: list[tuple[tuple[int | bool, ...], Wire]] = []
     for other in dict.fromkeys((*first, *usual, *graph.outputs, *others)):
         if other is node or before[other.index] or other.kind == "input" or not (leading[other.index] or lacks(other)):
             continue
@@ -87,8 +87,8 @@ def takers(graph: TypedGraph, node: TypedNode, first: Collection[TypedNode] = ()
                 distance < 0,
                 abs(distance),
             )
-            found.append((key, wire))
-    yield from (wire for _, wire in sorted(found, key=lambda one: one[0]))
+            ranked.append((key, wire))
+    yield from (wire for _, wire in sorted(ranked, key=lambda pair: pair[0]))
 
 
 def _is_missed(node: TypedNode, wire: Wire) -> bool:
@@ -134,13 +134,20 @@ def _passes_by(node: TypedNode, edge: TypedEdge, before: bytearray, given: NodeO
 def lists_into(graph: TypedGraph, box: Composite) -> Iterator[Wire]:
     """The edges that may bring a Map its list, the likeliest first: from what nothing reads to what nothing leads to."""
     members = [graph.by_id[name] for name in islice(box.nodes, _MOST_EDGES)]
-    fewest = min((len(one.incoming) for one in members if one.kind == "operator"), default=0)
+    fewest = min((len(member.incoming) for member in members if member.kind == "operator"), default=0)
     for target in members:
         port = next(
             (port for port in target.input_ports if target.spec is not None and port.name == target.spec.bulk), None
         )
         if port is None or len(target.incoming) > fewest:
             continue
-        likely = (one for one in sources(graph, target, port) if one.type is not None and item_of(one.type) is not None)
-        wires = (wire_to(graph, one, target, port) for one in sorted(likely, key=lambda one: not is_loose(one.node)))
+        likely = (
+            source
+            for source in sources(graph, target, port)
+            if source.type is not None and item_of(source.type) is not None
+        )
+        wires = (
+            wire_to(graph, source, target, port)
+            for source in sorted(likely, key=lambda source: not is_loose(source.node))
+        )
         yield from (wire for wire in wires if (wire.label or "").startswith(EACH))

@@ -116,9 +116,9 @@ def has_variable(type_: Type) -> bool:
 
 def lacks(node: TypedNode) -> list[str]:
     """The ports of a node that must be fed and are not, or in later turns alone."""
-    found = [one.port or "" for one in node.placement.findings if one.kind == "missing-input"]
+    missing = [finding.port or "" for finding in node.placement.findings if finding.kind == "missing-input"]
     later = (feed.port for edge in node.again_in for feed in edge.feeds)
-    return [*found, *(port for port in later if port in node.placement.required and not node.sources(port))]
+    return [*missing, *(port for port in later if port in node.placement.required and not node.sources(port))]
 
 
 def is_loose(node: TypedNode) -> bool:
@@ -126,10 +126,10 @@ def is_loose(node: TypedNode) -> bool:
     return node.kind == "operator" and not node.outgoing and not node.again_out
 
 
-def are_together(graph: TypedGraph, one: TypedNode, other: TypedNode) -> bool:
+def are_together(graph: TypedGraph, node: TypedNode, other: TypedNode) -> bool:
     """Whether two nodes lie in the same Loop or Map, if any is there."""
     inside = graph.composites.inside
-    return bool(inside) and inside.get(one.id) == inside.get(other.id)
+    return bool(inside) and inside.get(node.id) == inside.get(other.id)
 
 
 def is_small(graph: TypedGraph) -> bool:

@@ -20,7 +20,7 @@ def without(text: str, keys: set[str]) -> str | None:
     parts = parse_label(text)
     if parts.repeated or parts.problems:
         return None
-    for parameter in sorted(parts.parameters.values(), key=lambda one: one.key_span, reverse=True):
+    for parameter in sorted(parts.parameters.values(), key=lambda parameter: parameter.key_span, reverse=True):
         if parameter.key in keys:
             begin, end = with_comma(text, parameter)
             text = text[:begin] + text[end:]
@@ -78,7 +78,7 @@ def _says(written: str, key: str, value: object) -> bool:
     """Whether a label with this parameter, and another one after it, gives the value back."""
     for text in (f"X<br/>({written})", f"X<br/>({written}, other: 1)"):
         parts = parse_label(text)
-        found = parts.parameters.get(key)
-        if found is None or parts.problems or type(found.value) is not type(value) or found.value != value:
+        existing = parts.parameters.get(key)
+        if existing is None or parts.problems or type(existing.value) is not type(value) or existing.value != value:
             return False
     return True

@@ -56,11 +56,11 @@ class MetaDoc:
         if self._result is None:
             self._result = read_bounded_yaml(_as_document(hide_entities(self.body))[0])
         length = len(self.body)
-        found = self._result.places(path)
-        if found is None:
+        places = self._result.places(path)
+        if places is None:
             return (0, length), (0, length)
         shift = _as_document(self.body)[1]
-        (a, b), (c, d) = found
+        (a, b), (c, d) = places
         return (_clamp(a - shift, length), _clamp(b - shift, length)), (
             _clamp(c - shift, length),
             _clamp(d - shift, length),

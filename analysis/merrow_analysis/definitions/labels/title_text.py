@@ -22,19 +22,21 @@ def spaced_title(text: str) -> str:
     if opens is None:
         return text
     parts = parse_label(text)
-    parameters = sorted(parts.parameters.values(), key=lambda one: one.key_span)
+    parameters = sorted(parts.parameters.values(), key=lambda parameter: parameter.key_span)
     if parts.problems or parts.repeated or not parameters or not parts.parameters.keys() <= _KEYS[opens[1]]:
         return text
     at, separator = 0, _OPENS
-    for one in parameters:
+    for parameter in parameters:
         gap = separator.match(text, at)
-        if gap is None or gap.end() != one.key_span[0]:
+        if gap is None or gap.end() != parameter.key_span[0]:
             return text
-        at, separator = one.value_span[1], _COMMA
+        at, separator = parameter.value_span[1], _COMMA
     if _CLOSES.match(text, at) is None:
         return text
-    said = ", ".join(f"{one.key}: {text[slice(*one.value_span)]}" for one in parameters)
-    spaced = f"{opens[1]} ({said})"
+    listed = ", ".join(f"{parameter.key}: {text[slice(*parameter.value_span)]}" for parameter in parameters)
+    spaced = f"{opens[1]} ({listed})"
     after = parse_label(spaced)
-    same = {key: one.value for key, one in after.parameters.items()} == {one.key: one.value for one in parameters}
+    same = {key: parameter.value for key, parameter in after.parameters.items()} == {
+        parameter.key: parameter.value for parameter in parameters
+    }
     return spaced if same and not after.problems else text

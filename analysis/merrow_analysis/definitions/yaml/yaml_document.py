@@ -68,12 +68,12 @@ class YamlDocument(YamlReader):
     def _directives(self) -> bool:
         text = self.text
         self.tag_prefixes = {}
-        version = found = False
+        version = has_directives = False
         while text[self.pos] != "\0":
             self.skip(comments=True)
             if self.line_indent > 0 or text[self.pos] != "%":
                 break
-            found = True
+            has_directives = True
             start = self.pos
             match = _DIRECTIVE.match(text, start)
             assert match is not None  # noqa: S101  the pattern begins with the character just seen
@@ -91,7 +91,7 @@ class YamlDocument(YamlReader):
                 self._tag_directive(arguments, start)
             if text[self.pos] != "\0":
                 self.line_break()
-        return found
+        return has_directives
 
     def _directive_arguments(self) -> list[str]:
         text = self.text

@@ -291,12 +291,12 @@ class YamlReader(YamlScanner):
         items: list[object] = []
         if anchor is not None:
             self._store(anchor, items)
-        found = False
+        has_items = False
         while text[self.pos] != "\0":
             self.refuse_tab()
             if text[self.pos] != "-" or text[self.pos + 1] not in " \t\r\n":
                 break
-            found = True
+            has_items = True
             self.pos += 1
             dash_end = self.pos
             if self.skip(comments=True) and self.line_indent <= indent:
@@ -313,9 +313,9 @@ class YamlReader(YamlScanner):
                 self.fail("This can't follow an entry of the list; indent it as they are, or put the entry in quotes.")
             if self.line_indent < indent:
                 break
-        if found:
+        if has_items:
             self.tag, self.anchor, self.kind, self.result = tag, anchor, "sequence", items
-        return found
+        return has_items
 
     def _block_mapping(self, indent: int, flow_indent: int) -> bool:
         """A mapping, or the one scalar or flow collection that takes its place: then ``kind`` is not "mapping"."""
@@ -326,7 +326,7 @@ class YamlReader(YamlScanner):
         mapping: dict[str, object] = {}
         if anchor is not None:
             self._store(anchor, mapping)
-        explicit_key = found = compact = False
+        explicit_key = has_entries = compact = False
         key: object = None
         key_span = (self.pos, self.pos)
         while (char := text[self.pos]) != "\0":
@@ -338,7 +338,7 @@ class YamlReader(YamlScanner):
                     if explicit_key:
                         self._store_pair(mapping, key, None, key_span, (key_span[1], key_span[1]))
                         key = None
-                    found = explicit_key = compact = True
+                    has_entries = explicit_key = compact = True
                 elif explicit_key:
                     explicit_key = False
                     compact = True
@@ -350,14 +350,14 @@ class YamlReader(YamlScanner):
                     break
                 new_key, new_span = self.result, (self.start, self.end)
                 if self.line_start != line or not self._colon(new_span[0]):
-                    if found:
+                    if has_entries:
                         self.fail("A colon with a blank behind it is missing after this key.", new_span[0])
                     self.tag, self.anchor = tag, anchor
                     return True
                 if explicit_key:
                     self._store_pair(mapping, key, None, key_span, (key_span[1], key_span[1]))
                 key, key_span = new_key, new_span
-                found = True
+                has_entries = True
                 explicit_key = compact = False
             if self.line_start == line or self.line_indent > indent:
                 composed = self._compose(indent, _BLOCK_OUT, seek=True, compact=compact)
@@ -374,9 +374,9 @@ class YamlReader(YamlScanner):
                 break
         if explicit_key:
             self._store_pair(mapping, key, None, key_span, (key_span[1], key_span[1]))
-        if found:
+        if has_entries:
             self.tag, self.anchor, self.kind, self.result = tag, anchor, "mapping", mapping
-        return found
+        return has_entries
 
     def _colon(self, key_start: int) -> bool:
         """Go over the colon behind a key, if there is one on its line."""

@@ -115,9 +115,9 @@ class YamlScanner:
 
     def _check_printable(self, value: str, start: int) -> None:
         if not self._printable:
-            found = _NON_PRINTABLE.search(value)
-            if found is not None:
-                self.fail(f"The character U+{ord(found[0]):04X} is not allowed here.", start)
+            match = _NON_PRINTABLE.search(value)
+            if match is not None:
+                self.fail(f"The character U+{ord(match[0]):04X} is not allowed here.", start)
 
     def plain(self, indent: int, *, in_flow: bool) -> bool:
         """An unquoted scalar. False, with nothing read, where none begins here."""

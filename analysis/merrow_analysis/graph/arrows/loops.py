@@ -60,7 +60,7 @@ class _Finder:
         self.barred = frozenset(arrows.barred)
 
     def loops(self) -> list[ArrowLoop]:
-        found: list[ArrowLoop] = []
+        arrow_loops: list[ArrowLoop] = []
         pending: list[tuple[Sequence[str], Sequence[EdgeRecord], ArrowLoop | None, int]] = [
             (self.arrows.names, self.arrows.edges, None, 0)
         ]
@@ -78,9 +78,9 @@ class _Finder:
                 if depth == _DEEPEST:
                     back, rest = [*back, *closing(head, rest)], []
                 loop = ArrowLoop(tuple(members), head, tuple(back), around)
-                found.append(loop)
+                arrow_loops.append(loop)
                 pending.append((members, rest, loop, depth + 1))
-        return found
+        return arrow_loops
 
     def cycles(self, names: Sequence[str], edges: Sequence[EdgeRecord]) -> list[tuple[list[str], list[EdgeRecord]]]:
         """The groups of nodes that lead to each other, in the order of the text, with the edges in each."""

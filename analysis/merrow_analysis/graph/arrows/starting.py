@@ -49,7 +49,7 @@ class Starting:
 
     def _leads_to(self, name: str, questions: Collection[str]) -> bool:
         """Whether a node comes before one of these questions."""
-        places, last = self._places, max(self._places.get(one, 0) for one in questions)
+        places, last = self._places, max(self._places.get(question, 0) for question in questions)
         seen, pending = {name}, [name]
         while pending and self._left > 0:
             for edge in self._out.get(pending.pop(), ()):
@@ -69,7 +69,7 @@ class Starting:
         """
         others = {edge.target for edge in self._out.get(name, ()) if edge.target != target and not edge.carries_nothing}
         if others:
-            common = frozenset.intersection(*(self._answering.get(one, frozenset()) for one in (target, *others)))
+            common = frozenset.intersection(*(self._answering.get(name, frozenset()) for name in (target, *others)))
             if not any(self._behind.get(question, frozenset()) <= {question} for question in common):
                 return False
         return not self._behind.get(name, frozenset()) - {target}
@@ -77,24 +77,24 @@ class Starting:
     @cached_property
     def _answering(self) -> dict[str, frozenset[str]]:
         """By node the questions of which an answer leads to it."""
-        found: dict[str, set[str]] = {}
+        by_target: dict[str, set[str]] = {}
         for name in self._asks:
             for edge in self._out.get(name, ()):
                 if edge not in self._back:
-                    found.setdefault(edge.target, set()).add(name)
-        return {name: frozenset(questions) for name, questions in found.items()}
+                    by_target.setdefault(edge.target, set()).add(name)
+        return {name: frozenset(questions) for name, questions in by_target.items()}
 
     @cached_property
     def _behind(self) -> dict[str, frozenset[str]]:
         """For each node up to two of the questions that lie before it, arrows back included."""
-        found: dict[str, frozenset[str]] = {}
+        behind: dict[str, frozenset[str]] = {}
         pending = [(name, frozenset({name})) for name in self._asks]
         while pending:
             name, questions = pending.pop()
             for edge in self._out.get(name, ()):
-                before = found.get(edge.target, frozenset())
+                before = behind.get(edge.target, frozenset())
                 if edge.carries_nothing or len(before) >= 2 or questions <= before:
                     continue
-                found[edge.target] = both = frozenset(sorted(before | questions)[:2])
+                behind[edge.target] = both = frozenset(sorted(before | questions)[:2])
                 pending.append((edge.target, both))
-        return found
+        return behind

@@ -225,16 +225,16 @@ class _Ordering:
 
     def _start(self, place: int) -> None:
         """Go on from a place of the old order, up to which all have come, to the first where one that strayed may come."""
-        left = [one for one in self.strayed if self.places[one.node] >= place]
-        begin = max(place, min(one.first for one in left)) if left else place
+        left = [stray for stray in self.strayed if self.places[stray.node] >= place]
+        begin = max(place, min(stray.first for stray in left)) if left else place
         self.found += self.base[place:begin]
         self.begin = self.here = begin
         for kept in (self.came, self.late, self.heap, self.waiting, self.watched):
             kept.clear()
         self.rest, self.arrived, self.closed = None, False, False
-        self.late.update(one.node for one in left)
-        for one in left:
-            self._wait(one.node)
+        self.late.update(stray.node for stray in left)
+        for stray in left:
+            self._wait(stray.node)
 
     def _close(self) -> None:
         """Find all that follow from late nodes that have not come; a long walk along the old order would take more time."""
@@ -273,7 +273,7 @@ class _Ordering:
     def _wait(self, node: int) -> None:
         """Have a node come once its sources have."""
         places, begin, came = self.places, self.begin, self.came
-        sources = {one for one in self.shape.sources(node) if places[one] >= begin and one not in came}
+        sources = {earlier for earlier in self.shape.sources(node) if places[earlier] >= begin and earlier not in came}
         self.waiting[node] = len(sources)
         for source in sources:
             self.watched.setdefault(source, []).append(node)
@@ -315,15 +315,15 @@ class _Ordering:
             if self.rest is None:
                 self.rest = _knots(self.shape, [node for node in self.base[begin:] if node not in came])
             knot = next(knot for knot in self.rest if knot[0] not in came)
-        found = self.shape.by_rank(knot)
-        self.knots.append(found)
-        return found
+        ranked = self.shape.by_rank(knot)
+        self.knots.append(ranked)
+        return ranked
 
     def _leading_to(self, node: int) -> set[int]:
         """The late nodes that lead to a late one, itself among them."""
         rows, late = _rows(self.shape), self.late
-        found, latest = {node}, {node}
+        reached, latest = {node}, {node}
         while latest:
-            latest = (set[int]().union(*map(rows.__getitem__, latest)) & late) - found
-            found |= latest
-        return found
+            latest = (set[int]().union(*map(rows.__getitem__, latest)) & late) - reached
+            reached |= latest
+        return reached

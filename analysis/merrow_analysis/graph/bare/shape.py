@@ -89,11 +89,11 @@ class GraphShape:
             return known[node]
         seen: dict[int, None] = {node: None}
         stack = [node]
-        found = False
+        reached = False
         while stack:
             at = stack.pop()
             if at in starts or known.get(at):
-                found = True
+                reached = True
                 break
             if at in known:
                 continue
@@ -101,11 +101,11 @@ class GraphShape:
                 if source not in seen:
                     seen[source] = None
                     stack.append(source)
-        if found:
+        if reached:
             known[node] = True
         else:
             known.update(dict.fromkeys(seen, False))
-        return found
+        return reached
 
     def sources(self, node: int) -> Row:
         """Where the edges into a node begin that count for the order."""
@@ -250,12 +250,12 @@ class GraphShape:
         cut: set[int] = set()
         for knot in self.cycles:
             for node in knot:
-                late = {one for one in self.sources(node) if places[one] > places[node]}
+                late = {source for source in self.sources(node) if places[source] > places[node]}
                 if late:
                     cut.add(node)
-                    before[node] = [one for one in before[node] if one not in late]
-                    for one in late:
-                        following[one] = [target for target in following[one] if target != node]
+                    before[node] = [source for source in before[node] if source not in late]
+                    for source in late:
+                        following[source] = [target for target in following[source] if target != node]
         none: frozenset[int] = frozenset()
         calm = GraphShape(
             self.ranks, self.inputs, self.outputs, following, before, [], [], self.wrong, none, none, none, none
@@ -339,14 +339,14 @@ def _sources_first(shape: GraphShape, born: Collection[int]) -> list[int] | None
     """Some nodes, each behind those of them that lead to it; None where they wait for each other, or are many."""
     if len(born) > _FEW:
         return None
-    waiting, found = list(born), list[int]()
+    waiting, sequence = list(born), list[int]()
     while waiting:
         ready = [node for node in waiting if not any(source in waiting for source in shape.sources(node))]
         if not ready:
             return None
-        found += ready
+        sequence += ready
         waiting = [node for node in waiting if node not in ready]
-    return found
+    return sequence
 
 
 def _placed(order: list[int], count: int) -> list[int]:

@@ -83,16 +83,16 @@ class Composites:
 
     def chain(self, box: str | None) -> tuple[str, ...]:
         """A composite and those around it, innermost first."""
-        found: list[str] = []
+        names: list[str] = []
         while box is not None:
-            found.append(box)
+            names.append(box)
             box = self.boxes[box].parent
-        return tuple(found)
+        return tuple(names)
 
     def members(self, box: str) -> list[str]:
         """The ids of all nodes in a composite, those of nested ones included."""
         if not self._members:
-            self._members.update({one.id: [] for one in self})
+            self._members.update({box.id: [] for box in self})
             for other in self:
                 for around in self.chain(other.id):
                     self._members[around] += other.nodes
@@ -101,7 +101,7 @@ class Composites:
     def within(self, box: str) -> list[str]:
         """The ids of a composite and of those nested in it, outer ones first."""
         if not self._within:
-            self._within.update({one.id: [] for one in self})
+            self._within.update({box.id: [] for box in self})
             for other in self:
                 for around in self.chain(other.id):
                     self._within[around].append(other.id)
@@ -139,8 +139,8 @@ class Composites:
     def with_value(self, name: str, key: str, value: object) -> Composites:
         """These composites with another value of a parameter."""
         box = self.boxes[name]
-        said = box.parameters.get(key)
-        changed = {**box.parameters, key: NodeParameter(value, None if said is None else said.block)}
+        existing = box.parameters.get(key)
+        changed = {**box.parameters, key: NodeParameter(value, None if existing is None else existing.block)}
         return Composites({**self.boxes, name: replace(box, parameters=changed)}, self.inside)
 
     def with_box(self, name: str, title: str, nodes: Collection[str]) -> Composites:
@@ -149,7 +149,7 @@ class Composites:
         if match is None:
             raise ValueError(f"{title} is the title of neither a Loop nor a Map")
         parent = next((self.inside[node] for node in nodes if node in self.inside), None)
-        values = {key: NodeParameter(one.value, None) for key, one in parse_label(title).parameters.items()}
+        values = {key: NodeParameter(parameter.value, None) for key, parameter in parse_label(title).parameters.items()}
         boxes = {
             box.id: replace(box, nodes=tuple([node for node in box.nodes if node not in nodes]))
             if box.id == parent
@@ -190,7 +190,7 @@ def read_composites(subgraphs: Mapping[str, Subgraph]) -> Composites:
     innermost: dict[str, str] = {}
     nodes: dict[str, list[str]] = {name: [] for name in kinds}
     depths = {name: len(_enclosing(subgraphs, name)) for name in subgraphs}
-    for name in sorted(subgraphs, key=lambda one: -depths[one]):
+    for name in sorted(subgraphs, key=lambda group: -depths[group]):
         own = name if name in kinds else _around(subgraphs, name, kinds)
         if own is None:
             continue
@@ -209,43 +209,47 @@ def read_composites(subgraphs: Mapping[str, Subgraph]) -> Composites:
 
 def kind_of(group: Subgraph) -> CompositeKind | None:
     """What a subgraph is; None for one that only groups. Metadata takes precedence over classes, and these before the title."""
-    said = kinds_said(group)
-    return said[0][1] if said else None
+    kinds = kinds_said(group)
+    return kinds[0][1] if kinds else None
 
 
 def kinds_said(group: Subgraph) -> list[tuple[Literal["metadata", "class", "title"], CompositeKind]]:
     """What the metadata, the classes and the title of a subgraph say that it is, in the order in which they count."""
-    said: list[tuple[Literal["metadata", "class", "title"], CompositeKind]] = []
+    kinds: list[tuple[Literal["metadata", "class", "title"], CompositeKind]] = []
     for metadata, _ in reversed(group.metadata):
         op = parse_metadata(metadata.body).values.get("op")
         if isinstance(op, str) and op.strip() in _KINDS:
-            said.append(("metadata", _KINDS[op.strip()]))
-    said += [("class", _CLASSES[use.name.text]) for use in reversed(group.classes) if use.name.text in _CLASSES]
+            kinds.append(("metadata", _KINDS[op.strip()]))
+    kinds += [("class", _CLASSES[use.name.text]) for use in reversed(group.classes) if use.name.text in _CLASSES]
     match = _TITLE.match(group.title)
     if match is not None:
-        said.append(("title", _KINDS[match[1]]))
-    return said
+        kinds.append(("title", _KINDS[match[1]]))
+    return kinds
 
 
 def parameters_of(group: Subgraph) -> dict[str, NodeParameter]:
     """The parameters that a composite's title and metadata say; metadata takes precedence over the title."""
-    said: dict[str, NodeParameter] = {}
+    parameters: dict[str, NodeParameter] = {}
     if "(" in group.title:
-        said = {key: NodeParameter(one.value, None) for key, one in parse_label(group.title).parameters.items()}
+        parameters = {
+            key: NodeParameter(parameter.value, None) for key, parameter in parse_label(group.title).parameters.items()
+        }
     for number, (metadata, _) in enumerate(group.metadata):
         values = parse_metadata(metadata.body).values
-        said |= {str(key): NodeParameter(value, number) for key, value in values.items() if key not in ("op", "label")}
-    return said
+        parameters |= {
+            str(key): NodeParameter(value, number) for key, value in values.items() if key not in ("op", "label")
+        }
+    return parameters
 
 
 def _enclosing(subgraphs: Mapping[str, Subgraph], name: str) -> list[str]:
     """The subgraphs around one, innermost first."""
-    found: list[str] = []
+    names: list[str] = []
     parent = subgraphs[name].parent
     while parent is not None:
-        found.append(parent)
+        names.append(parent)
         parent = subgraphs[parent].parent
-    return found
+    return names
 
 
 def _around(subgraphs: Mapping[str, Subgraph], name: str, kinds: Mapping[str, CompositeKind]) -> str | None:
@@ -279,24 +283,24 @@ class MapSettings:
 
 def loop_settings(box: Composite) -> LoopSettings:
     """The parameters of a Loop about which there is no finding; what it doesn't say is as usual."""
-    said = {key: one.value for key, one in box.parameters.items()}
-    budget = said.get("budget")
+    values = {key: parameter.value for key, parameter in box.parameters.items()}
+    budget = values.get("budget")
     return LoopSettings(
-        int(str(said.get("max", 3))),
-        None if said.get("until") is None else str(said["until"]),
-        None if said.get("best") is None else str(said["best"]),
+        int(str(values.get("max", 3))),
+        None if values.get("until") is None else str(values["until"]),
+        None if values.get("best") is None else str(values["best"]),
         BudgetSettings(**budget) if isinstance(budget, dict) else None,
-        str(said.get("on_error", "fail")),
+        str(values.get("on_error", "fail")),
     )
 
 
 def map_settings(box: Composite) -> MapSettings:
     """The parameters of a Map about which there is no finding; what it doesn't say is as usual."""
-    said = {key: one.value for key, one in box.parameters.items()}
-    parallel = said.get("parallel")
+    values = {key: parameter.value for key, parameter in box.parameters.items()}
+    parallel = values.get("parallel")
     return MapSettings(
         None if parallel is None else int(str(parallel)),
-        int(str(said.get("max", 100))),
-        int(str(said.get("min", 1))),
-        str(said.get("on_error", "fail")),
+        int(str(values.get("max", 100))),
+        int(str(values.get("min", 1))),
+        str(values.get("on_error", "fail")),
     )

@@ -28,16 +28,16 @@ class WordedLabel(NamedTuple):
 
 def possible_words(border: Border, composites: Composites, *, again_into: bool) -> list[Word]:
     """The words that have a meaning on an edge across this border; ``again_into`` says whether its target has an `again` edge."""
-    found: list[Word] = []
+    words: list[Word] = []
     if border.scope is not None:
-        found.append(AGAIN)
+        words.append(AGAIN)
     if border.left and composites.boxes[border.left[0]].kind == "loop":
-        found.append(OVER)
+        words.append(OVER)
     if entered_map(border, composites) is not None:
-        found.append(EACH)
+        words.append(EACH)
     if border.entered and again_into:
-        found.append(FIRST)
-    return found
+        words.append(FIRST)
+    return words
 
 
 def word_in(written: str) -> str | None:

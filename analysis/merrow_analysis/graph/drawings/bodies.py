@@ -46,22 +46,22 @@ def members_of(bodies: Iterable[SubgraphBody]) -> dict[str, Members]:
     also where several have the same id.
     """
     claimed: set[str] = set()
-    found: dict[str, Members] = {}
+    by_name: dict[str, Members] = {}
     outer: dict[str, str] = {}
     for body in bodies:
         name = body.id
         members = [node for node in body.members if node not in claimed and node != name]
-        if name in found:
-            found[name].nodes.extend(members)
+        if name in by_name:
+            by_name[name].nodes.extend(members)
         else:
-            found[name] = Members(members, tuple([node for node in body.own if node in claimed]), None)
+            by_name[name] = Members(members, tuple([node for node in body.own if node in claimed]), None)
         claimed.update(members)
         for member in members:
-            inner = found.get(member)
+            inner = by_name.get(member)
             if inner is not None and inner.parent is None and _outermost(outer, name) != member:
-                found[member] = inner._replace(parent=name)
+                by_name[member] = inner._replace(parent=name)
                 outer[member] = name
-    return found
+    return by_name
 
 
 def _outermost(outer: dict[str, str], name: str) -> str:
@@ -84,19 +84,19 @@ def with_members(bodies: Iterable[SubgraphBody], subgraphs: Mapping[str, Subgrap
 
 def innermost(bodies: Sequence[SubgraphBody], line: int, here: Callable[[Block], Block]) -> int | None:
     """The number of the innermost body that a line lies in."""
-    found, first = None, -1
+    inner, first = None, -1
     for number, body in enumerate(bodies):
         start = here(body.start).line
         if first < start < line and (body.end is None or line < here(body.end).line):
-            found, first = number, start
-    return found
+            inner, first = number, start
+    return inner
 
 
 def read_again(
     body: SubgraphBody, bodies: Sequence[SubgraphBody], blocks: Sequence[Block], here: Callable[[Block], Block]
 ) -> SubgraphBody | None:
     """A body as it is in ``blocks`` now; None where it can't be told from others without reading them all."""
-    names = {(one.start, one.end): one.id for one in bodies}
+    names = {(other.start, other.end): other.id for other in bodies}
     if len(names) < len(bodies):
         return None
     open_ones: list[tuple[Block, Mentions]] = []

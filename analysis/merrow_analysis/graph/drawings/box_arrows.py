@@ -36,22 +36,22 @@ class Boxes:
         """The boxes around a node or box, the innermost first."""
         known = self._around.get(name)
         if known is None:
-            found: dict[str, None] = {}
+            boxes: dict[str, None] = {}
             at = self._parents.get(name)
-            while at is not None and at not in found:
-                found[at] = None
+            while at is not None and at not in boxes:
+                boxes[at] = None
                 at = self._parents.get(at)
-            known = self._around[name] = tuple(found)
+            known = self._around[name] = tuple(boxes)
         return known
 
     def inside(self, boxes: Iterable[str]) -> dict[str, list[str]]:
         """By box the steps in it, nested ones too, in the order of the text."""
-        found: dict[str, list[str]] = {box: [] for box in boxes}
-        for name in self._names if found else ():
+        within: dict[str, list[str]] = {box: [] for box in boxes}
+        for name in self._names if within else ():
             for box in self.around(name):
-                if box in found:
-                    found[box].append(name)
-        return found
+                if box in within:
+                    within[box].append(name)
+        return within
 
 
 @dataclass(frozen=True, slots=True)
@@ -69,18 +69,18 @@ class Drawn:
 def between_steps(edges: Sequence[EdgeRecord], boxes: Boxes) -> Drawn:
     """All arrows as arrows between steps, in the order of the text."""
     ends = _ends_of_boxes(edges, boxes)
-    found = Drawn([], [], [], ends)
+    drawn = Drawn([], [], [], ends)
     for edge in edges:
         if not boxes.is_box(edge.source) and not boxes.is_box(edge.target):
-            found.arrows.append(edge)
+            drawn.arrows.append(edge)
         elif edge.source in boxes.around(edge.target) or edge.target in boxes.around(edge.source):
-            found.own.append(edge)
+            drawn.own.append(edge)
         else:
-            found.boxed.append(edge)
+            drawn.boxed.append(edge)
             for source, target in _pairs(edge, ends, boxes):
-                if len(found.arrows) < MOST_ARROWS:
-                    found.arrows.append(replace_ends(edge, source, target))
-    return found
+                if len(drawn.arrows) < MOST_ARROWS:
+                    drawn.arrows.append(replace_ends(edge, source, target))
+    return drawn
 
 
 def replace_ends(edge: EdgeRecord, source: str, target: str) -> EdgeRecord:
@@ -110,7 +110,7 @@ def _ends_of_boxes(edges: Sequence[EdgeRecord], boxes: Boxes) -> dict[str, tuple
                     within[box].append(edge)
     ends: dict[str, tuple[list[str], list[str]]] = {}
     inside = boxes.inside(wanted)
-    for name in sorted(wanted, key=lambda one: -len(boxes.around(one))):
+    for name in sorted(wanted, key=lambda box: -len(boxes.around(box))):
         members = inside[name]
         led_to: set[str] = set()
         left: set[str] = set()
@@ -118,7 +118,7 @@ def _ends_of_boxes(edges: Sequence[EdgeRecord], boxes: Boxes) -> dict[str, tuple
             led_to.update(ends[edge.target][0] if boxes.is_box(edge.target) else (edge.target,))
             left.update(ends[edge.source][1] if boxes.is_box(edge.source) else (edge.source,))
         ends[name] = (
-            [one for one in members if one not in led_to] or members[:1],
-            [one for one in members if one not in left] or members[-1:],
+            [member for member in members if member not in led_to] or members[:1],
+            [member for member in members if member not in left] or members[-1:],
         )
     return ends

@@ -107,15 +107,15 @@ def has_operator(record: WrittenNode, table: OperatorTable, names: bool) -> bool
 
 def is_decision(record: WrittenNode, table: OperatorTable) -> bool:
     """Whether a class, an ``op`` key or the published form says that a node is a Decision."""
-    found = [table.by_class(use.name.text) for use in record.classes if is_operator_class(use.name.text, table)]
+    operators = [table.by_class(use.name.text) for use in record.classes if is_operator_class(use.name.text, table)]
     for metadata, _ in record.metadata:
         op = parse_metadata(metadata.body).values.get("op")
-        found += [table.by_op(op.strip())] if isinstance(op, str) else []
-    if any(one is not None and one.spec.is_decision for one in found):
+        operators += [table.by_op(op.strip())] if isinstance(op, str) else []
+    if any(operator is not None and operator.spec.is_decision for operator in operators):
         return True
     match = _PUBLISHED.match(record.label.text) if record.label is not None else None
-    said = None if match is None else table.named(match[1])
-    return said is not None and said.is_decision
+    spec = None if match is None else table.named(match[1])
+    return spec is not None and spec.is_decision
 
 
 def with_ends(drawn: Chart, first: Iterable[str], last: Iterable[tuple[str, EdgeRecord | None]]) -> Chart:

@@ -119,9 +119,9 @@ def loops_written(
     chart = read.chart
     marked: dict[EdgeRecord, WordedLabel] = {}
     for edge in chart.edges:
-        said = _without_again(edge, edge.source in asks) if may_say_again(edge) else None
-        if said is not None:
-            marked[edge] = said
+        label = _without_again(edge, edge.source in asks) if may_say_again(edge) else None
+        if label is not None:
+            marked[edge] = label
     if not marked and not drawn:
         return None
     edges = [edge for edge in chart.edges if not edge.carries_nothing]

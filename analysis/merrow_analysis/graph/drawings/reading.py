@@ -100,7 +100,7 @@ def read_arrows(chart: Chart, groups: Mapping[str, Subgraph]) -> Drawing:
     empty = [
         name
         for name, group in groups.items()
-        if not filled.is_box(name) and not any(one in groups for one in group.nodes)
+        if not filled.is_box(name) and not any(node in groups for node in group.nodes)
     ]
     boxes = Boxes(groups, [*nodes, *empty])
     for name in empty:
@@ -210,8 +210,8 @@ class _DrawingReader:
             return True
         if None in labels:
             return False
-        said = {yes_or_no(label) for label in labels if label is not None}
-        return said >= {True, False} or is_question(self.texts[name])
+        answers = {yes_or_no(label) for label in labels if label is not None}
+        return answers >= {True, False} or is_question(self.texts[name])
 
     # Cycles
 
@@ -329,10 +329,10 @@ def _tied(edges: Iterable[EdgeRecord], names: Sequence[str]) -> dict[str, int]:
     for edge in edges:
         following[numbers[edge.source]].append(numbers[edge.target])
     return {
-        names[one]: place
+        names[name]: place
         for place, group in enumerate(components(following, range(len(names))))
         if len(group) > 1 or group[0] in following[group[0]]
-        for one in group
+        for name in group
     }
 
 

@@ -72,7 +72,7 @@ def redraw(flow: Flowchart, diagram: Diagram, changes: Iterable[BlockChange]) ->
     None where the whole must be folded.
     """
     gone, come = _net(changes)
-    new = sum(edges_of(one) for block in come for one in block.statements if type(one) is Chain)
+    new = sum(edges_of(statement) for block in come for statement in block.statements if type(statement) is Chain)
     if flow.scenery.undrawn is not None or len(flow.chart.edges) + new > MOST_EDGES_READ:
         return None
     if flow.scenery.edge_ids or not all(_is_local(block) for block in (*gone, *come)):
@@ -198,8 +198,10 @@ class _Redrawing:
                     for name in statement.names:
                         uses = defs.setdefault(name.text, [])
                         insort(uses, ClassDefUse(name, statement, block), key=lambda use: self.line(use.block))
-        found = sorted(((name, uses) for name, uses in defs.items() if uses), key=lambda item: self._first_use(item[1]))
-        return replace(old, class_assigns=assigns, class_defs=dict(found), _assigned=None)
+        ordered = sorted(
+            ((name, uses) for name, uses in defs.items() if uses), key=lambda item: self._first_use(item[1])
+        )
+        return replace(old, class_assigns=assigns, class_defs=dict(ordered), _assigned=None)
 
     def _first_use(self, uses: Sequence[ClassDefUse]) -> _Place:
         return self.line(uses[0].block), uses[0].name.span[0]
@@ -215,7 +217,7 @@ class _Redrawing:
             new.setdefault(vertex.name.text, []).append(MentionRecord(vertex, block))
         for name in self.names:
             old = self.chart.nodes.get(name)
-            mentions = [] if old is None else [one for one in old.mentions if one.block not in self.gone]
+            mentions = [] if old is None else [use for use in old.mentions if use.block not in self.gone]
             for mention in new.get(name, ()):
                 insort(mentions, mention, key=self._mention_line)
             if not mentions:
@@ -274,7 +276,9 @@ class _Redrawing:
             if (self.line(block), written.span[0]) > first
         ]
         record.classes = (
-            sorted((*given, *inline), key=lambda one: (self.line(one.block), one.name.span)) if inline else given
+            sorted((*given, *inline), key=lambda mention: (self.line(mention.block), mention.name.span))
+            if inline
+            else given
         )
         return record
 
@@ -365,12 +369,12 @@ def _draws(block: Block) -> bool:
 
 def _shifted(runs: Iterable[Sequence[int]]) -> list[tuple[int, int]]:
     """Runs of removed edges by the number of edges before them that stay."""
-    found = []
+    shifted = []
     shift = 0
     for start, count in runs:
-        found.append((start - shift, count))
+        shifted.append((start - shift, count))
         shift += count
-    return found
+    return shifted
 
 
 def _edges(block: Block) -> list[EdgeRecord]:

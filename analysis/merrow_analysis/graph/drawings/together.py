@@ -132,8 +132,8 @@ def at_once(together: Together, conditions: Sequence[tuple[Condition, ...]]) -> 
 
 def _entries(loops: Sequence[ArrowLoop], into: Mapping[str, Sequence[EdgeRecord]]) -> dict[ArrowLoop, list[EdgeRecord]]:
     """The arrows into each Loop from outside."""
-    found: dict[ArrowLoop, list[EdgeRecord]] = {}
+    entries: dict[ArrowLoop, list[EdgeRecord]] = {}
     for loop in loops:
         inside = set(loop.members)
-        found[loop] = [edge for name in loop.members for edge in into.get(name, ()) if edge.source not in inside]
-    return found
+        entries[loop] = [edge for name in loop.members for edge in into.get(name, ()) if edge.source not in inside]
+    return entries

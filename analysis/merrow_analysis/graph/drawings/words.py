@@ -39,8 +39,8 @@ _QUESTION = re.compile(r"[?？؟]\s*\Z")
 
 def is_called(text: str, name: str, words: frozenset[str]) -> bool:
     """Whether all of a text, or an id, is one of some words."""
-    said = _BETWEEN_WORDS.sub(" ", text).strip().casefold()
-    return said in words or said.replace(" ", "_") in words or name.casefold() in words
+    phrase = _BETWEEN_WORDS.sub(" ", text).strip().casefold()
+    return phrase in words or phrase.replace(" ", "_") in words or name.casefold() in words
 
 
 def has_words(text: str) -> bool:

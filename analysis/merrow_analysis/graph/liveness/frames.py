@@ -44,17 +44,17 @@ def unit_order(graph: Graph) -> list[int] | None:
     orders = {scope: _sorted(row, ranks) for scope, row in rows.items()}
     if any(order is None for order in orders.values()):
         return None
-    found: list[int] = []
+    units: list[int] = []
     stack: list[Iterator[Unit]] = [iter(orders[None] or ())]
     while stack:
         unit = next(stack[-1], None)
         if unit is None:
             stack.pop()
         elif isinstance(unit, int):
-            found.append(unit)
+            units.append(unit)
         else:
             stack.append(iter(orders[unit] or ()))
-    return found
+    return units
 
 
 def _sorted(following: Mapping[Unit, Iterable[Unit]], ranks: Mapping[Unit, float]) -> list[Unit] | None:
@@ -97,13 +97,13 @@ def live_order(order: Sequence[int], plan: Iterable[LiveNode], loops: Mapping[st
         places[node] = place
     following: dict[int, dict[int, None]] = {node: {} for node in order}
     behind: dict[str, dict[int, None]] = {name: {} for name in loops}
-    for one in plan:
-        for feed in feeds_of_node(one):
-            following.setdefault(feed.source, {})[one.index] = None
+    for step in plan:
+        for feed in feeds_of_node(step):
+            following.setdefault(feed.source, {})[step.index] = None
             for loop in loops_before(feed, loops):
-                behind[loop.id][one.index] = None
+                behind[loop.id][step.index] = None
                 for other in (*loop.again, *loop.leads_out):
-                    following.setdefault(other.source, {})[one.index] = None
+                    following.setdefault(other.source, {})[step.index] = None
     return LiveOrder(
         order,
         places,

@@ -284,7 +284,7 @@ class AllCases:
         self.decisions = list(decisions)
         self._numbers = {index: number for number, index in enumerate(decisions)}
         self._inside = {
-            box: frozenset(self._numbers[one] for one in ones if one in self._numbers)
+            box: frozenset(self._numbers[name] for name in ones if name in self._numbers)
             for box, ones in (inside or {}).items()
         }
         self.store = Conditions(list(decisions.values()), largest)
@@ -296,11 +296,11 @@ class AllCases:
         return self.store.either(first, second)
 
     def chosen(self, node: int, case: int) -> Condition:
-        found = self.store.chosen(self._numbers[node], case)
+        result = self.store.chosen(self._numbers[node], case)
         for other, counts in self._instead.get(node, {}).items():
             if counts == case:
-                found = self.store.either(found, self.store.chosen(self._numbers[node], other))
-        return found
+                result = self.store.either(result, self.store.chosen(self._numbers[node], other))
+        return result
 
     def negated(self, truth: Condition) -> Condition:
         return self.store.negated(truth)

@@ -128,7 +128,7 @@ def combinations(graph: PlanGraph, largest: int = LARGEST) -> Combinations:
     """Work out what runs under which cases, for all combinations at once. Never raises."""
     core = graph.core
     loops = live_loops(graph) if core.composites else {}
-    if not core.marks.decisions and not any(said.word == OVER for said in core.words.values()):
+    if not core.marks.decisions and not any(worded.word == OVER for worded in core.words.values()):
         return Combinations(loops=loops)
     by_unit = unit_order(core) if core.composites else None
     order = core.shape.order if by_unit is None else by_unit
@@ -173,7 +173,7 @@ def _with_untils(
             inside = [places[handles[node]] for node in composites.members(loop.id)]
             # Of several Loops that end with one node the inner one is asked first.
             places[loop.id] = max(inside, default=-1.0) + 1 - 1 / (1 + len(composites.chain(loop.id)))
-    return {one: sizes[one] for one in sorted(sizes, key=places.__getitem__)}
+    return {key: sizes[key] for key in sorted(sizes, key=places.__getitem__)}
 
 
 def _inside(graph: PlanGraph) -> dict[str, frozenset[int | str]]:
@@ -280,29 +280,29 @@ def _behind_borders(graph: PlanGraph, loops: Mapping[str, LiveLoop]) -> dict[int
     """The nodes that wait for more than their own edges bring: by the id of the Loop that may go on or of the Map, and by
     each node that this depends on.
     """
-    found: dict[int | str, set[int]] = {}
+    behind: dict[int | str, set[int]] = {}
     composites, handles = graph.core.composites, graph.core.handles
     for name, edges in graph.lists.items() if composites else ():
         members = {handles[node] for node in composites.members(name) if node in handles}
         keys: list[int | str] = [name, *(edge.source.index for edge in edges)]
         for key in keys:
-            found.setdefault(key, set()).update(members)
+            behind.setdefault(key, set()).update(members)
     for edge in graph.over if loops else ():
         target = edge.target.index
         for loop in loops_before(order_of(edge), loops):
-            found.setdefault(loop.id, set()).add(target)
+            behind.setdefault(loop.id, set()).add(target)
             for feed in (*loop.again, *loop.leads_out):
-                found.setdefault(feed.source, set()).add(target)
-    return found
+                behind.setdefault(feed.source, set()).add(target)
+    return behind
 
 
 def _decisions(graph: PlanGraph, known: Mapping[int, int]) -> dict[int | str, int]:
     """How many cases each Decision has that has any, in topological order; of some that is ``known``."""
     places = graph.core.shape.places
-    found: dict[int | str, int] = {}
+    choices: dict[int | str, int] = {}
     for index in sorted(graph.core.marks.decisions, key=places.__getitem__):
         if index in known:
-            found[index] = known[index]
+            choices[index] = known[index]
         elif (cases := graph.node(index).cases) is not None and cases.keys:
-            found[index] = len(cases.keys)
-    return found
+            choices[index] = len(cases.keys)
+    return choices

@@ -108,11 +108,11 @@ class Turning:
         return case
 
     def _ways(self, node: PlanNode) -> Mapping[int, list[PlanEdge]]:
-        found: dict[int, list[PlanEdge]] = {}
+        by_case: dict[int, list[PlanEdge]] = {}
         for edge in node.ways:
             if edge.case is not None:
-                found.setdefault(edge.case, []).append(edge)
-        return found
+                by_case.setdefault(edge.case, []).append(edge)
+        return by_case
 
     def _any_open(self, edges: Iterable[PlanEdge], closed: frozenset[str]) -> bool:
         """Whether some of these ways may be taken; one for when the turns have run out may."""
@@ -131,13 +131,13 @@ class Turning:
     def always_instead(self, decisions: Iterable[PlanNode]) -> dict[int, dict[int, int]]:
         """By Decision in Loops the cases that never count in a last turn of all of these, with those that count instead."""
         composites = self._graph.core.composites
-        found: dict[int, dict[int, int]] = {}
+        instead: dict[int, dict[int, int]] = {}
         for node in decisions:
             closed = self.closed_over(composites.around(node.id))
             changed = self.changed(node, closed) if closed else {}
             if changed:
-                found[node.index] = changed
-        return found
+                instead[node.index] = changed
+        return instead
 
     def changed(self, node: PlanNode, closed: frozenset[str]) -> dict[int, int]:
         """The cases of a Decision that are closed in the last turns of some Loops, with those that count instead."""

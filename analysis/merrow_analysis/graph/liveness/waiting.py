@@ -163,7 +163,9 @@ def waiting_alone(node: PlanNode, starts: Starts | None = None) -> LiveNode:
     if node.cases is None:
         return LiveNode(node.index, required, gates, others)
     # In a drawing what asks has something whenever it runs.
-    passed = tuple([tuple([feed_of(*one) for one in ones]) for ones in node.passes]) if node.asks and not starts else ()
+    passed = (
+        tuple([tuple([feed_of(*pair) for pair in ones]) for ones in node.passes]) if node.asks and not starts else ()
+    )
     cases = len(node.cases.keys)
     return LiveNode(node.index, required, gates, others, value=_feeds(node, "value"), cases=cases, passes=passed)
 
@@ -228,9 +230,9 @@ def _order_of_again(graph: PlanGraph, record: EdgeRecord, border: Border) -> Fee
 def _ways_out(graph: PlanGraph) -> list[PlanEdge]:
     """The edges of the flat picture that may end a Loop: those out of Decisions, and those with ``over``; in the text's order."""
     core = graph.core
-    found = {edge for name in _names(core) for edge in core.out_of(name)}
-    found.update(edge for edge, said in core.words.items() if said.word == OVER)
-    return [graph.edge(record) for record in sorted(found, key=core.chart.numbers.__getitem__)]
+    edges = {edge for name in _names(core) for edge in core.out_of(name)}
+    edges.update(edge for edge, worded in core.words.items() if worded.word == OVER)
+    return [graph.edge(record) for record in sorted(edges, key=core.chart.numbers.__getitem__)]
 
 
 def _names(core: Graph) -> Iterator[str]:

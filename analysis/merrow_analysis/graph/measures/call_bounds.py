@@ -86,8 +86,8 @@ def _own_calls(node: TypedNode) -> tuple[int, int | None]:
 def count_of(box: Composite, key: str) -> int:
     """The number that a Loop or a Map gives as ``max`` or ``min``; the default where it says none, or none that can be."""
     fragment: Any = (LOOP_KEYS if box.kind == "loop" else MAP_KEYS)[key]
-    said = box.parameters.get(key)
-    number = _whole(said.value) if said is not None else None
+    parameter = box.parameters.get(key)
+    number = _whole(parameter.value) if parameter is not None else None
     default: int = fragment["default"]
     return default if number is None or number < fragment["minimum"] else number
 
@@ -100,5 +100,5 @@ def _whole(value: object) -> int | None:
 
 
 def _samples(node: TypedNode) -> int:
-    said = node.resolution.parameters.get("samples")
-    return max(1, _whole(said.value) or 1) if said is not None else 1
+    samples = node.resolution.parameters.get("samples")
+    return max(1, _whole(samples.value) or 1) if samples is not None else 1

@@ -190,7 +190,7 @@ def _exactly(ancestors: Sequence[int], successes: Sequence[float], *, alike: boo
     if alike:
         return fsum(success ** (1 + above.bit_count()) for success, above in zip(successes, ancestors, strict=True))
     return fsum(
-        success * prod(successes[one] for one in range(above.bit_length()) if above >> one & 1)
+        success * prod(successes[bit] for bit in range(above.bit_length()) if above >> bit & 1)
         for success, above in zip(successes, ancestors, strict=True)
     )
 
@@ -206,8 +206,8 @@ def _ancestors(order: list[int], predecessors: list[list[int]]) -> list[int]:
     """For each node its ancestors, as the bits of an integer."""
     ancestors = [0] * len(order)
     for node in order:
-        found = 0
+        mask = 0
         for source in predecessors[node]:
-            found |= ancestors[source] | 1 << source
-        ancestors[node] = found
+            mask |= ancestors[source] | 1 << source
+        ancestors[node] = mask
     return ancestors

@@ -46,9 +46,9 @@ def metrics(graph: TypedGraph | Flowchart, failure_probability: float = DEFAULT_
         return Metrics(measure(graph.nodes, _edges(graph), failure_probability))
     if failure_probability not in graph.measured:
         graph.measured[failure_probability] = _measured(graph, failure_probability)
-    found = graph.measured[failure_probability]
-    assert isinstance(found, Metrics)  # noqa: S101 - nobody else puts anything there
-    return found
+    measured = graph.measured[failure_probability]
+    assert isinstance(measured, Metrics)  # noqa: S101 - nobody else puts anything there
+    return measured
 
 
 def metrics_with(graph: TypedGraph, failure_probability: float, failures: Mapping[str, float]) -> Metrics:

@@ -21,12 +21,12 @@ def edges_into_siblings(node: TypedNode) -> list[TypedEdge]:
     """The edges into steps of the same operator that lead where a node does, and into those of other cases: the first from each
     source, as the text has them.
     """
-    found: dict[TypedNode, TypedEdge] = {}
-    for one in (*siblings_before(node), *steps_of_other_cases(node)):
-        for edge in islice(one.incoming, _MOST):
+    first_edges: dict[TypedNode, TypedEdge] = {}
+    for sibling in (*siblings_before(node), *steps_of_other_cases(node)):
+        for edge in islice(sibling.incoming, _MOST):
             if edge.source.kind != "decision":
-                found.setdefault(edge.source, edge)
-    return [edge for source, edge in found.items() if source is not node]
+                first_edges.setdefault(edge.source, edge)
+    return [edge for source, edge in first_edges.items() if source is not node]
 
 
 def edges_out_of_siblings(node: TypedNode) -> list[TypedEdge]:
@@ -36,16 +36,16 @@ def edges_out_of_siblings(node: TypedNode) -> list[TypedEdge]:
     before = dict.fromkeys(edge.source for edge in islice(node.incoming, _MOST))
     near = dict.fromkeys(edge.target for source in before for edge in islice(source.outgoing, _MOST))
     alike = _alike(node, near)
-    found: dict[TypedNode, TypedEdge] = {}
-    for one in dict.fromkeys((*alike, *islice(near, _MOST))):
-        for edge in islice(one.outgoing, _MOST):
+    first_edges: dict[TypedNode, TypedEdge] = {}
+    for sibling in dict.fromkeys((*alike, *islice(near, _MOST))):
+        for edge in islice(sibling.outgoing, _MOST):
             # Voices of one ensemble may have any operators.
-            if one in alike or (one is not node and is_voice(edge)):
-                found.setdefault(edge.target, edge)
-    for one in steps_of_other_cases(node):
-        for edge in islice(one.outgoing, _MOST):
-            found.setdefault(edge.target, edge)
-    return [edge for target, edge in found.items() if target is not node]
+            if sibling in alike or (sibling is not node and is_voice(edge)):
+                first_edges.setdefault(edge.target, edge)
+    for step in steps_of_other_cases(node):
+        for edge in islice(step.outgoing, _MOST):
+            first_edges.setdefault(edge.target, edge)
+    return [edge for target, edge in first_edges.items() if target is not node]
 
 
 def is_voice(edge: TypedEdge) -> bool:
@@ -57,9 +57,9 @@ def is_voice(edge: TypedEdge) -> bool:
 def steps_of_other_cases(node: TypedNode) -> list[TypedNode]:
     """The steps that other cases of the Decisions lead to of which a case leads to a node: of these one runs."""
     deciding = dict.fromkeys(edge.source for edge in islice(node.incoming, _MOST) if edge.source.kind == "decision")
-    led_to = dict.fromkeys(edge.target for one in deciding for edge in islice(one.ways, _MOST))
-    return [one for one in led_to if one is not node and one.kind == "operator"]
+    led_to = dict.fromkeys(edge.target for decision in deciding for edge in islice(decision.ways, _MOST))
+    return [step for step in led_to if step is not node and step.kind == "operator"]
 
 
 def _alike(node: TypedNode, near: Iterable[TypedNode]) -> list[TypedNode]:
-    return list(islice((one for one in near if one is not node and one.operator == node.operator), _MOST))
+    return list(islice((other for other in near if other is not node and other.operator == node.operator), _MOST))

@@ -57,6 +57,6 @@ def simulate(
 def _completed(waits: Sequence[tuple[int, list[int], float]], random: Callable[[], float]) -> int:
     done = bytearray(len(waits))
     for node, before, failure in waits:
-        if random() >= failure and all(done[one] for one in before):
+        if random() >= failure and all(done[earlier] for earlier in before):
             done[node] = 1
     return sum(done)

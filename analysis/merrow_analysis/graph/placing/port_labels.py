@@ -102,8 +102,8 @@ def output_named(source: NodeSignature, name: str, types: TypeTable) -> tuple[st
         return output
     if source.apart is not None and first not in dict(source.apart.outputs):
         source = source._replace(apart=None)  # It is a field of the items already.
-    found = _field(source, whole, path, types)
-    return None if found is None else (name, found[1])
+    field = _field(source, whole, path, types)
+    return None if field is None else (name, field[1])
 
 
 def _field(source: NodeSignature, whole: Type, path: str, types: TypeTable) -> tuple[str, Type | None] | None:

@@ -169,9 +169,9 @@ class _Placer:
                 for feed in self.feeds[edge]:
                     self.by_plain[feed.port] += 1
                 continue
-            found = len(self.findings)
+            count = len(self.findings)
             self._unlabelled(edge)
-            if same_way and len(self.findings) == found:
+            if same_way and len(self.findings) == count:
                 first[kind] = edge
 
     def _unlabelled(self, edge: int) -> None:
@@ -284,8 +284,8 @@ class _Placer:
         source, label = self.sources[edge], self.labels[edge]
         if label.output is None:
             return source.carried(label.case)
-        found = field_carried(source, label.case, label.output, self.types)
-        return None if found is None else found[1]
+        field = field_carried(source, label.case, label.output, self.types)
+        return None if field is None else field[1]
 
     # Ports
 
@@ -334,10 +334,10 @@ class _Placer:
             return None
         if label.output is None:
             return source.outputs[0] if source.outputs else None
-        found = output_named(source, label.output, self.types)
-        if found is not None:
+        output = output_named(source, label.output, self.types)
+        if output is not None:
             self._hidden(edge, source, label.output)
-            return found
+            return output
         default = source.outputs[0][1] if source.outputs else None
         if default is not None and self.types.is_broken(default):
             return label.output, None

@@ -30,8 +30,8 @@ def variables(
         if is_variable(wanted):
             seen.setdefault(wanted, []).append(given)
     return {
-        name: None if None in found else types.common(type_ for type_ in found if type_ is not None)
-        for name, found in seen.items()
+        name: None if None in kinds else types.common(type_ for type_ in kinds if type_ is not None)
+        for name, kinds in seen.items()
     }
 
 

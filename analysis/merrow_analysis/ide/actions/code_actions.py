@@ -43,9 +43,9 @@ def quick_fixes(request: Request) -> Iterator[Action]:
 def fix_all(request: Request) -> Iterator[Action]:
     """The fixes of all findings of a rule at once, where the file has several."""
     first = request.diagnostics[:_MOST_FINDINGS]
-    for diagnostic in {one.code: one for one in reversed(first) if one.fixes}.values():
-        alike = (one for one in request.analysis.diagnostics if one.code == diagnostic.code)
-        repairable = (one for one in islice(alike, _MOST_FINDINGS) if one.fixes)
+    for diagnostic in {finding.code: finding for finding in reversed(first) if finding.fixes}.values():
+        alike = (finding for finding in request.analysis.diagnostics if finding.code == diagnostic.code)
+        repairable = (finding for finding in islice(alike, _MOST_FINDINGS) if finding.fixes)
         if len(list(islice(repairable, 2))) == 2:
             title = f"Fix all: {diagnostic.code} {diagnostic.name} in this file"
             yield Action(title, QUICK_FIX, now(), diagnostic, everywhere=True)
@@ -76,8 +76,8 @@ def actions(
 
     ``wanted`` says of a kind whether it is asked for.
     """
-    found = tuple(touching(analysis, place)) if diagnostics is None else diagnostics
-    request = Request(analysis, place, found)
+    findings = tuple(touching(analysis, place)) if diagnostics is None else diagnostics
+    request = Request(analysis, place, findings)
     return [action for kind, provider in PROVIDERS if wanted(kind) for action in provider(request)]
 
 

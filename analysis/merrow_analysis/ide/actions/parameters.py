@@ -59,17 +59,17 @@ def to_label(request: Request) -> Iterator[Action]:
 
 def _movable(node: TypedNode) -> dict[str, str]:
     """The parameters in the metadata that a label can say, as it says them."""
-    found: dict[str, str] = {}
+    movable: dict[str, str] = {}
     for key, parameter in node.resolution.parameters.items():
         if parameter.block is None or key == "op" or key in MERMAID_NODE_KEYS:
             continue
         if isinstance(parameter.value, str) or not _is_text(key):
             written = label_text.parameter(key, parameter.value)
             if written is not None:
-                found[key] = written
-    return found
+                movable[key] = written
+    return movable
 
 
 def _to_label(node: TypedNode) -> Edits | None:
-    found = _movable(node)
-    return rewrite(node, Moved(remove=frozenset(found), label=tuple(found.values())))
+    movable = _movable(node)
+    return rewrite(node, Moved(remove=frozenset(movable), label=tuple(movable.values())))

@@ -37,9 +37,9 @@ def _selected_operator(request: Request) -> OperatorSpec | None:
     elif isinstance(statement, ClassDef):
         names = statement.names
     for name in names:
-        found = analysis.typed.operators.by_class(name.text)
-        if found is not None and touches(name.span, here.offset):
-            return found.spec
+        operator = analysis.typed.operators.by_class(name.text)
+        if operator is not None and touches(name.span, here.offset):
+            return operator.spec
     node = selected_node(analysis, request.range)
     return node.spec if node is not None else None
 
@@ -59,8 +59,8 @@ def _variants(analysis: Analysis, spec: OperatorSpec) -> Edits:
                 edits[TextEdit(claim_range(node.flow, claim), wanted)] = None
     defined = analysis.flow.class_defs
     for name, uses in defined.items():
-        found = typed.operators.by_class(name)
-        if found is None or found.spec is not spec or name == spec.class_name or spec.class_name in defined:
+        operator = typed.operators.by_class(name)
+        if operator is None or operator.spec is not spec or name == spec.class_name or spec.class_name in defined:
             continue
         for use in uses:
             edits[TextEdit(use.range, spec.class_name)] = None

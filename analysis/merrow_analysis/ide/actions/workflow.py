@@ -32,6 +32,8 @@ def _edits(request: Request) -> Edits | None:
 def _written_out(request: Request) -> Edits | None:
     """What writes the operators out, as they are read into the flowchart."""
     text = "".join(block.text for block in request.analysis.diagram.blocks)
-    hints = [one for one in analyse(text, as_workflow=True).diagnostics if one.code == PLAIN_STEPS.code]
+    hints = [
+        diagnostic for diagnostic in analyse(text, as_workflow=True).diagnostics if diagnostic.code == PLAIN_STEPS.code
+    ]
     fix = next((fix for hint in hints for fix in hint.fixes), None)
     return None if fix is None else fix.edits

@@ -50,7 +50,9 @@ def word_items(
         each = [words_between(graph, source, target) for source in sources for target in targets]
         words = [word for word in each[0] if all(word in other for other in each)]
     else:
-        words = [word for word in (AGAIN, OVER, EACH) if all(_may_have(graph.composites, one, word) for one in sources)]
+        words = [
+            word for word in (AGAIN, OVER, EACH) if all(_may_have(graph.composites, source, word) for source in sources)
+        ]
     back = upstream(graph, list(sources)) if targets else b""
     for word in words:
         wanted = word == AGAIN and any(node.index < len(back) and back[node.index] for node in targets)
@@ -76,12 +78,12 @@ def _may_have(composites: Composites, source: TypedNode, word: Word) -> bool:
 
 def crossing(values: Sequence[Value], border: Border, composites: Composites, word: str | None) -> list[Value]:
     """Values as they arrive over an edge with a word that crosses a border: lists out of Maps, items into them."""
-    found = list(values)
+    crossed = list(values)
     for _ in composites.maps(border.left):
-        found = [Value(value.output, None if value.type is None else list_of(value.type)) for value in found]
+        crossed = [Value(value.output, None if value.type is None else list_of(value.type)) for value in crossed]
     if word == EACH and entered_map(border, composites) is not None:
-        found = [Value(value.output, None if value.type is None else item_of(value.type)) for value in found]
-    return found
+        crossed = [Value(value.output, None if value.type is None else item_of(value.type)) for value in crossed]
+    return crossed
 
 
 def without_word(parts: Sequence[str], place: int, words: Sequence[str]) -> tuple[str | None, list[str]]:
@@ -175,7 +177,7 @@ def _outputs_inside(graph: TypedGraph, name: str) -> Iterator[tuple[TypedNode, s
     box = graph.composites.boxes.get(name)
     group = graph.flow.subgraphs.get(name)
     inside = box.nodes if box is not None else tuple(group.nodes) if group is not None else tuple(graph.by_id)
-    for one in inside:
-        node = graph.by_id.get(one)
+    for box_id in inside:
+        node = graph.by_id.get(box_id)
         if node is not None and node.kind == "operator":
             yield from ((node, output, type_) for output, type_ in node.outputs.items())

@@ -69,6 +69,6 @@ def documentation(analysis: Analysis, subject: Subject) -> Markup | None:
         return describe.type_name(typed.types, name)
     if kind == "port" and len(subject) == 3:
         owner = typed.by_id.get(subject[1])
-        found = next((port for port in owner.input_ports if port.name == name), None) if owner is not None else None
-        return None if found is None or owner is None else describe.port(found, owner.spec)
+        port = next((port for port in owner.input_ports if port.name == name), None) if owner is not None else None
+        return None if port is None or owner is None else describe.port(port, owner.spec)
     return None

@@ -66,12 +66,12 @@ class OpenPort(NamedTuple):
 def open_ports(node: TypedNode) -> list[OpenPort]:
     """The ports of a node that an edge can still go to, ports with nothing yet first among equals."""
     literals = node.resolution.literals
-    found: list[OpenPort] = []
+    ports: list[OpenPort] = []
     for port in node.input_ports:
         fed = bool(node.sources(port.name)) or port.name in literals
         if port.many or not fed:
-            found.append(OpenPort(port, fed))
-    return found
+            ports.append(OpenPort(port, fed))
+    return ports
 
 
 class Fit(NamedTuple):
@@ -95,8 +95,8 @@ def fit(values: list[Value], target: TypedNode, types: TypeTable) -> Fit:
             far = steps(value.type, port, types)
             if far is None:
                 continue
-            found = Fit(NEEDED if port.required and not fed else WELCOME, far + 3 * number, port.name)
-            best = min(best, found, key=lambda one: (one.rank, one.steps))
+            fitting = Fit(NEEDED if port.required and not fed else WELCOME, far + 3 * number, port.name)
+            best = min(best, fitting, key=lambda candidate: (candidate.rank, candidate.steps))
     return best
 
 

@@ -97,8 +97,8 @@ def _known_nodes(items: CompletionItems, length: int) -> list[FlowNode]:
 
 def _what(items: CompletionItems, node: FlowNode) -> str:
     typed = items.analysis.typed
-    found = typed.by_id.get(node.id) if typed is not None else None
-    return "" if found is None else found.operator or "unknown operator"
+    typed_node = typed.by_id.get(node.id) if typed is not None else None
+    return "" if typed_node is None else typed_node.operator or "unknown operator"
 
 
 def _statement(items: CompletionItems, typed: CursorExpectation, length: int) -> None:
@@ -132,20 +132,20 @@ def _nodes(items: CompletionItems, typed: CursorExpectation, length: int, before
         if node.id in beside:
             continue
         target = None if graph is None else graph.by_id.get(node.id)
-        found = Fit(NO_FIT, 0, None)
+        best = Fit(NO_FIT, 0, None)
         if target is not None and sources:
-            found = _fit_all(items, sources, target, typed.label)
+            best = _fit_all(items, sources, target, typed.label)
             comes_again = typed.label is not None and AGAIN in [part.strip() for part in typed.label.split(":")[:2]]
             closes = not comes_again and target.index < len(looping) and bool(looping[target.index])
-            if found.rank <= NO_FIT and closes:
-                found = Fit(CYCLE, 0, None)
-        note = {CYCLE: "closes a cycle"}.get(found.rank, f"into {found.port}" if found.port else "")
+            if best.rank <= NO_FIT and closes:
+                best = Fit(CYCLE, 0, None)
+        note = {CYCLE: "closes a cycle"}.get(best.rank, f"into {best.port}" if best.port else "")
         items.add(
             node.id,
             "node",
             place,
-            rank=found.rank,
-            steps=found.steps,
+            rank=best.rank,
+            steps=best.steps,
             text=gap + node.id,
             detail=_what(items, node),
             description=note,
@@ -162,23 +162,23 @@ def _fit_all(items: CompletionItems, sources: list[TypedNode], target: TypedNode
         border = graph.composites.border(source.id, target.id)
         decides = source.kind == "decision"
         word = worded(label, border, graph.composites, from_decision=decides, again_into=bool(target.again_in))
-        said = read_label(label if word is None else word.text, from_decision=decides)
+        read = read_label(label if word is None else word.text, from_decision=decides)
         values: list[Value] = crossing(values_of(source), border, graph.composites, None if word is None else word.word)
-        if said.output is not None:
-            values = [value for value in values if value.output == said.output]
-        elif said.port is not None:
+        if read.output is not None:
+            values = [value for value in values if value.output == read.output]
+        elif read.port is not None:
             values = values[:1]
-        if said.port is None:
-            found = fit(values, target, graph.types)
+        if read.port is None:
+            fitting = fit(values, target, graph.types)
         else:
-            port = next((port for port in target.input_ports if port.name == said.port), None)
+            port = next((port for port in target.input_ports if port.name == read.port), None)
             far = [steps(value.type, port, graph.types) for value in values] if port is not None else []
             good = [number for number in far if number is not None]
             fed = port is not None and bool(target.sources(port.name)) and not port.many
             needed = port is not None and port.required and not target.sources(port.name)
             rank = NO_FIT if not good or fed else 0 if needed else WELCOME
-            found = Fit(rank, -1 if fed else min(good, default=0), said.port if good else None)
-        worst = max(worst, found, key=lambda one: (one.rank, one.steps))
+            fitting = Fit(rank, -1 if fed else min(good, default=0), read.port if good else None)
+        worst = max(worst, fitting, key=lambda candidate: (candidate.rank, candidate.steps))
     return worst
 
 

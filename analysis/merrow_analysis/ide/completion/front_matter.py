@@ -62,11 +62,11 @@ def _present(place: InFrontMatter, path: tuple[str, ...]) -> set[str]:
     value: object = read_front_matter(text).values
     for key in path:
         value = value.get(key) if isinstance(value, dict) else None
-    found = {str(key) for key in value} if isinstance(value, dict) else set()
+    keys = {str(key) for key in value} if isinstance(value, dict) else set()
     line = before[before.rfind("\n") + 1 :]
     if "{" in line:
-        found.update(_FLOW_KEY.findall(line, line.rindex("{")))
-    return found
+        keys.update(_FLOW_KEY.findall(line, line.rindex("{")))
+    return keys
 
 
 def _is_mapping(fragment: Fragment) -> bool:

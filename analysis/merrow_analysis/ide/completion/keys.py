@@ -40,12 +40,12 @@ def operator_of(analysis: Analysis, node: str, word: str) -> OperatorSpec | None
     graph = analysis.typed
     if graph is None:
         return None
-    found = graph.operators.by_op(word.strip()) if word.strip() else None
+    operator = graph.operators.by_op(word.strip()) if word.strip() else None
     known = graph.by_id.get(node)
     own = known.spec if known is not None else None
     # What a Call may say depends on whether it names a file.
-    is_call = found is not None and found.spec.is_call and own is not None and own.is_call
-    return own if found is None or is_call else found.spec
+    is_call = operator is not None and operator.spec.is_call and own is not None and own.is_call
+    return own if operator is None or is_call else operator.spec
 
 
 def typed_node(analysis: Analysis, name: str) -> TypedNode | None:

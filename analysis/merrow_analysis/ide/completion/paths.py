@@ -30,15 +30,15 @@ def path_place(items: CompletionItems, length: int, *, in_label: bool) -> PathPl
 
 def file_items(place: PathPlace, files: Iterable[Callee]) -> list[Completion]:
     """An item for each workflow; those that can be called come first, each part of the order as given."""
-    found: list[Completion] = []
+    items: list[Completion] = []
     dotted = place.typed.startswith("./")
-    for callee in sorted(files, key=lambda one: one.problem is not None):
+    for callee in sorted(files, key=lambda callee: callee.problem is not None):
         path = f"./{callee.path}" if dotted and not callee.path.startswith("../") else callee.path
         text = f'"{path}"' if place.wants_quotes else path
         edit = TextEdit(place.range, text)
         detail = callee.problem or _signature(callee)
-        found.append(Completion(path, "file", edit, f"{len(found):05}", detail, callee.title or "", filter_text=path))
-    return found
+        items.append(Completion(path, "file", edit, f"{len(items):05}", detail, callee.title or "", filter_text=path))
+    return items
 
 
 def _signature(callee: Callee) -> str:

@@ -34,39 +34,41 @@ def edge_label_items(items: CompletionItems, place: InStatement) -> None:
     decision = next((node for node in sources if node.kind == "decision"), None)
     # A word comes first, or behind the case.
     parts, word_place = text.split(":"), 0 if decision is None else 1
-    said, parts = without_word(parts, word_place, _MEANINGFUL if graph.composites else ())
+    edge_word, parts = without_word(parts, word_place, _MEANINGFUL if graph.composites else ())
     text = ":".join(parts)
     head, colon, tail = text.rpartition(":")
     word = tail.lstrip() if colon else text
-    if said is None and len(parts) == word_place + 1:
+    if edge_word is None and len(parts) == word_place + 1:
         word_items(items, graph, sources, targets, len(word))
     if decision is not None:
         if colon:
             carried = _carried(graph, decision, head)
-            _ports(items, graph, _arriving(graph, decision, carried, targets, said), targets, len(word))
+            _ports(items, graph, _arriving(graph, decision, carried, targets, edge_word), targets, len(word))
             _fields(items, graph, carried, len(word))
             items.add(AFTER, "port", items.range(len(word)), rank=60, detail="order only: brings no value")
         else:
             _cases(items, graph, decision, word)
         return
-    values = [value for node in sources for value in _arriving(graph, node, values_of(node), targets, said)]
-    if said == EACH and len(sources) == 1 and values and not sources[0].placement.signature.fields:
+    values = [value for node in sources for value in _arriving(graph, node, values_of(node), targets, edge_word)]
+    if edge_word == EACH and len(sources) == 1 and values and not sources[0].placement.signature.fields:
         # The items of a list of records have their fields.
         fields = graph.types.fields_of(values[0].type or "") or {}
         values += [Value(name, type_) for name, type_ in fields.items()]
     if colon:
         named = [(node, value) for node in sources if (value := value_at(node, head.strip())) is not None]
-        given = [value for node, one in named for value in _arriving(graph, node, [one], targets, said)]
+        given = [value for node, output in named for value in _arriving(graph, node, [output], targets, edge_word)]
         _ports(items, graph, given or values, targets, len(word))
         return
-    defaults = [found[0] for node in sources if (found := _arriving(graph, node, values_of(node), targets, said))]
+    defaults = [
+        arriving[0] for node in sources if (arriving := _arriving(graph, node, values_of(node), targets, edge_word))
+    ]
     _ports(items, graph, defaults, targets, len(word))
     if len(sources) == 1:
         _outputs(items, graph, values, targets, len(word))
         whole, dot, part = word.rpartition(".")
         record = value_at(sources[0], whole) if dot else None
         if record is not None:
-            _fields(items, graph, [_item(record) if said == EACH else record], len(part))
+            _fields(items, graph, [_item(record) if edge_word == EACH else record], len(part))
 
 
 def _carried(graph: TypedGraph, decision: TypedNode, head: str) -> list[Value]:

@@ -24,11 +24,11 @@ class Spot(NamedTuple):
     @property
     def statement(self) -> Statement | None:
         """The statement that covers or touches the place; one that begins there takes precedence over one that ends there."""
-        found = None
+        last = None
         for statement in self.block.statements:
             if touches(statement.span, self.offset):
-                found = statement
-        return found
+                last = statement
+        return last
 
 
 def touches(span: Span, offset: int) -> bool:
@@ -87,13 +87,13 @@ def lines_between(analysis: Analysis, first: int, last: int) -> list[str]:
 
 def vertex_at(chain: Chain, offset: int) -> Vertex | None:
     """The vertex of a chain at a place; its metadata belong to it."""
-    found = None
+    last = None
     for group in chain.groups:
         for vertex in group:
             end = vertex.span[1] if vertex.metadata is None else vertex.metadata.span[1]
             if touches((vertex.span[0], end), offset):
-                found = vertex
-    return found
+                last = vertex
+    return last
 
 
 def arrow_at(chain: Chain, offset: int) -> Arrow | None:
@@ -132,12 +132,12 @@ def occurrence_at(analysis: Analysis, position: Position) -> Occurrence | None:
         return None
     block, offset = here
     best: Occurrence | None = None
-    for found in occurrences_in(analysis, block):
-        start, end = found.span
-        if start <= offset <= end and (best is None or _preference(found, offset) < _preference(best, offset)):
-            best = found
+    for occurrence in occurrences_in(analysis, block):
+        start, end = occurrence.span
+        if start <= offset <= end and (best is None or _preference(occurrence, offset) < _preference(best, offset)):
+            best = occurrence
     return best
 
 
-def _preference(found: Occurrence, offset: int) -> tuple[bool, int]:
-    return offset == found.span[1], found.span[1] - found.span[0]
+def _preference(occurrence: Occurrence, offset: int) -> tuple[bool, int]:
+    return offset == occurrence.span[1], occurrence.span[1] - occurrence.span[0]

@@ -25,9 +25,9 @@ def fragment_at(root: Fragment, path: Sequence[str]) -> Fragment | None:
     if not path:
         return root
     for fragment in fragments_at(root, path[:-1]):
-        found = _entry(fragment, path[-1])
-        if found is not None:
-            return found
+        entry = _entry(fragment, path[-1])
+        if entry is not None:
+            return entry
     return None
 
 
@@ -59,8 +59,8 @@ def _forms(fragment: Fragment) -> Iterator[Fragment]:
 
 
 def _entry(fragment: Fragment, key: str) -> Fragment | None:
-    found: Fragment | None = fragment.get("properties", {}).get(key)
-    if found is None:
+    inner: Fragment | None = fragment.get("properties", {}).get(key)
+    if inner is None:
         others = fragment.get("additionalProperties")
         return others if isinstance(others, dict) else None
-    return found
+    return inner

@@ -50,7 +50,7 @@ def selection(analysis: Analysis, place: Range) -> Selection:
         # Equal lines share their statements, so an arrow is known by its block, too.
         arrows.update((id(block), id(arrow)) for arrow in links)
     nodes = [typed.by_id[name] for name in names if name in typed.by_id]
-    found = [
+    edges = [
         edge
         for name in sources
         if name in typed.by_id
@@ -59,7 +59,7 @@ def selection(analysis: Analysis, place: Range) -> Selection:
     ]
     ranks = typed.shape.ranks
     return Selection(
-        tuple(sorted(nodes, key=lambda node: ranks[node.index])), tuple(sorted(found, key=lambda edge: edge.flow.index))
+        tuple(sorted(nodes, key=lambda node: ranks[node.index])), tuple(sorted(edges, key=lambda edge: edge.flow.index))
     )
 
 
@@ -85,8 +85,10 @@ def _at(block: Block, place: Range) -> tuple[list[Vertex], list[Arrow]]:
     chains = [statement for statement in block.statements if isinstance(statement, Chain)]
     if place.start == place.end:
         offset = offset_in(block, place.start)
-        found = [vertex for chain in chains if (vertex := vertex_at(chain, offset)) is not None]
-        return found[:1], [] if found else [arrow for chain in chains if (arrow := arrow_at(chain, offset)) is not None]
+        vertices = [vertex for chain in chains if (vertex := vertex_at(chain, offset)) is not None]
+        return vertices[:1], [] if vertices else [
+            arrow for chain in chains if (arrow := arrow_at(chain, offset)) is not None
+        ]
     start = offset_in(block, place.start) if place.start.line >= block.line else 0
     end = offset_in(block, place.end) if place.end.line < block.line + block.line_count else len(block.text)
 

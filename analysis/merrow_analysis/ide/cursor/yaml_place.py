@@ -124,9 +124,9 @@ def _in_flow(text: str, start: int, base: tuple[str, ...], at: int = 0) -> YamlP
         elif mark == ",":
             key, begin = None, piece.end()
         elif key is None and brackets and brackets[-1] == "{":
-            found = _KEY.match(text, begin, piece.end())
-            if found is not None:
-                key, begin = found[1], found.end()
+            match = _KEY.match(text, begin, piece.end())
+            if match is not None:
+                key, begin = match[1], match.end()
     keys = (*base, *(name for name in path if name is not None))
     word = begin + len(text[begin:]) - len(text[begin:].lstrip())
     if key is not None:

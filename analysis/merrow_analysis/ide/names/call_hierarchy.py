@@ -51,7 +51,7 @@ def file_at(analysis: Analysis, position: Position) -> str | None:
 def header_of(analysis: Analysis) -> Range:
     """Where the diagram begins: its first word."""
     header = analysis.flow.header
-    block = next((one for one in analysis.diagram.blocks if header in one.statements), None)
+    block = next((candidate for candidate in analysis.diagram.blocks if header in candidate.statements), None)
     if header is None or block is None:
         return Range(Position(0, 0), Position(0, 0))
     return block.range((header.span[0], header.span[0] + len(header.keyword)))
@@ -59,11 +59,11 @@ def header_of(analysis: Analysis) -> Range:
 
 def file_calls(analysis: Analysis, node_id: str | None = None) -> dict[str, list[Range]]:
     """The files that a workflow, or one node of it, calls: by path, where they are named."""
-    found: dict[str, list[Range]] = {}
+    calls: dict[str, list[Range]] = {}
     for node, _, place in calls_of(analysis.typed) if analysis.typed is not None else ():
         if node.resolution.callee is not None and node_id in (None, node.id):
-            found.setdefault(node.resolution.callee.path, []).append(place)
-    return found
+            calls.setdefault(node.resolution.callee.path, []).append(place)
+    return calls
 
 
 def incoming(analysis: Analysis, node_id: str) -> list[Neighbour]:

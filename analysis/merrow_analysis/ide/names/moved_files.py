@@ -16,21 +16,21 @@ def path_edits(analysis: Analysis, moved: Callable[[str], str]) -> list[TextEdit
     A path that can't be written where the old one stands stays as it is.
     """
     text = source_of(analysis.diagram)
-    found = sorted((link for link in links(analysis) if link.is_file), key=_place)
-    wanted = [moved(link.target) for link in found]
+    file_links = sorted((link for link in links(analysis) if link.is_file), key=_place)
+    wanted = [moved(link.target) for link in file_links]
     edits: list[TextEdit] = []
-    for number, link in enumerate(found):
+    for number, link in enumerate(file_links):
         if wanted[number] != link.target:
-            edits += _written(text, found, number, wanted[number])
+            edits += _written(text, file_links, number, wanted[number])
     return edits
 
 
-def _written(text: str, found: list[DocumentLink], number: int, path: str) -> Iterator[TextEdit]:
+def _written(text: str, file_links: list[DocumentLink], number: int, path: str) -> Iterator[TextEdit]:
     """The edit that puts a path in the place of another, in quotes where it needs them."""
-    targets = [link.target for link in found]
+    targets = [link.target for link in file_links]
     targets[number] = path
     for form in (path, "'" + path.replace("'", "''") + "'"):
-        edit = TextEdit(found[number].range, form)
+        edit = TextEdit(file_links[number].range, form)
         after = analyse(apply_edits(text, [edit]))
         if [link.target for link in sorted(links(after), key=_place) if link.is_file] == targets:
             yield edit

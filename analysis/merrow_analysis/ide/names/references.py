@@ -64,14 +64,14 @@ def references_of(
     if not declarations:
         declaring = {place.range for place in declarations_of(analysis, symbol)}
         places = [place for place in places if place.range not in declaring]
-    found = [Reference(place.range) for place in places]
+    uses = [Reference(place.range) for place in places]
     if declarations and symbol.kind in ("operator", "type", "field"):
         targets = targets_of(analysis, symbol, provider)
-        found += [Reference(target.name, target.file) for target in targets if target.file is not None]
+        uses += [Reference(target.name, target.file) for target in targets if target.file is not None]
     prompt = analysis.prompts.prompts.get(symbol.name) if symbol.kind == "prompt" else None
     if declarations and prompt is not None and prompt.file is not None and prompt.range is not None:
-        found.append(Reference(unquoted(prompt.range, prompt.name), prompt.file))
-    return found
+        uses.append(Reference(unquoted(prompt.range, prompt.name), prompt.file))
+    return uses
 
 
 def highlights(analysis: Analysis, position: Position) -> list[Highlight]:

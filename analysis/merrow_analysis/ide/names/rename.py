@@ -117,8 +117,8 @@ def refuse_misread(before: Analysis, after: Analysis, symbols: Collection[Symbol
                 f"Mermaid would read the `{new[0]}` of `{new}` as the head of an arrow; put a space before the name."
             )
         told = (diagnostic.message for diagnostic in after.diagnostics if diagnostic.code in more)
-        said = next(told, "Mermaid would read the text otherwise.")
-        raise RenameRefusedError(f"`{new}` won't do as a name here: {said}")
+        reason = next(told, "Mermaid would read the text otherwise.")
+        raise RenameRefusedError(f"`{new}` won't do as a name here: {reason}")
     if _brought(before, renamed) != _brought(after, {}):
         raise RenameRefusedError(
             "Files that call each other know the same type by its name and fields; change it by hand in all of them."

@@ -90,27 +90,27 @@ def _again(graph: TypedGraph, box: Composite) -> list[TypedEdge]:
 
 def _ends(graph: TypedGraph, box: Composite, most: int) -> list[Inline]:
     """When a Loop ends, in the words of its own edges and parameters."""
-    found: list[Inline] = []
+    lines: list[Inline] = []
     out = [edge for edge in graph.edges if box.id in edge.left]
     for edge in out:
         if edge.source.kind == "decision" and edge.word is None and edge.case_label:
             target = CodeSpan(edge.target.id)
-            found.append(
+            lines.append(
                 ("when ", CodeSpan(edge.source.id), " takes ", CodeSpan(edge.case_label), ", which leads to ", target)
             )
-    said = {key: one for key, one in box.parameters.items() if one.value not in (None, "")}
-    until, best, budget = said.get("until"), said.get("best"), said.get("budget")
+    parameters = {key: parameter for key, parameter in box.parameters.items() if parameter.value not in (None, "")}
+    until, best, budget = parameters.get("until"), parameters.get("best"), parameters.get("budget")
     if until is not None:
-        found.append(("after a turn in which ", describe.literal(until.value), " holds"))
+        lines.append(("after a turn in which ", describe.literal(until.value), " holds"))
     again = _again(graph, box)
     if not again:
-        found.append(("after one turn, because no edge is ", CodeSpan("again")))
+        lines.append(("after one turn, because no edge is ", CodeSpan("again")))
     elif all(edge.source.kind == "decision" for edge in again):
         cases = list(dict.fromkeys((edge.source.id, edge.case_label or "") for edge in again))
         taken = [piece for node, case in cases for piece in (", ", CodeSpan(case), " of ", CodeSpan(node))]
-        found.append(("after a turn that does not take ", *taken[1:]))
+        lines.append(("after a turn that does not take ", *taken[1:]))
     if budget is not None:
-        found.append(
+        lines.append(
             (
                 "when its budget ",
                 describe.literal(budget.value),
@@ -130,8 +130,8 @@ def _ends(graph: TypedGraph, box: Composite, most: int) -> list[Inline]:
     if best is not None:
         last += ["; then the turn with the highest ", describe.literal(best.value), " counts"]
     if again or until is not None:
-        found.append(tuple(last))
-    return found
+        lines.append(tuple(last))
+    return lines
 
 
 def _lists(graph: TypedGraph, box: Composite) -> Inline:
@@ -166,18 +166,18 @@ def _parameters(box: Composite) -> Markup:
     lines: list[Inline] = []
     keys = keys_of(box)
     for key, fragment in keys.items():
-        said = box.parameters.get(key)
-        if said is None and "default" not in fragment:
+        parameter = box.parameters.get(key)
+        if parameter is None and "default" not in fragment:
             continue
-        value = describe.literal(fragment["default"] if said is None else said.value)
-        how = " (default)" if said is None else ""
+        value = describe.literal(fragment["default"] if parameter is None else parameter.value)
+        how = " (default)" if parameter is None else ""
         lines.append((CodeSpan(f"{key}:"), " ", value, f"{how}: {fragment['description']}"))
     return Markup().say("Parameters:").items(lines) if lines else Markup()
 
 
 def edge_notes(graph: TypedGraph, edge: TypedEdge) -> list[Inline]:
     """What the word of an edge means there, and what crossing a Map does to what it brings; nothing for other edges."""
-    found: list[Inline] = []
+    lines: list[Inline] = []
     scope = edge.border.scope
     if edge.word == "again" and scope is not None:
         rounds = "turns" if graph.composites.boxes[scope].kind == "loop" else "items"
@@ -187,11 +187,11 @@ def edge_notes(graph: TypedGraph, edge: TypedEdge) -> list[Inline]:
             CodeSpan(scope),
             ". It orders nothing, and nothing waits for it.",
         )
-        found.append(line)
+        lines.append(line)
     elif edge.word == "over":
-        found.append((CodeSpan("over"), ": taken only when the turns of ", CodeSpan(edge.left[0]), " ran out."))
+        lines.append((CodeSpan("over"), ": taken only when the turns of ", CodeSpan(edge.left[0]), " ran out."))
     elif edge.word == "first":
-        found.append(
+        lines.append(
             (CodeSpan("first"), ": gives way in turns in which an ", CodeSpan("again"), " edge brings something.")
         )
     given = _given(edge) if edge.raised or edge.lowered is not None else None
@@ -203,12 +203,12 @@ def edge_notes(graph: TypedGraph, edge: TypedEdge) -> list[Inline]:
             CodeSpan(edge.lowered),
             *_change(before, edge.type),
         )
-        found.append(line)
+        lines.append(line)
     if edge.raised:
         maps = [part for name in graph.composites.maps(edge.left) for part in (", ", CodeSpan(name))][1:]
         after = edge.type if edge.lowered is None else None
-        found.append(("Leaves ", *maps, ": brings the values of all items as a list", *_change(given, after)))
-    return found
+        lines.append(("Leaves ", *maps, ": brings the values of all items as a list", *_change(given, after)))
+    return lines
 
 
 def change_of(edge: TypedEdge) -> str | None:

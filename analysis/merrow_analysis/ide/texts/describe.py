@@ -67,12 +67,16 @@ def add_note(text: Markup, spec: OperatorSpec) -> None:
 def class_name(analysis: Analysis, name: str) -> Markup:
     """A class: the operator that it means, and how many nodes have it."""
     table = analysis.typed.operators if analysis.typed is not None else None
-    found = table.by_class(name) if table is not None else None
+    definition = table.by_class(name) if table is not None else None
     text = Markup()
-    if found is not None:
-        usual = () if name == found.spec.class_name else (" (usually written ", CodeSpan(found.spec.class_name), ")")
-        text.say("Class ", CodeSpan(name), ": operator ", CodeSpan(found.spec.name), *usual, ".")
-        text.join(operator(found.spec))
+    if definition is not None:
+        usual = (
+            ()
+            if name == definition.spec.class_name
+            else (" (usually written ", CodeSpan(definition.spec.class_name), ")")
+        )
+        text.say("Class ", CodeSpan(name), ": operator ", CodeSpan(definition.spec.name), *usual, ".")
+        text.join(operator(definition.spec))
     elif name.casefold() == INTERFACE_CLASS.casefold():
         text.say("Class ", CodeSpan(name), ": the inputs and outputs of the workflow.")
     else:
@@ -166,12 +170,12 @@ def called_file(node: TypedNode) -> Markup:
     return text if callee.problem is None else text.say(callee.problem)
 
 
-def prompt(found: Prompt, uses: int | None = None) -> Markup:
+def prompt(described: Prompt, uses: int | None = None) -> Markup:
     """A prompt: where it stands, its text, how many nodes use it."""
-    where = "the front matter" if found.file is None else found.file
-    line = f", line {found.range.start.line + 1}" if found.range is not None else ""
-    text = Markup().say("Prompt ", CodeSpan(found.name), f" of {where}{line}.")
-    text.block(shortened_prompt(found.text))
+    where = "the front matter" if described.file is None else described.file
+    line = f", line {described.range.start.line + 1}" if described.range is not None else ""
+    text = Markup().say("Prompt ", CodeSpan(described.name), f" of {where}{line}.")
+    text.block(shortened_prompt(described.text))
     if uses is not None:
         text.say("No node uses it." if uses == 0 else f"{uses} node{'s use' if uses > 1 else ' uses'} it.")
     return text
@@ -182,20 +186,22 @@ def shortened_prompt(text: str) -> str:
     return shortened(text) or "(empty)"
 
 
-def port(found: InputPort, spec: OperatorSpec | None = None) -> Markup:
+def port(input_port: InputPort, spec: OperatorSpec | None = None) -> Markup:
     """A port: its type, whether it must be fed, whether it takes many edges."""
     of = f" of {spec.name}" if spec is not None else ""
-    text = Markup().block(f"{found.name}: {found.type}")
-    must = "It must be fed" if found.required else "It may stay empty"
-    many = "takes any number of edges" if found.many else "takes one edge"
-    kind = "" if found.type != ANY else " Any value fits."
+    text = Markup().block(f"{input_port.name}: {input_port.type}")
+    must = "It must be fed" if input_port.required else "It may stay empty"
+    many = "takes any number of edges" if input_port.many else "takes one edge"
+    kind = "" if input_port.type != ANY else " Any value fits."
     return text.say(f"Input{of}. {must}, and {many}.{kind}")
 
 
-def rule(found: Rule) -> Markup:
+def rule(described: Rule) -> Markup:
     """A rule: its summary, and the part of its page that says what it does and why."""
-    text = Markup().say(CodeSpan(found.code), f" {found.name} ({found.severity.value}): {found.summary}")
-    page = page_text(found.code)
+    text = Markup().say(
+        CodeSpan(described.code), f" {described.name} ({described.severity.value}): {described.summary}"
+    )
+    page = page_text(described.code)
     for part in (page or "").split("\n## ")[1:3]:
         title, _, body = part.partition("\n")
         if title.strip().lower() not in ("wrong", "right", "how to configure"):

@@ -40,5 +40,5 @@ def _declared(node: FlowNode) -> str:
 
 def _is_read(text: str, names: set[str]) -> bool:
     """Whether a text is read as a diagram with these nodes."""
-    found = analyse(text)
-    return set(found.flow.nodes) == names and not found.refusals
+    analysis = analyse(text)
+    return set(analysis.flow.nodes) == names and not analysis.refusals

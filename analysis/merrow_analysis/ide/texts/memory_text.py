@@ -39,10 +39,10 @@ def _what(memory: Memory, nodes: Sequence[TypedNode], node: TypedNode) -> Inline
         by = " of its agent" if memory.kind == "agent" else ""
         return (f"nothing: there is no earlier result{by} that its edges don't bring",)
     names: list[str] = []
-    for number, one in enumerate(nodes[:_MOST_NAMES]):
+    for number, other in enumerate(nodes[:_MOST_NAMES]):
         rest = len(nodes) - _MOST_NAMES
         is_last = number == len(nodes) - 1
-        names += [" and " if is_last and number else ", " if number else "", CodeSpan(one.id)]
+        names += [" and " if is_last and number else ", " if number else "", CodeSpan(other.id)]
         if number == _MOST_NAMES - 1 and rest > 0:
             names.append(f" and {rest} more")
     return (_kind(memory, len(nodes)), *names)
@@ -62,9 +62,9 @@ def _kind(memory: Memory, count: int) -> str:
 
 def _where(analysis: Analysis, node: TypedNode) -> Inline:
     """Where its memory is set, as the end of the sentence; `_NOWHERE` where nothing sets it."""
-    said = node.resolution.parameters.get("memory")
-    if said is not None and said.value is not None:
-        return (f" (set in its {'label' if said.block is None else 'metadata'}).",)
+    memory = node.resolution.parameters.get("memory")
+    if memory is not None and memory.value is not None:
+        return (f" (set in its {'label' if memory.block is None else 'metadata'}).",)
     if analysis.settings.says_memory:
         return (" (set for all steps in the front matter).",)
     if node.resolution.plain is not None:

@@ -82,13 +82,13 @@ def _parameters(node: TypedNode) -> Markup:
 
 
 def _prompt(analysis: Analysis, node: TypedNode) -> Markup:
-    found = prompt_of(node, analysis.prompts)
-    if isinstance(found, Prompt):
-        return describe.prompt(found)
-    if isinstance(found, str):
+    prompt = prompt_of(node, analysis.prompts)
+    if isinstance(prompt, Prompt):
+        return describe.prompt(prompt)
+    if isinstance(prompt, str):
         own = "prompt" in node.resolution.parameters
         whose = "Its own prompt:" if own else "The prompt of its operator:"
-        return Markup().say(whose).block(describe.shortened_prompt(found))
+        return Markup().say(whose).block(describe.shortened_prompt(prompt))
     role = role_of(node)
     if role is not None and node.kind == "operator":
         return Markup().say(
@@ -100,9 +100,9 @@ def _prompt(analysis: Analysis, node: TypedNode) -> Markup:
 def agent_text(analysis: Analysis, agent: Agent) -> Markup:
     """An agent: what its nodes' model is told of it, its settings, and who they are."""
     text = Markup().say("Agent ", CodeSpan(agent.name), ".").block(describe.shortened_prompt(agent.text))
-    said = (("model", agent.model), ("temperature", agent.temperature), ("instances", agent.instances))
+    settings = (("model", agent.model), ("temperature", agent.temperature), ("instances", agent.instances))
     facts: list[Inline] = [
-        (CodeSpan(f"{key}:"), " ", describe.literal(value)) for key, value in said if value is not None
+        (CodeSpan(f"{key}:"), " ", describe.literal(value)) for key, value in settings if value is not None
     ]
     nodes = [] if analysis.typed is None else analysis.typed.nodes
     names = [node.id for node in nodes if agent_of(node, analysis.settings) is agent]
@@ -184,9 +184,9 @@ def edge_line(edge: TypedEdge) -> Inline:
     """``A.response -> B.input : Text``, and how that is known."""
     if not edge.feeds:
         why = "order only" if edge.order_only else "no port found"
-        said = [f"case {edge.case_label}"] if edge.case_label else []
-        said += [edge.word] if edge.word is not None else []
-        case = f" ({', '.join(said)})" if said else ""
+        words = [f"case {edge.case_label}"] if edge.case_label else []
+        words += [edge.word] if edge.word is not None else []
+        case = f" ({', '.join(words)})" if words else ""
         return CodeSpan(f"{edge.source.id} -> {edge.target.id}"), f": {why}{case}"
     pieces: list[str] = []
     for number, feed in enumerate(edge.feeds):

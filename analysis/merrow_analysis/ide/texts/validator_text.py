@@ -31,21 +31,21 @@ def validator_text(analysis: Analysis, validator: Validator) -> Markup:
 
 def validation_text(analysis: Analysis, node: TypedNode) -> Markup:
     """How a node's result is validated; nothing for one whose is not."""
-    found = validation_of(node, analysis.settings)
-    if found is None:
+    validation = validation_of(node, analysis.settings)
+    if validation is None:
         return Markup()
-    validators = [analysis.settings.validators[name.casefold()] for name in found.names]
+    validators = [analysis.settings.validators[name.casefold()] for name in validation.names]
     lines: list[Inline] = [(CodeSpan(told(check)),) for validator in validators for check in validator.checks]
-    return Markup().say("Its result must pass:").items(lines).say(_attempts(node, found))
+    return Markup().say("Its result must pass:").items(lines).say(_attempts(node, validation))
 
 
-def _attempts(node: TypedNode, found: ValidationInstruction) -> str:
-    end = _IN_THE_END[found.on_invalid]
-    if node.kind == "output" and found.on_invalid in ("fail", "skip"):
+def _attempts(node: TypedNode, validation: ValidationInstruction) -> str:
+    end = _IN_THE_END[validation.on_invalid]
+    if node.kind == "output" and validation.on_invalid in ("fail", "skip"):
         end = "the run fails"
-    if found.attempts == 1:
+    if validation.attempts == 1:
         return f"If it does not, {end}."
-    return f"It has {found.attempts} attempts; if none passes, {end}."
+    return f"It has {validation.attempts} attempts; if none passes, {end}."
 
 
 def _said(node: TypedNode) -> object:

@@ -44,8 +44,8 @@ def check_agents(context: GraphContext) -> Iterator[Diagnostic]:
             used.add((near or "").casefold())
             yield _unknown(context, node, name, near)
     block = context.settings.document.values.get("workflow")
-    said = block.get("agents") if isinstance(block, dict) else None
-    for name in said if isinstance(said, dict) else ():
+    declared = block.get("agents") if isinstance(block, dict) else None
+    for name in declared if isinstance(declared, dict) else ():
         key = name.strip().casefold()
         first = agents[key].name if key in agents else name
         unused = key in agents and ((key not in used and names.all_guessed) or first != name)

@@ -107,7 +107,7 @@ def _other_file(problem: ResourceProblem, front: Front, path: Path) -> Iterator[
     stem, dot, ending = name.rpartition(".")
     endings = (ending,) if ending == "py" else (ending, "yaml", "yml")
     stems = (stem, stem.removesuffix("s"), f"{stem}s", stem.lower()) if dot else (name,)
-    for other in dict.fromkeys(f"{one}.{last}" for one in stems for last in endings):
+    for other in dict.fromkeys(f"{base}.{last}" for base in stems for last in endings):
         near = f"{folder}/{other}" if folder else other
         edit = write_value(front, path, near) if near != problem.path and problem.files.exists(near) else None
         if edit is not None:
@@ -141,7 +141,7 @@ def _respelled(problem: ConfigProblem, line: str) -> Iterator[Fix]:
     """Write the name that was probably meant, where the line has the misspelled one once."""
     if problem.near is None:
         return
-    found = list(re.finditer(rf"(?<![\w-]){re.escape(problem.word)}(?![\w-])", line))
-    if len(found) == 1:
-        start, end = (Position(problem.line, column) for column in found[0].span())
+    matches = list(re.finditer(rf"(?<![\w-]){re.escape(problem.word)}(?![\w-])", line))
+    if len(matches) == 1:
+        start, end = (Position(problem.line, column) for column in matches[0].span())
         yield fix(f"Write {problem.near}", [TextEdit(Range(start, end), problem.near)], safe=False)

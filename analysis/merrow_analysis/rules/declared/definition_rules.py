@@ -49,7 +49,7 @@ def check_definitions(context: GraphContext) -> Iterator[Diagnostic]:
         return
     used = {node.spec.name for node in graph.nodes if node.spec is not None and not node.spec.built_in}
     used |= {claim.spec.name for node in graph.nodes for claim in node.resolution.claims if claim.spec is not None}
-    meant = {one.near.name for node in graph.nodes for one in node.resolution.problems if one.near is not None}
+    meant = {other.near.name for node in graph.nodes for other in node.resolution.problems if other.near is not None}
     for spec in graph.operators.specs.values():
         if spec.built_in or spec.name in used:
             continue
@@ -69,10 +69,10 @@ def _without_operator(context: GraphContext, name: str) -> Iterator[Fix]:
 def _named_wrongly(problem: DefinitionProblem, context: GraphContext) -> Range | None:
     """Where a definition has the word that names nothing, if it has it once."""
     misspelled = problem.misspelled
-    found = context.value_of(problem.path) if misspelled is not None else None
-    if misspelled is None or found is None:
+    located = context.value_of(problem.path) if misspelled is not None else None
+    if misspelled is None or located is None:
         return None
-    block, (start, end) = found
+    block, (start, end) = located
     places = list(re.finditer(rf"(?<![\w-]){re.escape(misspelled.word)}(?![\w-])", block.text[start:end]))
     if len(places) != 1:
         return None

@@ -26,7 +26,7 @@ _ITEM = re.compile(r"(.+)\[([1-9]\d*)\]")
 def check_redo(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about the names below `redo`."""
     nodes = context.graph.nodes if context.settings.redo else ()
-    names = KnownNames(one.id for one in nodes if one.kind == "operator" or one.asks)
+    names = KnownNames(node.id for node in nodes if node.kind == "operator" or node.asks)
     for name in context.settings.redo:
         place = context.place_of(("redo", name))
         wrong = None if place is None else _wrong(context.graph, name, names)
@@ -51,7 +51,7 @@ def _wrong(graph: TypedGraph, name: str, names: KnownNames) -> tuple[str, str | 
     parts = before.split("/") if before else []
     if not parts:
         return None
-    named = [found[1] if (found := _ITEM.fullmatch(part)) else part for part in parts]
+    named = [match[1] if (match := _ITEM.fullmatch(part)) else part for part in parts]
     loop = next((box for box in boxes if graph.composites.boxes[box].kind == "loop"), None)
     if loop is not None:
         return (

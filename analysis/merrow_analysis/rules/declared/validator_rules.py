@@ -48,7 +48,7 @@ def check_validators(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about validators, and nodes that name one."""
     validators = context.settings.validators
     used: set[str] = set()
-    names = KnownNames(one.name for one in validators.values())
+    names = KnownNames(validator.name for validator in validators.values())
     for node in context.graph.at(context.graph.marks.validated):
         for number, name in enumerate(names_in(node.resolution.parameters["validate"].value)):
             used.add(name.casefold())
@@ -134,7 +134,7 @@ def _called(tests: object) -> str | None:
         except SyntaxError:
             return None
         calls = (node.func for node in ast.walk(tree) if isinstance(node, ast.Call))
-        names |= {one.id for one in calls if isinstance(one, ast.Name) and not hasattr(builtins, one.id)}
+        names |= {part.id for part in calls if isinstance(part, ast.Name) and not hasattr(builtins, part.id)}
     return names.pop() if len(names) == 1 and "candidate" not in names else None
 
 

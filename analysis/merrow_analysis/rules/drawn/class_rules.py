@@ -98,9 +98,9 @@ def _is_reported(name: str, graph: TypedGraph) -> bool:
     """
     if name in ("LoopOp", "MapOp"):
         return not any(use.name.text == name for group in graph.flow.groups.values() for use in group.classes)
-    found = graph.operators.by_class(name)
-    if found is not None:
-        return found.variant
+    operator = graph.operators.by_class(name)
+    if operator is not None:
+        return operator.variant
     return name.endswith("Op") and len(name) > 2
 
 
@@ -108,11 +108,13 @@ def _undefined(name: str, use: ClassUse, graph: TypedGraph, *, guess: bool) -> D
     flow = graph.flow
     folded, known = name.casefold(), islice(flow.class_defs, _MOST_COMPARED if guess else 0)
     other = next((other for other in known if other.casefold() == folded), None)
-    found = graph.operators.by_class(name)
-    style = found.spec.style if found is not None else INTERFACE_STYLE if name == INTERFACE_CLASS else _PLAIN_STYLE
+    operator = graph.operators.by_class(name)
+    style = (
+        operator.spec.style if operator is not None else INTERFACE_STYLE if name == INTERFACE_CLASS else _PLAIN_STYLE
+    )
     fixes = [fix(f"Define class {name}", [define_class(name, style, flow)])]
     near = other
-    if near is None and found is None and name != INTERFACE_CLASS and guess:
+    if near is None and operator is None and name != INTERFACE_CLASS and guess:
         near = closest(name, list(islice(flow.class_defs, _MOST_COMPARED)))
     if near is not None and not _suits(near, name, graph):
         near = None
@@ -128,12 +130,12 @@ def _suits(near: str, name: str, graph: TypedGraph) -> bool:
     """Whether the nodes with class ``name`` could have ``near``: an operator's class is for that operator's nodes alone, and
     Interface for those at an end.
     """
-    found = graph.operators.by_class(near)
+    operator = graph.operators.by_class(near)
     nodes = [node for node in graph.nodes if any(use.name.text == name for use in node.flow.classes)]
     if near == INTERFACE_CLASS:
         return not any(node.flow.incoming and node.flow.outgoing for node in nodes)
-    return found is None or all(
-        node.kind not in ("input", "output") and node.spec in (None, found.spec) for node in nodes
+    return operator is None or all(
+        node.kind not in ("input", "output") and node.spec in (None, operator.spec) for node in nodes
     )
 
 

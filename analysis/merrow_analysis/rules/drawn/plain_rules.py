@@ -137,14 +137,14 @@ def _range_of(graph: TypedGraph, name: str) -> Range:
 
 def _without_choice(context: TextContext, nodes: Iterable[TypedNode]) -> Iterator[Diagnostic]:
     """The first box with several ways out that have different labels which name no port; and which others there are."""
-    found = [(node, labelled) for node in nodes if (labelled := _like_a_choice(node))]
-    if not found:
+    choices = [(node, labelled) for node in nodes if (labelled := _like_a_choice(node))]
+    if not choices:
         return
-    (node, labelled), others = found[0], [other.id for other, _ in found[1:]]
-    said = listed([f"`{decoded_entities(edge.placed.label.words or '').strip()}`" for edge in labelled], most=3)
+    (node, labelled), others = choices[0], [other.id for other, _ in choices[1:]]
+    labels = listed([f"`{decoded_entities(edge.placed.label.words or '').strip()}`" for edge in labelled], most=3)
     targets = list(dict.fromkeys(edge.target.id for edge in node.outgoing))
     message = (
-        f"{said} read like a choice, but {node.id} is a box, so {_all(targets)} run; make {node.id} a diamond if only "
+        f"{labels} read like a choice, but {node.id} is a box, so {_all(targets)} run; make {node.id} a diamond if only "
         "one should."
     )
     if others:

@@ -121,11 +121,11 @@ def _has_notable(block: Block) -> bool:
 def check_syntax(context: TextContext) -> list[Diagnostic]:
     """Everything about the syntax of a diagram: none for one of another kind. Never raises."""
     diagram, flow = context.diagram, context.flow
-    found: list[Diagnostic] = []
+    findings: list[Diagnostic] = []
     if diagram.kind == "other":
-        return found
+        return findings
     if diagram.front_matter is not None:
-        found += _front_matter(diagram)
+        findings += _front_matter(diagram)
     reserved = ReservedIds(diagram, flow)
     open_subgraphs: list[tuple[SubgraphStart, Block]] = []
     half_open = 0
@@ -134,9 +134,9 @@ def check_syntax(context: TextContext) -> list[Diagnostic]:
         for statement, following in zip_longest(block.statements, block.statements[1:]):
             if isinstance(statement, Chain):
                 if _is_odd(statement, block):
-                    found += _chain(statement, block)
+                    findings += _chain(statement, block)
             elif isinstance(statement, Broken):
-                found.append(_broken(statement, block, context, reserved))
+                findings.append(_broken(statement, block, context, reserved))
                 half_open += _SUBGRAPH.match(block.text, statement.span[0]) is not None
             elif isinstance(statement, SubgraphStart):
                 open_subgraphs.append((statement, block))
@@ -150,16 +150,16 @@ def check_syntax(context: TextContext) -> list[Diagnostic]:
                 elif half_open:
                     half_open -= 1  # it belongs to a subgraph whose first line can't be read
                 else:
-                    found.append(_stray_end(statement, block, reserved, begins_id))
+                    findings.append(_stray_end(statement, block, reserved, begins_id))
             elif isinstance(statement, LinkStyle) and flow.scenery.undrawn is None:
-                found += _link_style(statement, block, _edges_before(flow, (block.line, statement.span[0])))
+                findings += _link_style(statement, block, _edges_before(flow, (block.line, statement.span[0])))
     if open_subgraphs:
-        found += _unclosed(open_subgraphs, diagram)
+        findings += _unclosed(open_subgraphs, diagram)
     if flow.scenery.undrawn is not None:
-        found.append(_unreadable(flow, flow.scenery.undrawn))
+        findings.append(_unreadable(flow, flow.scenery.undrawn))
     elif len(flow.chart.edges) > MOST_EDGES:
-        found.append(_too_many(flow))
-    return found
+        findings.append(_too_many(flow))
+    return findings
 
 
 _NOTABLE = frozenset((Broken, SubgraphStart, SubgraphEnd, LinkStyle))
@@ -344,7 +344,7 @@ def _unclosed(open_subgraphs: list[tuple[SubgraphStart, Block]], diagram: Diagra
         name = start.title.text.strip() if start.title is not None else ""
         message = f"The subgraph {name or 'here'} is never closed: write end after its last line."
         yield report(
-            UNCLOSED, block.range(start.span), message, fixes=closed([one for _, one in open_subgraphs], diagram)
+            UNCLOSED, block.range(start.span), message, fixes=closed([group for _, group in open_subgraphs], diagram)
         )
 
 

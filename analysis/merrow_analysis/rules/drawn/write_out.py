@@ -105,18 +105,18 @@ def _first_block(graph: TypedGraph) -> Block | None:
 
 def _entries(node: TypedNode, settings: WorkflowSettings) -> dict[str, str]:
     """What the metadata of a plain step says, as YAML by key."""
-    text, said = node.resolution.plain or "", node.resolution.parameters
+    text, parameters = node.resolution.plain or "", node.resolution.parameters
     if node.kind == "operator" and not is_step(node):
-        return {"how": "concat"} if "how" in said else {}
+        return {"how": "concat"} if "how" in parameters else {}
     entries: dict[str, str] = {}
     if node.kind == "operator":
-        if "role" not in said:
+        if "role" not in parameters:
             entries["role"] = quoted(node.resolution.title or "", in_statement=True)
-            if "prompt" not in said:
+            if "prompt" not in parameters:
                 entries["prompt"] = quoted(text, in_statement=True)
-    elif node.asks and "ask" not in said:
+    elif node.asks and "ask" not in parameters:
         entries["ask"] = quoted(text, in_statement=True)
-    if not settings.says_memory and "memory" not in said and (node.kind == "operator" or node.asks):
+    if not settings.says_memory and "memory" not in parameters and (node.kind == "operator" or node.asks):
         entries["memory"] = "all"
     return entries
 
@@ -179,8 +179,8 @@ def _front_matter(graph: TypedGraph, front: tuple[FrontMatter, Block] | None, lo
     for place, text in _additions(body, entries):
         changed = f"{body[: place[0]]}{text}{body[place[1] :]}"
         settings = read_settings(changed, matter.indent)
-        said = {"inputs": settings.inputs, "outputs": settings.outputs, "drawn": settings.drawn}
-        if not settings.violations and said == {"inputs": None, "outputs": None, "drawn": loosely, **wanted}:
+        declared = {"inputs": settings.inputs, "outputs": settings.outputs, "drawn": settings.drawn}
+        if not settings.violations and declared == {"inputs": None, "outputs": None, "drawn": loosely, **wanted}:
             return [TextEdit(block.range((start + place[0], start + place[1])), text)]
     return None
 

@@ -20,13 +20,13 @@ _TRUTH = {"true": True, "yes": True, "on": True, "1": True, "false": False, "no"
 
 def better_values(fragment: Fragment, value: object) -> list[object]:
     """At most five values that ``fragment`` allows, those nearest to ``value`` first; none where nothing is near."""
-    found: list[object] = []
+    better: list[object] = []
     for candidate in _candidates(fragment, value):
-        if not violations(fragment, candidate) and candidate not in found:
-            found.append(candidate)
-        if len(found) == _MOST:
+        if not violations(fragment, candidate) and candidate not in better:
+            better.append(candidate)
+        if len(better) == _MOST:
             break
-    return found
+    return better
 
 
 def _candidates(fragment: Fragment, value: object) -> Iterator[object]:
@@ -46,11 +46,11 @@ def _like_examples(option: Fragment, value: object) -> Iterator[str]:
     if "pattern" not in option or not isinstance(value, (str, dict)):
         return
     text = value if isinstance(value, str) else " ".join(map(str, islice(value, _MOST)))
-    said = _WORDS_AND_NUMBERS.findall(text[:_READ].casefold())
-    number = next((word for word in said if word.isdigit() and int(word)), None)
+    words = _WORDS_AND_NUMBERS.findall(text[:_READ].casefold())
+    number = next((word for word in words if word.isdigit() and int(word)), None)
     for example in option.get("examples", ()):
         word = _WORDS_AND_NUMBERS.findall(example)
-        if word[0] in said:
+        if word[0] in words:
             yield example if number is None else example.replace(word[1], number)
 
 

@@ -30,7 +30,7 @@ _MOST_OFFERED = 3
 _OPENED = re.compile(r"(\s*subgraph[ \t]+)(\"[^\"\r\n]*\"|[^\"\[\]\r\n]*?)([ \t]*;?\s*)\Z")
 
 
-def other_word(context: GraphContext, rule: Rule, edge: TypedEdge, said: str, other: str | None) -> Iterator[Fix]:
+def other_word(context: GraphContext, rule: Rule, edge: TypedEdge, word: str, other: str | None) -> Iterator[Fix]:
     """Take a word of composites off an edge, or write another one in its place; what its label says besides stays."""
     label = edge.flow.arrow.label
     if label is None:
@@ -38,12 +38,12 @@ def other_word(context: GraphContext, rule: Rule, edge: TypedEdge, said: str, ot
     parts = [part.strip() for part in label.text.split(":")]
     # Out of a Decision the first part is the case, whatever it says.
     first = 1 if edge.source.kind == "decision" else 0
-    if said not in parts[first:]:
+    if word not in parts[first:]:
         return
-    at = parts.index(said, first)
+    at = parts.index(word, first)
     parts[at : at + 1] = [] if other is None else [other]
     rest = ":".join(parts) if any(parts) else None
-    title = f"Remove {said}" if other is None else f"Write {other} for {said}"
+    title = f"Remove {word}" if other is None else f"Write {other} for {word}"
     yield from relabel(context, rule, edge, rest, title)
 
 
@@ -88,9 +88,9 @@ def as_group(context: GraphContext, rule: Rule, box: Composite) -> Iterator[Fix]
     plain = {edge.flow.index: (_without_word(graph, edge),) for edge in left}
     ended: dict[int, tuple[WantedEdge, ...]] = {edge.flow.index: () for edge in left}
     made = (
-        found
+        repair
         for edges in (plain, ended)
-        for found in asked(context).changed(
+        for repair in asked(context).changed(
             rule, f"Make {box.id} a plain group", GraphChange(unwrapped=gone, edges=edges)
         )
     )
@@ -115,9 +115,9 @@ def set_parameter(context: GraphContext, box: Composite, key: str, value: int | 
 
 def one_list(context: GraphContext, rule: Rule, first: TypedEdge, edge: TypedEdge) -> Iterator[Fix]:
     """Bring one of two lists whole, so that only the other one is taken apart."""
-    for one in (edge, first):
-        for found in other_word(context, rule, one, EACH, None):
-            yield Fix(f"Bring the list of {one.source.id} whole", found.edits, found.applicability)
+    for way in (edge, first):
+        for repair in other_word(context, rule, way, EACH, None):
+            yield Fix(f"Bring the list of {way.source.id} whole", repair.edits, repair.applicability)
 
 
 def give_list(context: GraphContext, rule: Rule, edge: TypedEdge, given: str) -> Iterator[Fix]:
@@ -134,21 +134,21 @@ def give_list(context: GraphContext, rule: Rule, edge: TypedEdge, given: str) ->
 
 def name_box(context: GraphContext, group: Subgraph) -> Iterator[Fix]:
     """Give a box an id before its title."""
-    found = _OPENED.match(group.block.text)
-    if found is None:
+    match = _OPENED.match(group.block.text)
+    if match is None:
         return
     name = free_id(context, group.title.split("(")[0].strip().upper() or "BOX")
-    place = group.block.range(found.span(2))
-    edit = TextEdit(place, f'{name}["{found[2].strip().strip(chr(34))}"]')
+    place = group.block.range(match.span(2))
+    edit = TextEdit(place, f'{name}["{match[2].strip().strip(chr(34))}"]')
     yield fix(f"Write the id {name}", [edit], safe=False)
 
 
 def rename_box(context: GraphContext, group: Subgraph, block: Block) -> Iterator[Fix]:
     """Give the second of two boxes with one id another id."""
-    found = re.match(rf"\s*subgraph[ \t]+({re.escape(group.id)})(?![\w-])", block.text)
-    if found is not None:
+    match = re.match(rf"\s*subgraph[ \t]+({re.escape(group.id)})(?![\w-])", block.text)
+    if match is not None:
         name = free_id(context, group.id)
-        yield fix(f"Write the id {name}", [TextEdit(block.range(found.span(1)), name)], safe=False)
+        yield fix(f"Write the id {name}", [TextEdit(block.range(match.span(1)), name)], safe=False)
 
 
 def remove_box(context: GraphContext, group: Subgraph) -> Iterator[Fix]:
@@ -158,7 +158,7 @@ def remove_box(context: GraphContext, group: Subgraph) -> Iterator[Fix]:
         return
     inside = [block for block in diagram.blocks if group.block.line < block.line < end.line]
     alone = len(group.block.statements) == 1 and len(end.statements) == 1
-    if alone and all(type(one) is EmptyStatement for block in inside for one in block.statements):
+    if alone and all(type(statement) is EmptyStatement for block in inside for statement in block.statements):
         there = Range(Position(group.block.line, 0), Position(end.line + end.line_count, 0))
         if not end.text.endswith(("\n", "\r")):
             there = Range(there.start, end.position(len(end.text)))
@@ -178,9 +178,16 @@ def mentions_in(node: TypedNode, group: Subgraph) -> list[Mention]:
 def leave_box(node: TypedNode, group: Subgraph) -> Iterator[Fix]:
     """Remove the line that mentions a node of another subgraph in this one."""
     within = mentions_in(node, group)
-    bare = [one for one in within if one.vertex.shape is None and one.block.text.strip().rstrip(";") == node.id]
+    bare = [
+        mention
+        for mention in within
+        if mention.vertex.shape is None and mention.block.text.strip().rstrip(";") == node.id
+    ]
     if within and len(bare) == len(within):
-        edits = [TextEdit(Range(Position(one.block.line, 0), Position(one.block.line + 1, 0)), "") for one in bare]
+        edits = [
+            TextEdit(Range(Position(mention.block.line, 0), Position(mention.block.line + 1, 0)), "")
+            for mention in bare
+        ]
         yield fix(f"Remove {node.id} from {group.id}", edits, safe=False)
 
 

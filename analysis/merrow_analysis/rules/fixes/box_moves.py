@@ -52,13 +52,13 @@ def to_inside(node: TypedNode, graph: TypedGraph) -> Iterator[Fix]:
 
 def _members(group: str, graph: TypedGraph) -> list[str]:
     """What lies in a subgraph and in those inside it, in the order of the text."""
-    groups, found, waiting = graph.flow.subgraphs, dict[str, None](), [group]
+    groups, members, waiting = graph.flow.subgraphs, dict[str, None](), [group]
     while waiting:
         name = waiting.pop()
-        if name not in found:
-            found[name] = None
+        if name not in members:
+            members[name] = None
             waiting += reversed(groups[name].nodes if name in groups else ())
-    return [name for name in found if name not in groups]
+    return [name for name in members if name not in groups]
 
 
 def _renamed(edge: FlowEdge, end: int, name: str) -> TextEdit:

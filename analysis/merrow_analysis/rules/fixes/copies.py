@@ -89,8 +89,8 @@ def ask_before(context: GraphContext, rule: Rule, port: str, again: TypedEdge) -
 
 def _enters(target: TypedNode, edge: TypedEdge, members: Collection[str]) -> TypedEdge | None:
     """The edge from outside to the port of a node that has the name of the one which an edge out of it feeds."""
-    entering = (one for one in target.incoming if one.source.id not in members and not one.word)
-    return next((one for one in entering if one.port == edge.port), None)
+    entering = (entry for entry in target.incoming if entry.source.id not in members and not entry.word)
+    return next((entry for entry in entering if entry.port == edge.port), None)
 
 
 def _free_ids(context: GraphContext, wanted: str, count: int) -> list[str]:
@@ -104,5 +104,5 @@ def _copy(node: TypedNode, name: str) -> NewNode | None:
     """A node that says what another one does, under another id; None for one that is no step, or is told by its label alone."""
     if node.spec is None or node.kind != "operator" or node.resolution.plain or node.spec.is_ensemble:
         return None
-    said = {key: parameter.value for key, parameter in node.resolution.parameters.items() if key != "op"}
-    return NewNode(name, node.spec, node.id, parameters=tuple(said.items()))
+    parameters = {key: parameter.value for key, parameter in node.resolution.parameters.items() if key != "op"}
+    return NewNode(name, node.spec, node.id, parameters=tuple(parameters.items()))

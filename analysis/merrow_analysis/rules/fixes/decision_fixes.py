@@ -31,32 +31,32 @@ _OPPOSITES |= {falsy: truthy for truthy, falsy in reversed(_OPPOSITES.items())}
 
 def write_case(context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEdge) -> Iterator[Fix]:
     """Write one of the cases that are left on an edge, or take it away."""
-    made = (found for case in open_cases(node) for found in relabel(context, rule, edge, case))
+    made = (repair for case in open_cases(node) for repair in relabel(context, rule, edge, case))
     yield from firsts(made, _MOST_OFFERED)
     yield from remove_edge(context, rule, edge.flow)
 
 
 def open_cases(node: TypedNode) -> list[str]:
     """The cases that a Decision may have and that no edge says, in the words of its other cases; ``else`` last."""
-    said = [edge.case_label for edge in node.ways if edge.case_label]
+    labels = [edge.case_label for edge in node.ways if edge.case_label]
     decided_by = node.placement.decided_by
-    keys = {case_key(label, decided_by) for label in said}
+    keys = {case_key(label, decided_by) for label in labels}
     words: Sequence[str] = ()
     if decided_by == "truth":
-        words = _truths(said)
+        words = _truths(labels)
     elif decided_by == "words" and node.placement.when:
         words = node.types.words_of(node.placement.when) or ()
     elif decided_by == "kinds" and node.placement.when:
         words = node.types.kinds_of(node.placement.when) or ()
-    found = [word for word in words if case_key(word, decided_by) not in keys]
-    if ELSE not in keys and (found or decided_by not in ("truth", "words", "kinds")):
-        found.append(ELSE)
-    return found
+    missing = [word for word in words if case_key(word, decided_by) not in keys]
+    if ELSE not in keys and (missing or decided_by not in ("truth", "words", "kinds")):
+        missing.append(ELSE)
+    return missing
 
 
-def _truths(said: Sequence[str]) -> tuple[str, str]:
+def _truths(labels: Sequence[str]) -> tuple[str, str]:
     """The two cases of a Bool, the opposite of one that is written as that is written."""
-    for label in said:
+    for label in labels:
         opposite = _OPPOSITES.get(label.strip().casefold())
         if opposite is not None:
             opposite = opposite.capitalize() if label.strip()[:1].isupper() else opposite
@@ -70,7 +70,9 @@ def other_case(context: GraphContext, rule: Rule, edge: TypedEdge, cases: Sequen
     label = edge.placed.label
     rest = "after" if label.after else label.port
     made = (
-        found for case in cases for found in relabel(context, rule, edge, spelled(case, edge.word, label.output, rest))
+        repair
+        for case in cases
+        for repair in relabel(context, rule, edge, spelled(case, edge.word, label.output, rest))
     )
     yield from firsts(made, _MOST_OFFERED)
 
@@ -80,9 +82,9 @@ def draw_cases(context: GraphContext, rule: Rule, node: TypedNode, words: Sequen
     yield from _decided_by_bool(context, rule, node)
     yield from _decided_by_another(context, rule, node)
     own = [case for case in open_cases(node) if case != ELSE]
-    said = own if len(own) == len(words) else words
+    labels = own if len(own) == len(words) else words
     ends = islice(targets_of_case(context.graph, node), _MOST_TRIED)
-    made = (found for target, rest in ends for found in _drawn(context, rule, node, said, target, rest))
+    made = (repair for target, rest in ends for repair in _drawn(context, rule, node, labels, target, rest))
     yield from firsts(made, _MOST_OFFERED)
 
 
@@ -92,8 +94,8 @@ def _drawn(
     """Edges for the missing cases, or one for all of them, that say ``rest`` besides."""
     links = [WantedEdge(node.id, target.id, spelled(word, rest)) for word in words]
     if len(links) <= _MOST_OFFERED:
-        said = ", ".join(words)
-        yield from asked(context).drawn(rule, f"Lead {said} of {node.id} to {target.id}", links)
+        listing = ", ".join(words)
+        yield from asked(context).drawn(rule, f"Lead {listing} of {node.id} to {target.id}", links)
     if ELSE not in words:
         link = WantedEdge(node.id, target.id, spelled(ELSE, rest))
         yield from asked(context).drawn(rule, f"Lead {ELSE} of {node.id} to {target.id}", [link])
@@ -102,8 +104,8 @@ def _drawn(
 def _decided_by_bool(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]:
     if node.placement.decided_by != "text":
         return
-    said = {edge.case_label.strip().casefold() for edge in node.ways if edge.case_label}
-    if not said <= TRUTHY | FALSY:
+    labels = {edge.case_label.strip().casefold() for edge in node.ways if edge.case_label}
+    if not labels <= TRUTHY | FALSY:
         return
     for edge in node.incoming:
         outputs = edge.source.outputs.items() if edge.source.kind == "operator" else ()
@@ -161,10 +163,10 @@ def rename_in_value(node: TypedNode, key: str, name: str, near: str) -> Iterator
     place = parameter_range(node, key)
     if parameter is None or not isinstance(parameter.value, str) or place.start.line != place.end.line:
         return
-    found = list(re.finditer(rf"(?<![\w.]){re.escape(name)}(?!\w)", parameter.value))
+    matches = list(re.finditer(rf"(?<![\w.]){re.escape(name)}(?!\w)", parameter.value))
     shift = {len(parameter.value): 0, len(parameter.value) + 2: 1}.get(place.end.column - place.start.column)
-    if len(found) != 1 or shift is None:
+    if len(matches) != 1 or shift is None:
         return
-    start = place.start.column + shift + found[0].start()
+    start = place.start.column + shift + matches[0].start()
     there = Range(Position(place.start.line, start), Position(place.start.line, start + len(name)))
     yield fix(f"Write {near}", [TextEdit(there, near)], safe=False)

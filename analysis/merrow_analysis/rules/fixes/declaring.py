@@ -65,12 +65,12 @@ def _inputs(nodes: Sequence[TypedNode]) -> dict[str, object]:
             types.setdefault(port, []).append(_given(edge))
             many.update({port} & set(fed))
             fed.append(port)
-    found: dict[str, object] = {}
+    declared: dict[str, object] = {}
     for port, given in types.items():
         kinds = set(given)
         kind = given[0] if len(kinds) == 1 else _common(nodes[0], kinds)
-        found[port] = {"type": kind, "many": True} if port in many else kind
-    return found
+        declared[port] = {"type": kind, "many": True} if port in many else kind
+    return declared
 
 
 def _given(edge: TypedEdge) -> Type:

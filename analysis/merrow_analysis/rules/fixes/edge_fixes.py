@@ -66,8 +66,8 @@ def firsts(fixes: Iterable[Fix], most: int) -> Iterator[Fix]:
     seen: set[object] = set()
     for fix in fixes:
         # Where only the title is asked for, a fix has no edits.
-        if (said := fix.edits or fix.title) not in seen:
-            seen.add(said)
+        if (key := fix.edits or fix.title) not in seen:
+            seen.add(key)
             yield fix
         if len(seen) == most:
             return

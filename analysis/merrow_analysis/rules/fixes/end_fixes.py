@@ -39,7 +39,9 @@ def _last_inside(start: Block, diagram: Diagram) -> Block | None:
             continue
         if len(indentation(block)) <= margin:
             return None if last is start or depth else last
-        depth += sum(isinstance(one, SubgraphStart) - isinstance(one, SubgraphEnd) for one in block.statements)
+        depth += sum(
+            isinstance(statement, SubgraphStart) - isinstance(statement, SubgraphEnd) for statement in block.statements
+        )
         last = block
     return None
 

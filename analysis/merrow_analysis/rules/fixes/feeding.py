@@ -39,9 +39,9 @@ def feed(
     """
     likely = (source for source in sources(context.graph, node, port) if source.node not in but)
     made = (
-        found
+        repair
         for source in islice(likely, _MOST_TRIED)
-        for found in _fed(context, rule, node, port, source, instead, label)
+        for repair in _fed(context, rule, node, port, source, instead, label)
     )
     yield from islice(made, _MOST_OFFERED)
 
@@ -55,25 +55,25 @@ def _fed(
     instead: TypedEdge | None,
     label: str | None,
 ) -> Iterator[Fix]:
-    title, said = f"Feed {port.name} from {source.said}", wire_to(context.graph, source, node, port).label
+    title, wire_label = f"Feed {port.name} from {source.said}", wire_to(context.graph, source, node, port).label
     if instead is not None and label is None:
-        link = WantedEdge(source.node.id, node.id, said, kept=True)
+        link = WantedEdge(source.node.id, node.id, wire_label, kept=True)
         yield from asked(context).changed(rule, title, GraphChange(edges={instead.flow.index: (link,)}))
         return
     kept = NOTHING
     if instead is not None:
         title = f"Write |{label}| and feed {port.name} from {source.said}"
         kept = GraphChange(edges={instead.flow.index: (WantedEdge(instead.source.id, node.id, label, kept=True),)})
-    links = [WantedEdge(source.node.id, node.id, said)]
+    links = [WantedEdge(source.node.id, node.id, wire_label)]
     yield from asked(context).drawn(rule, title, links, kept=kept, reveals=what_feeding_brings(node))
 
 
 def feed_value(context: GraphContext, rule: Rule, decision: TypedNode, wanted: Type = ANY) -> Iterator[Fix]:
     """The fixes that give a Decision a value of a type to carry, from the nearest nodes before it."""
     made = (
-        found
+        repair
         for source in islice(sources(context.graph, decision, InputPort("value", wanted)), _MOST_TRIED)
-        for found in asked(context).drawn(
+        for repair in asked(context).drawn(
             rule,
             f"Feed value of {decision.id} from {source.said}",
             [WantedEdge(source.node.id, decision.id, source.label("value"))],

@@ -199,11 +199,11 @@ class FixContext:
         if self._only_title():
             yield Fix(title, edits, Applicability.UNSAFE)
             return
-        said = {name: parameter.value for name, parameter in node.resolution.parameters.items() if name != "op"}
-        said.pop(key, None)
+        parameters = {name: parameter.value for name, parameter in node.resolution.parameters.items() if name != "op"}
+        parameters.pop(key, None)
         if value is not None:
-            said[key] = value
-        new = NewNode(node.id, node.spec, node.id, parameters=tuple(said.items()))
+            parameters[key] = value
+        new = NewNode(node.id, node.spec, node.id, parameters=tuple(parameters.items()))
         if self.improves(rule, GraphChange(substituted={node.id: new})) and self._holds(rule, edits, nothing):
             yield Fix(title, edits, Applicability.UNSAFE)
 
@@ -268,11 +268,11 @@ class FixContext:
         self.left = after[0].total()
         come = [self._rules[code] for code in after[0] - before[0]]
         return all(
-            Flags.SPELLING in one.flags
-            or one.severity is Severity.HINT
-            or (Flags.LEFT_BY_FIXES in one.flags and rule.severity is Severity.ERROR)
-            or reveals(one)
-            for one in come
+            Flags.SPELLING in finding.flags
+            or finding.severity is Severity.HINT
+            or (Flags.LEFT_BY_FIXES in finding.flags and rule.severity is Severity.ERROR)
+            or reveals(finding)
+            for finding in come
         )
 
     @cached_property
@@ -289,8 +289,8 @@ class FixContext:
     def _wrong(self) -> int:
         """Nodes with findings, and boxes, which may all have some; of a node into which many edges lead each edge may."""
         graph = self.graph
-        found = sum(max(1, edges - 1) for edges in self._edges_into)
-        return found + len(graph.marks.problems) + len(graph.shape.wrong) + len(graph.composites.boxes)
+        extra = sum(max(1, edges - 1) for edges in self._edges_into)
+        return extra + len(graph.marks.problems) + len(graph.shape.wrong) + len(graph.composites.boxes)
 
     @cached_property
     def _many(self) -> bool:
@@ -331,8 +331,8 @@ class FixContext:
         """The codes that are found in a graph: without findings that follow from others, and all."""
         context = self.context
         other = GraphContext(graph, context.header, context.front, context.settings, context.book)
-        found = [one for scope in _SCOPES for one in check_graph(other, scope)]
-        return Counter(one.code for one in unexplained(found)), Counter(one.code for one in found)
+        findings = [finding for scope in _SCOPES for finding in check_graph(other, scope)]
+        return Counter(finding.code for finding in unexplained(findings)), Counter(finding.code for finding in findings)
 
     def _place_for(self, link: WantedEdge, kept: GraphChange) -> FlowEdge | None:
         """The edge below which another one is written: the last one at the same nodes, at a place where naming these nodes puts
@@ -355,12 +355,12 @@ class FixContext:
 
     def _claimed(self, group: str) -> set[str]:
         """The nodes of a subgraph and of those in it, whose ids are among them."""
-        groups, found, waiting = self.graph.flow.subgraphs, set[str](), [group]
+        groups, members, waiting = self.graph.flow.subgraphs, set[str](), [group]
         while waiting:
             inside = groups[waiting.pop()].nodes
-            waiting += [name for name in inside if name in groups and name not in found]
-            found.update(inside)
-        return found
+            waiting += [name for name in inside if name in groups and name not in members]
+            members.update(inside)
+        return members
 
 
 def _hurts(before: TypedGraph, after: TypedGraph) -> bool:
@@ -373,7 +373,9 @@ def _hurts(before: TypedGraph, after: TypedGraph) -> bool:
             continue
         known = handle < len(old.records) and old.records[handle] is not None
         earlier = old.placements[handle].findings if known else ()
-        if Counter(one.kind for one in new.placements[handle].findings) - Counter(one.kind for one in earlier):
+        if Counter(finding.kind for finding in new.placements[handle].findings) - Counter(
+            finding.kind for finding in earlier
+        ):
             return True
     return False
 

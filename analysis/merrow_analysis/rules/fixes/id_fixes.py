@@ -65,22 +65,22 @@ class ReservedIds:
     def _header(self) -> int | None:
         """The diagram's first line, which begins with such a word by right."""
         for block in self._diagram.blocks:
-            if any(isinstance(one, Header) for one in block.statements):
+            if any(isinstance(statement, Header) for statement in block.statements):
                 return block.line
         return None
 
     @cached_property
     def _lines(self) -> list[str]:
-        return [one.rstrip("\r\n") for block in self._diagram.blocks for one in split_lines(block.text)]
+        return [line.rstrip("\r\n") for block in self._diagram.blocks for line in split_lines(block.text)]
 
     @cached_property
     def _inside(self) -> set[int]:
         """The lines that name no node whatever they look like: those up to the diagram's first, and those within a label."""
-        found = set(range((self._header or 0) + 1))
+        lines = set(range((self._header or 0) + 1))
         for block in self._diagram.blocks:
-            if block.line_count > 1 and not any(isinstance(one, Broken) for one in block.statements):
-                found.update(range(block.line + 1, block.line + block.line_count))
-        return found
+            if block.line_count > 1 and not any(isinstance(statement, Broken) for statement in block.statements):
+                lines.update(range(block.line + 1, block.line + block.line_count))
+        return lines
 
     def _renamed(self, word: str) -> Fix | None:
         new = self._other_name(word)
@@ -103,7 +103,7 @@ class ReservedIds:
         """The word with a capital letter where it would be read as one of Mermaid's own."""
         name = capitalised(word)
         tries = [name, f"{name}_", *(f"{name}_{number}" for number in range(2, 9))]
-        return next((one for one in tries if not self._is_taken(one) and is_id(one)), None)
+        return next((candidate for candidate in tries if not self._is_taken(candidate) and is_id(candidate)), None)
 
     def _is_taken(self, name: str) -> bool:
         return name in self._flow.chart.nodes or name in self._flow.subgraphs or any(self._named(name))

@@ -63,8 +63,8 @@ def without_parameter(said: Said, parameter: LabelParameter) -> TextEdit | None:
         return None
     text = label_text.without_one(said.label, parameter, is_title=said.drawn_elsewhere)
     before, after = parse_label(said.label), parse_label(text)
-    kept = [one.text for one in before.parameters.values() if one.key != parameter.key]
-    if [one.text for one in after.parameters.values() if one.key != parameter.key] != kept:
+    kept = [other.text for other in before.parameters.values() if other.key != parameter.key]
+    if [other.text for other in after.parameters.values() if other.key != parameter.key] != kept:
         return None
     begin, end = label_text.with_comma(said.label, parameter)
     if text == said.label[:begin] + said.label[end:]:
@@ -78,7 +78,7 @@ def remove_key(said: Said, key: str, block: int | None, *, safe: bool) -> Iterat
     parameter = None if said.label is None else parse_label(said.label).parameters.get(key)
     edits = [] if parameter is None else [without_parameter(said, parameter)]
     if block is not None:
-        has = [one for one in said.metadata if key in parse_metadata(one[0].body).values]
+        has = [entry for entry in said.metadata if key in parse_metadata(entry[0].body).values]
         edits += [without_entry(metadata, where, key, whole=said.drawn_elsewhere) for metadata, where in has]
     made = [edit for edit in edits if edit is not None]
     if made and len(made) == len(edits):

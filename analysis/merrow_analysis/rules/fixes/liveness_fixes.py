@@ -31,9 +31,9 @@ _JOIN_PROMPT = "Join these into one text that keeps what each of them says."
 def gated(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]:
     """Let a step before a node run in one case of a Decision alone."""
     made = (
-        found
+        repair
         for wire in gates(node)
-        for found in asked(context).drawn(
+        for repair in asked(context).drawn(
             rule, f"Let {wire.target.id} run in case {wire.case} of {wire.source.id} alone", [wire.link]
         )
     )
@@ -55,7 +55,9 @@ def one_value(context: GraphContext, rule: Rule, other: TypedEdge, edge: TypedEd
             yield from remove_edge(context, rule, gone.flow, title=title)
             continue
         # What fed nothing else would be a dead end.
-        edges: dict[int, tuple[WantedEdge, ...]] = {one.index: () for one in (*gone.source.flow.incoming, gone.flow)}
+        edges: dict[int, tuple[WantedEdge, ...]] = {
+            entering.index: () for entering in (*gone.source.flow.incoming, gone.flow)
+        }
         change = GraphChange(removed=frozenset({gone.source.id}), edges=edges)
         yield from asked(context).changed(rule, title.replace("without", "and remove"), change)
     if other.source is not edge.source and not other.word and not edge.word:
@@ -73,7 +75,7 @@ def _joined(
     name = free_id(context, verb.upper())
     new = NewNode(name, spec, edge.source.id, prompt=_JOIN_PROMPT if operator == "Custom" else None)
     links: dict[int, tuple[WantedEdge, ...]] = {
-        one.flow.index: (WantedEdge(one.source.id, name, _output(one), kept=True),) for one in (other, edge)
+        way.flow.index: (WantedEdge(way.source.id, name, _output(way), kept=True),) for way in (other, edge)
     }
     links[edge.flow.index] = (*links[edge.flow.index], WantedEdge(name, edge.target.id, edge.placed.label.port))
     title = f"{verb} {'over ' if verb == 'Vote' else ''}{other.source.id} and {edge.source.id} in {name} ({operator})"
@@ -127,7 +129,7 @@ def _voices(
 
 def _without(context: GraphContext, rule: Rule, node: TypedNode, voices: Sequence[TypedEdge]) -> Iterator[Fix]:
     """Take an ensemble out, so that what its voices give goes straight to what follows."""
-    if not voices or any(one.source.kind == "decision" or one.word for one in voices):
+    if not voices or any(voice.source.kind == "decision" or voice.word for voice in voices):
         return
     if any(edge.placed.label.output or edge.word for edge in node.outgoing):
         return
@@ -197,7 +199,7 @@ def let_run(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]
     for edge in gates:
         for port in node.placement.required:
             label = f"{edge.case_label}:{port}"
-            others = {one.flow.index: () for one in node.sources(port) if one is not edge}
+            others = {source.flow.index: () for source in node.sources(port) if source is not edge}
             link = WantedEdge(edge.source.id, node.id, label, kept=True)
             change = GraphChange(edges={**others, edge.flow.index: (link,)})
             yield from asked(context).changed(rule, f"Write |{label}|", change)

@@ -111,13 +111,15 @@ def _ways_over(graph: TypedGraph, component: Sequence[int]) -> list[str]:
     inside = set(component)
     lines: list[str] = []
     for node in (graph.node(index) for index in component):
-        said = {
+        texts = {
             edge: edge.arrow.label.text.partition(":") for edge in node.flow.outgoing if edge.arrow.label is not None
         }
-        back = [case.strip() for edge, (case, _, _) in said.items() if graph.core.handles[edge.record.target] in inside]
-        if node.kind != "decision" or len(said) < len(node.flow.outgoing) or len(back) > _MOST_CASES:
+        back = [
+            case.strip() for edge, (case, _, _) in texts.items() if graph.core.handles[edge.record.target] in inside
+        ]
+        if node.kind != "decision" or len(texts) < len(node.flow.outgoing) or len(back) > _MOST_CASES:
             continue
-        for edge, (_, _, rest) in said.items():
+        for edge, (_, _, rest) in texts.items():
             if graph.core.handles[edge.record.target] not in inside:
                 labels = [between_bars(spelled(case, OVER, rest.strip() or None)) for case in dict.fromkeys(back)]
                 arrow = f"{indentation(edge.block)}{node.id} -->"

@@ -63,8 +63,10 @@ def make_it(
 def _with_operator(node: TypedNode, spec: OperatorSpec) -> NewNode:
     """A node with another operator, and with what it says that this has, too."""
     allowed = spec.allowed_parameters()
-    said = {key: one.value for key, one in node.resolution.parameters.items() if key in allowed and key != "op"}
-    return NewNode(node.id, spec, node.id, parameters=tuple(said.items()))
+    parameters = {
+        key: parameter.value for key, parameter in node.resolution.parameters.items() if key in allowed and key != "op"
+    }
+    return NewNode(node.id, spec, node.id, parameters=tuple(parameters.items()))
 
 
 def make_custom(context: GraphContext, rule: Rule, nodes: Sequence[TypedNode]) -> Iterator[Fix]:
@@ -194,10 +196,12 @@ def _in_a_row(context: GraphContext, node: TypedNode, name: str, edits: Sequence
     edges: dict[int, tuple[WantedEdge, ...]] = {
         edge.index: (WantedEdge(name, edge.target.id, label_of(edge), kept=True),) for edge in node.flow.outgoing
     }
-    said = label_of(first)
+    label = label_of(first)
     # Between the two stands what the first one is told.
     port = (
-        said if said is not None and ":" not in said and context.graph.by_id[first.source.id].kind == "input" else None
+        label
+        if label is not None and ":" not in label and context.graph.by_id[first.source.id].kind == "input"
+        else None
     )
     edges[first.index] = (as_it_is(first), WantedEdge(node.id, name, port))
     moved = asked(context).written(GraphChange(edges=edges)) or ()
@@ -225,8 +229,12 @@ def _lonely(rule: Rule) -> bool:
 def _kept_alone(context: GraphContext, node: TypedNode, declarations: Sequence[Mention]) -> Iterator[Fix]:
     for kept in reversed(declarations):
         label = kept.vertex.label.text if kept.vertex.label is not None else ""
-        same = [one for one in declarations if one.vertex.label is not None and one.vertex.label.text == label]
-        bare = any(one.vertex.classes for one in same)
+        same = [
+            declaration
+            for declaration in declarations
+            if declaration.vertex.label is not None and declaration.vertex.label.text == label
+        ]
+        bare = any(declaration.vertex.classes for declaration in same)
         edits = [_named_only(context, other, bare=bare) for other in declarations if other not in same]
         if label and all(edit is not None for edit in edits) and kept is same[-1]:
             workflow_text = asked(context).workflow_text
@@ -239,7 +247,7 @@ def _named_only(context: GraphContext, mention: Mention, *, bare: bool) -> Repla
     workflow_text, vertex, block = asked(context).workflow_text, mention.vertex, mention.block
     if vertex.metadata is not None or vertex.label is None:
         return None
-    alone = next((one for one in block.statements if _only(one, vertex)), None)
+    alone = next((statement for statement in block.statements if _only(statement, vertex)), None)
     if alone is not None and (bare or not vertex.classes):
         try:
             return workflow_text.without(workflow_text.written(alone, block))

@@ -136,7 +136,7 @@ def results(context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEdge,
             edges: dict[int, tuple[WantedEdge, ...]] = {}
             only = len(judge.flow.outgoing) == 1
             if only:
-                edges = {one.index: () for one in judge.flow.incoming}
+                edges = {incoming.index: () for incoming in judge.flow.incoming}
             edges[edge.flow.index] = (WantedEdge(before.source.id, node.id, label, kept=True),)
             change = GraphChange(edges=edges, removed=frozenset({judge.id} if only else ()))
             title = f"Read {before.source.id}, which {judge.id} judges" + (f", and remove {judge.id}" if only else "")

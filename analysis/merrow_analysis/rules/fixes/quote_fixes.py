@@ -17,9 +17,9 @@ _BEFORE_VALUE = re.compile(r":[ \t]+")
 
 def straight_quotes(line_number: int, line: str, reads: Callable[[str], bool]) -> Iterator[Fix]:
     """Write the quotes of word processors as the language has them."""
-    found = list(_TYPOGRAPHIC.finditer(line)) if len(line) <= _LONGEST else []
-    if found and reads(_TYPOGRAPHIC.sub('"', line)):
-        edits = tuple(_edit(line_number, one.start(), one.end(), '"') for one in found)
+    matches = list(_TYPOGRAPHIC.finditer(line)) if len(line) <= _LONGEST else []
+    if matches and reads(_TYPOGRAPHIC.sub('"', line)):
+        edits = tuple(_edit(line_number, match.start(), match.end(), '"') for match in matches)
         yield Fix("Write straight quotes", edits, Applicability.UNSAFE)
 
 
@@ -27,8 +27,8 @@ def quotes_meant(line_number: int, line: str, column: int, reads: Callable[[str]
     """Open a quote before a value in metadata that is only closed."""
     if '"' not in line or len(line) > _LONGEST:
         return
-    for found in reversed(list(_BEFORE_VALUE.finditer(line, 0, column))[-_MOST_TRIED:]):
-        at = found.end()
+    for match in reversed(list(_BEFORE_VALUE.finditer(line, 0, column))[-_MOST_TRIED:]):
+        at = match.end()
         if reads(f'{line[:at]}"{line[at:]}'):
             yield Fix('Add "', (_edit(line_number, at, at, '"'),), Applicability.UNSAFE)
             return

@@ -29,10 +29,10 @@ def found_in(diagram: Diagram, context: GraphContext) -> tuple[Counter[str], Cou
     graph = build(flow, settings, core.language, core.language.callees)
     here = GraphContext(graph, diagram.header, diagram.front_matter, own, context.book, diagram)
     text = TextContext(diagram, flow, diagram.blocks, own, graph, (), here)
-    found: list[Diagnostic] = [*check_text(text, reading=True), *check_text(text, reading=False)]
+    findings: list[Diagnostic] = [*check_text(text, reading=True), *check_text(text, reading=False)]
     for scope in GRAPH_SCOPES:
-        found += check_graph(here, scope)
-    return Counter(one.code for one in unexplained(found)), Counter(one.code for one in found)
+        findings += check_graph(here, scope)
+    return Counter(finding.code for finding in unexplained(findings)), Counter(finding.code for finding in findings)
 
 
 def _settings(
@@ -51,5 +51,5 @@ def _settings(
     return own, replace(own, types={**types, **own.types}, operators={**operators, **own.operators})
 
 
-def _text(found: tuple[FrontMatter, Block] | None) -> str | None:
-    return None if found is None else found[1].text
+def _text(front: tuple[FrontMatter, Block] | None) -> str | None:
+    return None if front is None else front[1].text

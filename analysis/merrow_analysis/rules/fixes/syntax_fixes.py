@@ -166,8 +166,8 @@ def _unclosed(below: Sequence[str], line_number: int, line: str, column: int) ->
     if opener == "@{" and line.count('"', column) % 2:
         closers = ('" }',)
     end = len(line.rstrip())
-    found = _ARROW.search(line, column + len(opener))
-    places = [found.start() if found else end, end]
+    match = _ARROW.search(line, column + len(opener))
+    places = [match.start() if match else end, end]
     if opener == '"':
         places = [place for place in (line.rfind("}"),) if place > column] + places
     elif opener == "|":
@@ -267,9 +267,11 @@ def _bracketed(line_number: int, line: str) -> Iterator[Fix]:
 
 def _ends(text: str) -> tuple[str, str] | None:
     """The first and the last node of a chain; None for anything else."""
-    statements = [one for block in parse_diagram(f"flowchart TD\n{text}\n").blocks for one in block.statements]
-    chains = [one for one in statements if isinstance(one, Chain)]
-    if len(chains) != 1 or any(isinstance(one, Broken) for one in statements):
+    statements = [
+        statement for block in parse_diagram(f"flowchart TD\n{text}\n").blocks for statement in block.statements
+    ]
+    chains = [statement for statement in statements if isinstance(statement, Chain)]
+    if len(chains) != 1 or any(isinstance(statement, Broken) for statement in statements):
         return None
     ends = chains[0].groups[0][0].name.text, chains[0].groups[-1][-1].name.text
     return ends if all(map(_PLAIN_ID.fullmatch, ends)) else None
@@ -277,7 +279,7 @@ def _ends(text: str) -> tuple[str, str] | None:
 
 def front_matter_moves(line: int, diagram: Diagram) -> Iterator[Fix]:
     """Close a front matter that begins at a line above the diagram, or move it to the top of the file."""
-    lines = [one for block in diagram.blocks for one in split_lines(block.text)]
+    lines = [text for block in diagram.blocks for text in split_lines(block.text)]
     begin = next((number for number in range(line + 1, len(lines)) if _HEADER.match(lines[number])), None)
     closing = next((number for number in range(line + 1, len(lines)) if lines[number].strip() == "---"), None)
     edits: tuple[TextEdit, ...] = ()
@@ -286,7 +288,7 @@ def front_matter_moves(line: int, diagram: Diagram) -> Iterator[Fix]:
         title, edits = "Close the front matter with ---", (TextEdit(Range(at, at), "---\n"),)
     elif closing is not None:
         margin = lines[line][: len(lines[line]) - len(lines[line].lstrip())]
-        moved = "".join(f"{one.rstrip().removeprefix(margin)}\n" for one in lines[line : closing + 1])
+        moved = "".join(f"{text.rstrip().removeprefix(margin)}\n" for text in lines[line : closing + 1])
         gone = TextEdit(Range(Position(line, 0), Position(closing + 1, 0)), "" if line else moved)
         title = "Move the front matter to the top"
         edits = (gone,) if line == 0 else (TextEdit(Range(Position(0, 0), Position(0, 0)), moved), gone)
@@ -308,7 +310,7 @@ def _no_header(line_number: int, line: str, diagram: Diagram) -> Iterator[Fix]:
         whole = Range(at, Position(line_number, len(line)))
         yield Fix(f"Write {header}", (TextEdit(whole, header),), Applicability.UNSAFE)
         return
-    lines = [one for block in diagram.blocks for one in split_lines(block.text)]
+    lines = [part for block in diagram.blocks for part in split_lines(block.text)]
     below = next((n for n in range(line_number + 1, len(lines)) if _HEADER.match(lines[n])), None)
     if line.strip(" \t;").upper() in _DIRECTIONS:
         header = f"flowchart {line.strip(' ;').strip().upper()}"

@@ -60,8 +60,8 @@ def readable_metadata(metadata: Metadata, block: Block, at: int) -> Iterator[Fix
 
 def _is_whole(text: str) -> bool:
     """Whether the statements of a block can be read."""
-    found = parse_diagram(f"flowchart TD\n{text}\n")
-    return not any(isinstance(statement, Broken) for block in found.blocks for statement in block.statements)
+    diagram = parse_diagram(f"flowchart TD\n{text}\n")
+    return not any(isinstance(statement, Broken) for block in diagram.blocks for statement in block.statements)
 
 
 def _fixes(block: Block, start: int, repairs: Iterator[YamlRepair]) -> Iterator[Fix]:
@@ -177,9 +177,11 @@ def _indented(text: str, at: int) -> Iterator[YamlRepair]:
     margin = len(text[start:end]) - len(text[start:end].lstrip(" \t"))
     above = [line for line in text[:start].split("\n") if line.strip() and not line.lstrip().startswith("#")]
     margins = dict.fromkeys(line[: len(line) - len(line.lstrip(" \t"))] for line in reversed(above))
-    near = sorted(margins, key=lambda one: abs(len(one) - margin))
-    for one in near[:2]:
+    near = sorted(margins, key=lambda indent: abs(len(indent) - margin))
+    for indent in near[:2]:
         title = (
-            "Indent the line as the one above" if above[-1].startswith(one) and above[-1][len(one)] not in " \t" else ""
+            "Indent the line as the one above"
+            if above[-1].startswith(indent) and above[-1][len(indent)] not in " \t"
+            else ""
         )
-        yield YamlRepair(title or "Indent the line as its neighbours", (Replacement(start, start + margin, one),))
+        yield YamlRepair(title or "Indent the line as its neighbours", (Replacement(start, start + margin, indent),))

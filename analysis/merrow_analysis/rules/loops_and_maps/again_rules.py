@@ -55,11 +55,11 @@ def check_turns(context: GraphContext) -> Iterator[Diagnostic]:
             yield from _first_turn(context, graph.by_id[name])
     for record, placement in graph.again_placements.items():
         yield from _again(context, record, placement)
-    for record, said in graph.core.words.items():
-        if said.word not in (EACH, FIRST):
+    for record, worded in graph.core.words.items():
+        if worded.word not in (EACH, FIRST):
             continue
         edge = graph.edge(record)
-        if said.word == EACH:
+        if worded.word == EACH:
             yield from _no_list(context, edge)
         elif edge.target.spec is not None and edge.target.spec.is_ensemble:
             message = (
@@ -84,9 +84,9 @@ def _two_lists(context: GraphContext, box: str, edges: list[TypedEdge]) -> Itera
         same = edge.source is first.source and _root(edge) == _root(first)
         if same and not several:
             continue
-        one, other = _list_of(first), _list_of(edge)
+        first_list, other = _list_of(first), _list_of(edge)
         message = (
-            f"`each` takes {other} apart for the items of {box}, but {one} as well, and the two may differ in length; "
+            f"`each` takes {other} apart for the items of {box}, but {first_list} as well, and the two may differ in length; "
             f"bring one of them whole, or join them in one list before {box}."
         )
         if several:
@@ -94,7 +94,7 @@ def _two_lists(context: GraphContext, box: str, edges: list[TypedEdge]) -> Itera
                 f"{edge.source.id} passes several lists on, and `each` can't take them apart for the items of {box} "
                 "together; bring one list."
             )
-        related = [] if edge is first else [Related(first.flow.range, f"{one} is taken apart here")]
+        related = [] if edge is first else [Related(first.flow.range, f"{first_list} is taken apart here")]
         fixes = () if edge is first else one_list(context, TWO_LISTS, first, edge)
         yield report(TWO_LISTS, part_range(edge, EACH), message, related=related, fixes=fixes)
         return
@@ -105,7 +105,7 @@ def _brings_several(edge: TypedEdge) -> bool:
     passes = edge.source.placement.signature.passes
     numbers = {feed.passed for feed in edge.feeds if feed.passed is not None}
     return passes is not None and (
-        len(numbers) > 1 or (not edge.raised and any(passes[one].several for one in numbers))
+        len(numbers) > 1 or (not edge.raised and any(passes[number].several for number in numbers))
     )
 
 
@@ -145,14 +145,14 @@ def _no_list(context: GraphContext, edge: TypedEdge) -> Iterator[Diagnostic]:
 def _again(context: GraphContext, record: EdgeRecord, placement: Placement) -> Iterator[Diagnostic]:
     """What is wrong with where an `again` edge goes, and with the type of what it brings."""
     graph = context.graph
-    handle, found = graph.core.handles[record.target], False
+    handle, reported = graph.core.handles[record.target], False
     for finding in placement.findings:
         if finding.edge is not None:
-            one = tell_of_edge(context, graph.node(handle), graph.edge(record), finding)
-            if one is not None:
-                found = True
-                yield one
-    if found or graph.core.loose or graph.resolutions[handle].kind not in ("operator", "decision"):
+            diagnostic = tell_of_edge(context, graph.node(handle), graph.edge(record), finding)
+            if diagnostic is not None:
+                reported = True
+                yield diagnostic
+    if reported or graph.core.loose or graph.resolutions[handle].kind not in ("operator", "decision"):
         return
     for feed in placement.edges[0].feeds:
         wanted = takes_again(graph.core.facts[handle].facts, graph.placements[handle], feed, graph.types)
@@ -254,7 +254,7 @@ def _before_the_loop(context: GraphContext, edge: TypedEdge) -> Iterator[Fix]:
     """Move the node that feeds a port in each turn out of the Loop, so that it feeds it in the first turn alone."""
     graph, node = context.graph, edge.source
     box = graph.composites.inside.get(node.id)
-    if box is None or any(box in graph.composites.around(one.source.id) for one in node.incoming) or node.again_in:
+    if box is None or any(box in graph.composites.around(entry.source.id) for entry in node.incoming) or node.again_in:
         return
     for mention in node.flow.mentions[:1]:
         made = moved_below(graph.flow.subgraphs[box], mention.block, f"Move {node.id} out of {box}")
@@ -277,7 +277,7 @@ def _rivals(
     for other, edge in pairs(again, 2):
         if border(other.source, other.target).scope != border(edge.source, edge.target).scope:
             continue
-        one, two = graph.edge(other), graph.edge(edge)
-        if combinations.together(combinations.brings(one, port), combinations.brings(two, port)):
-            return one, two
+        rival, latest = graph.edge(other), graph.edge(edge)
+        if combinations.together(combinations.brings(rival, port), combinations.brings(latest, port)):
+            return rival, latest
     return None

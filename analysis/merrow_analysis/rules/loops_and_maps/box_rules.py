@@ -232,8 +232,8 @@ def _stand_together(graph: TypedGraph) -> bool:
         return False
     handles, places = graph.core.handles, graph.shape.places
     for box in graph.composites:
-        found = [places[handles[name]] for name in graph.composites.members(box.id) if name in handles]
-        if found and max(found) - min(found) >= len(found):
+        occupied = [places[handles[name]] for name in graph.composites.members(box.id) if name in handles]
+        if occupied and max(occupied) - min(occupied) >= len(occupied):
             return False
     return True
 
@@ -279,11 +279,11 @@ def _comes_back(context: GraphContext, box: str, between: list[Unit], groups: di
 
 def _entering(graph: TypedGraph) -> dict[str, list[TypedEdge]]:
     """The edges without a word that lead into each composite."""
-    found: dict[str, list[TypedEdge]] = {}
+    entering: dict[str, list[TypedEdge]] = {}
     for edge in graph.edges:
         for box in edge.entered if edge.word is None else ():
-            found.setdefault(box, []).append(edge)
-    return found
+            entering.setdefault(box, []).append(edge)
+    return entering
 
 
 def _without_each(
@@ -303,7 +303,10 @@ def _without_each(
         wire = next(lists_into(graph, box), None) if is_small(graph) else None
         arrow = f"LIST -->|each| {next(iter(box.nodes), 'X')}" if wire is None else wire.arrow
         message += f"write `each` on the edge that brings the list, such as `{arrow}`."
-    because = [Cause(one.code, one.range) for one in box_kinds(groups[box.id], UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)]
+    because = [
+        Cause(box_kind.code, box_kind.range)
+        for box_kind in box_kinds(groups[box.id], UNKNOWN_OPERATOR, OPERATOR_DISAGREEMENT)
+    ]
     misplaced = misplaced_causes(context)
     because += [cause for edge in entering for cause in misplaced.get(edge.record, ())]
     fixes = take_apart(context, MAP_WITHOUT_EACH, box, likely)

@@ -73,10 +73,10 @@ def _least(context: TextContext, entered: str | None, reason: _Reason) -> Iterat
         if "on_error" in loop.parameters:
             yield from set_parameter(workflow, loop, "on_error", "fail")
     elif reason.skipped is not None:
-        node, said = workflow.graph.by_id[reason.skipped], skipping_key(workflow.graph, reason.skipped)
-        edits = rewrite(node, Moved(frozenset({said}), {said: "fail"})) if said in node.resolution.parameters else None
+        node, key = workflow.graph.by_id[reason.skipped], skipping_key(workflow.graph, reason.skipped)
+        edits = rewrite(node, Moved(frozenset({key}), {key: "fail"})) if key in node.resolution.parameters else None
         if edits is not None:
-            yield fix(f"Write {said}: fail at {node.id}", edits, safe=False)
+            yield fix(f"Write {key}: fail at {node.id}", edits, safe=False)
     if entered is not None:
         yield from set_parameter(workflow, boxes[entered], "min", 0)
 
@@ -149,8 +149,8 @@ class _Reasons:
 
     def least(self, box: str) -> float:
         """How many results a Map needs."""
-        said = self._graph.composites.boxes[box].parameters.get("min")
-        return said.value if said is not None and isinstance(said.value, (int, float)) else 1
+        parameter = self._graph.composites.boxes[box].parameters.get("min")
+        return parameter.value if parameter is not None and isinstance(parameter.value, (int, float)) else 1
 
     def _leaving(self, edge: TypedEdge) -> _Reason | None:
         """Why the list that leaves a Map on this edge may be empty."""
@@ -160,8 +160,8 @@ class _Reasons:
                 return _Reason(box, f"`min` of {box} is 0", by_least=True)
             cause = self._failing(box).get(edge.source.id)
             if cause is not None:
-                said = skipping_key(self._graph, cause)
-                return _Reason(box, f"{cause} is skipped where it fails (`{said}: skip`)", skipped=cause)
+                key = skipping_key(self._graph, cause)
+                return _Reason(box, f"{cause} is skipped where it fails (`{key}: skip`)", skipped=cause)
         live = self._graph.combinations.live
         if live is None:
             return None

@@ -45,13 +45,13 @@ def check_expressions(context: TextContext) -> Iterator[Diagnostic]:
         if box.kind != "loop":
             continue
         for key in ("until", "best"):
-            said = box.parameters.get(key)
-            if said is None or not isinstance(said.value, str) or not said.value.strip():
+            parameter = box.parameters.get(key)
+            if parameter is None or not isinstance(parameter.value, str) or not parameter.value.strip():
                 continue
-            problem = _problem(graph, box, key, said.value, away)
+            problem = _problem(graph, box, key, parameter.value, away)
             if problem is not None:
                 message, near = problem
-                place = value_range(graph.flow.groups[box.id], key, said)
+                place = value_range(graph.flow.groups[box.id], key, parameter)
                 fixes = _repairs(context, box, key, near, place)
                 yield report(LOOP_EXPRESSION, place, f"{box.id}: {message}", fixes=fixes)
 
@@ -83,9 +83,9 @@ def _repairs(
     text = box.parameters[key].value
     if graph is None or workflow is None or not isinstance(text, str):
         return
-    found = _replaced(text, near, place) if near is not None else []
-    yield from found
-    if found:
+    repairs = _replaced(text, near, place) if near is not None else []
+    yield from repairs
+    if repairs:
         return
     away = _Away(graph, context.settings.on_error)
     wanted: Type = BOOL if key == "until" else NUMBER
@@ -105,10 +105,10 @@ def _repairs(
     # A node that the expression alone reads would be a dead end.
     yield from islice(asked(workflow).sound(LOOP_EXPRESSION, others), _MOST_OFFERED)
     for name in _skipped(graph, box, text, away):
-        said = skipping_key(graph, name)
-        edits = rewrite(graph.by_id[name], Moved(frozenset({said}), {said: "fail"}))
+        skip_key = skipping_key(graph, name)
+        edits = rewrite(graph.by_id[name], Moved(frozenset({skip_key}), {skip_key: "fail"}))
         if edits is not None:
-            yield fix(f"Write {said}: fail at {name}", edits, safe=False)
+            yield fix(f"Write {skip_key}: fail at {name}", edits, safe=False)
     if key == "best":
         gone = remove_key(said_by_box(graph.flow.groups[box.id]), key, box.parameters[key].block, safe=False)
         yield from asked(workflow).sound(LOOP_EXPRESSION, gone)
@@ -144,9 +144,9 @@ def _problem(graph: TypedGraph, box: Composite, key: str, text: str, away: _Away
     if not read.paths:
         return f"`{key}` reads nothing of {box.id}, so it is the same after every turn; read an output in it.", None
     for path in read.paths:
-        found = _unreadable(graph, box, key, path, members) or _absent(graph, box, key, path, away.within(box.id))
-        if found is not None:
-            return found
+        problem = _unreadable(graph, box, key, path, members) or _absent(graph, box, key, path, away.within(box.id))
+        if problem is not None:
+            return problem
     if key == "best" and not read.single:
         return "`best` is one Number, such as `JUDGE.score`; write the name of an output.", None
     if read.single:
@@ -169,8 +169,8 @@ def _unreadable(
         )
     node = graph.by_id[name]
     between = graph.composites.around(name)
-    for one in between[: between.index(box.id)]:
-        inner = graph.composites.boxes[one]
+    for box_id in between[: between.index(box.id)]:
+        inner = graph.composites.boxes[box_id]
         if inner.kind == "map":
             return (
                 f"`{key}` reads {name}, which lies in the Map {inner.id} and has a value for each item; read a node that "
@@ -202,8 +202,8 @@ def _absent(
     if name in away:
         cause = away[name]
         sentence = f"{name} may fail and is skipped then" if cause == name else f"{name} is skipped where {cause} fails"
-        said = skipping_key(graph, cause)
-        return f"`{key}` reads {name}, but {sentence} (`{said}: skip`); write `{said}: fail` at {cause}.", None
+        skip_key = skipping_key(graph, cause)
+        return f"`{key}` reads {name}, but {sentence} (`{skip_key}: skip`); write `{skip_key}: fail` at {cause}.", None
     live = graph.combinations.live
     if live is None:
         return None
