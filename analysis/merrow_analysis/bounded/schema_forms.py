@@ -90,9 +90,9 @@ def _are_names(value: object) -> bool:
 
 
 def _is_type(value: object) -> bool:
-    return (
-        value in TYPES if isinstance(value, str) else _are_names(value) and bool(value) and set(value) <= TYPES.keys()
-    )  # type: ignore[call-overload]
+    if isinstance(value, str):
+        return value in TYPES
+    return _are_names(value) and bool(value) and set(value) <= TYPES.keys()  # type: ignore[call-overload]
 
 
 def _pattern(value: object) -> str | None:
