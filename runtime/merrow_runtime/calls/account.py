@@ -84,12 +84,12 @@ class RunAccount:
         if moved is None:
             moved = [self.nodes[source]] if source in self.nodes else []
             place = str(source.lasting)
-            moved += [one for one in self.nodes.values() if is_call and f"{one.path}/".startswith(f"{place}/")]
+            moved += [node for node in self.nodes.values() if is_call and f"{node.path}/".startswith(f"{place}/")]
         self._moved[visit] = moved
         before, now = str(source.lasting), str(visit.lasting)
-        for one in moved:
-            inside = f"{one.path}/".startswith(f"{before}/")
-            one.path = now + one.path[len(before) :] if inside else visit.path
+        for moved_node in moved:
+            inside = f"{moved_node.path}/".startswith(f"{before}/")
+            moved_node.path = now + moved_node.path[len(before) :] if inside else visit.path
         self._is_stale = True
 
     def use_meters(self, meters: frozenset[str]) -> None:
@@ -100,8 +100,8 @@ class RunAccount:
         """What was used in the turns of a Loop; ``place`` is their path without the number."""
         if self._is_stale:
             self.metered, self._is_stale = {}, False
-            for one in self.nodes.values():
-                self.meter(one.path, one.used)
+            for node in self.nodes.values():
+                self.meter(node.path, node.used)
         return self.metered.get(place, NOTHING)
 
     def used_by(self, node: str) -> Usage:
@@ -128,4 +128,6 @@ class RunAccount:
     @property
     def all_sources(self) -> tuple[Provenance, ...]:
         """Who answered the run, with those who did before it was resumed."""
-        return tuple(dict.fromkeys([*self.before, *(one for node in self.nodes.values() for one in node.answered)]))
+        return tuple(
+            dict.fromkeys([*self.before, *(source for node in self.nodes.values() for source in node.answered)])
+        )

@@ -25,8 +25,10 @@ class Carried:
         """From a revision's record; what is damaged there is left out."""
         before: dict[str, dict[str, float]] = {}
         for name, places in kept.items() if isinstance(kept, dict) else ():
-            found = places.items() if isinstance(places, dict) else ()
-            before[name] = {one: at for one, at in found if _is_visit(one) and isinstance(at, (int, float))}
+            since_by_visit = places.items() if isinstance(places, dict) else ()
+            before[name] = {
+                visit: at for visit, at in since_by_visit if _is_visit(visit) and isinstance(at, (int, float))
+            }
         return cls({name: places for name, places in before.items() if places})
 
     def after(self, under_way: Mapping[Visit, Visit], at: float) -> Carried:
@@ -38,7 +40,7 @@ class Carried:
             earlier = self.before.get(known, {})
             if known != name:
                 earlier = {**earlier, known: self.before.get(name, {}).get(known, at)}
-            others = {one: since for one, since in earlier.items() if one != name}
+            others = {other: since for other, since in earlier.items() if other != name}
             if others:
                 before[name] = others
             met.update((known, *others))
@@ -51,8 +53,8 @@ class Carried:
         """The earlier places of a visit, the newest first; in a called file those of the Call."""
         if not self.before:
             return
-        for one in self._places(str(visit.lasting)):
-            yield _visit(one)
+        for place in self._places(str(visit.lasting)):
+            yield _visit(place)
         parts = visit.path.split("/")
         for end in range(len(parts), 0, -1):
             for call in self._places("/".join(parts[:end])):
@@ -66,8 +68,8 @@ class Carried:
         given = (
             at
             for places in self.before.values()
-            for one, at in places.items()
-            if name == one or name.startswith(f"{one}/")
+            for other, at in places.items()
+            if name == other or name.startswith(f"{other}/")
         )
         return max(given, default=0.0)
 

@@ -250,15 +250,15 @@ class Effects:
         in_flight = self.gate.in_flight
         retry_terms = question.retry_terms
         while (other := in_flight.get(cache_key)) is not None:
-            found = await other.wait()
+            answer = await other.wait()
             if question.varies:  # as that call has shown
                 return await self._call(question), "endpoint"
-            if isinstance(found, EndpointFailure):
-                if found.transient and other.retry_terms != retry_terms:
+            if isinstance(answer, EndpointFailure):
+                if answer.transient and other.retry_terms != retry_terms:
                     continue  # Who waits longer or tries more often may still succeed.
-                raise found
-            if found is not None:
-                return found, "shared"
+                raise answer
+            if answer is not None:
+                return answer, "shared"
         pending = in_flight[cache_key] = InFlightCall(retry_terms)
         outcome: ModelReply | EndpointFailure | None = None
         try:
@@ -288,7 +288,7 @@ class Effects:
 
     def _running(self) -> int:
         # A node that calls a file waits for the nodes in there.
-        return sum(one.running() for one in self.busy) - len(self.busy) + 1
+        return sum(call.running() for call in self.busy) - len(self.busy) + 1
 
 
 def reply_of(plain: Mapping[str, Any]) -> ModelReply | None:

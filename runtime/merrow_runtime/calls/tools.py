@@ -169,14 +169,14 @@ class NodeTools:
         gate.under_way += 1
         try:
             self.asked = True
-            found = await until_read(joined(messages, self._history), ATTEMPTS, put)
-            if found.failure is None:
-                return found.value[0]
+            asked = await until_read(joined(messages, self._history), ATTEMPTS, put)
+            if asked.failure is None:
+                return asked.value[0]
             endpoint = self._effects.endpoint
             where = named(endpoint) if endpoint in (OFFLINE_ORIGIN, REPLAY_ORIGIN) else f"{asked_of} at {endpoint}"
-            same = ", the same more than once" if found.repeats else ""
+            same = ", the same more than once" if asked.repeats else ""
             raise NodeFailure.of(
-                node.id, f"{where} gave no usable answer in {found.attempts} attempts{same}. {found.failure}"
+                node.id, f"{where} gave no usable answer in {asked.attempts} attempts{same}. {asked.failure}"
             )
         finally:
             gate.under_way -= 1

@@ -77,8 +77,8 @@ class PlainNode:
     def title(self) -> str:
         """What people call it."""
         usual = self.said.get("operator", "Decision") if self.kind in ("operator", "decision") else self.id
-        said: str = self.said.get("title", usual)
-        return said
+        title: str = self.said.get("title", usual)
+        return title
 
     @property
     def asks(self) -> bool:
@@ -128,9 +128,9 @@ class PlainGraph:
     boxes: dict[str, PlainBox] = field(default_factory=dict)
     inside: dict[str, str] = field(default_factory=dict)
 
-    def add(self, name: str, kind: Kind, said: Mapping[str, Any], box: str | None) -> PlainNode:
+    def add(self, name: str, kind: Kind, parameters: Mapping[str, Any], box: str | None) -> PlainNode:
         """Add a node, the last in the order."""
-        node = self.by_id[name] = PlainNode(self, len(self.nodes), name, kind, said)
+        node = self.by_id[name] = PlainNode(self, len(self.nodes), name, kind, parameters)
         self.nodes.append(node)
         if box is not None:
             self.inside[name] = box

@@ -71,8 +71,8 @@ class FunctionLines:
         skips the node. ``only_if`` are cases that must be taken, and ``after`` what must have run.
         """
         order = {key: ports.pop(key) for key in ("only_if", "after") if key in ports}
-        said = self.nodes[name]
-        node = self._node(name, "decision" if "by" in said else "operator")
+        written = self.nodes[name]
+        node = self._node(name, "decision" if "by" in written else "operator")
         self._fed(node, ports, **order)
         return Handle(node)
 
@@ -97,14 +97,14 @@ class FunctionLines:
 
     def traced(self) -> dict[str, FunctionLines]:
         """It and all workflows that it calls, each by the name of its function; its own is ``workflow``."""
-        found = {"workflow": self}
+        functions = {"workflow": self}
         waiting = [self]
         for flow in waiting:  # It grows meanwhile.
             for function in flow.functions.values():
-                if function.__name__ not in found:
-                    found[function.__name__] = called = function(*missing(function))
+                if function.__name__ not in functions:
+                    functions[function.__name__] = called = function(*missing(function))
                     waiting.append(called)
-        return found
+        return functions
 
     @property
     def diagram(self) -> str:
@@ -150,7 +150,9 @@ class FunctionLines:
 
 def missing(function: Callable[..., object]) -> list[MissingArgument]:
     """What a function is called with whose inputs are given otherwise: a stand-in for each without a default."""
-    wanted = [one for one in signature(function).parameters.values() if one.default is Parameter.empty]
+    wanted = [
+        parameter for parameter in signature(function).parameters.values() if parameter.default is Parameter.empty
+    ]
     return [MISSING] * len(wanted)
 
 

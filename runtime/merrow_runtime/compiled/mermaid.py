@@ -37,8 +37,8 @@ def file_names(functions: Mapping[str, str]) -> dict[str, str]:
     """By function the file that it is written to: named as the one that it was made of, whose path is given, or, where two
     would have one name, or that is none of a workflow, as the function.
     """
-    said = {name: path.rpartition("/")[2] for name, path in functions.items()}
-    names = {name: file if _OF_A_WORKFLOW.fullmatch(file) else f"{name}.mmd" for name, file in said.items()}
+    names_of_files = {name: path.rpartition("/")[2] for name, path in functions.items()}
+    names = {name: file if _OF_A_WORKFLOW.fullmatch(file) else f"{name}.mmd" for name, file in names_of_files.items()}
     shared = Counter(name.casefold() for name in names.values())
     return {name: f"{name}.mmd" if shared[file.casefold()] > 1 else file for name, file in names.items()}
 
@@ -59,8 +59,8 @@ class _Writer:
 
     def _note_prompt(self, node: PlainNode) -> None:
         """A prompt that goes by a role is among the prompts of the header, any other stands at its node."""
-        said = node.said
-        role, prompt = said.get("title"), said.get("prompt")
+        parameters = node.said
+        role, prompt = parameters.get("title"), parameters.get("prompt")
         if role is None or prompt is None or node.kind == "decision":
             return
         key = role.strip().casefold()
@@ -92,8 +92,14 @@ class _Writer:
             yield f"{_STEP}drawn: true"
         if made.types:
             yield f"{_STEP}types:"
-            for name, said in made.types.items():
-                shown = list(said) if isinstance(said, tuple) else " | ".join(said) if isinstance(said, list) else said
+            for name, definition in made.types.items():
+                shown = (
+                    list(definition)
+                    if isinstance(definition, tuple)
+                    else " | ".join(definition)
+                    if isinstance(definition, list)
+                    else definition
+                )
                 yield f"{_STEP * 2}{_written(name)}: {flow(shown)}"
         yield from self._agents()
         if made.validators:
@@ -108,9 +114,9 @@ class _Writer:
     def _agents(self) -> Iterator[str]:
         if self._flow.agents:
             yield f"{_STEP}agents:"
-        for name, said in self._flow.agents.items():
+        for name, settings in self._flow.agents.items():
             yield f"{_STEP * 2}{_written(name)}:"
-            for key, value in said.items():
+            for key, value in settings.items():
                 shown = text_of_prompt(value, _STEP * 4) if isinstance(value, str) else flow(value)
                 yield f"{_STEP * 3}{key}: {shown}"
 
@@ -121,7 +127,10 @@ class _Writer:
         for name, node in declared.items():
             spec = node.said["spec"]
             yield f"{_STEP * 2}{_written(name)}:"
-            inputs = {port + ("" if one["required"] else "?"): one["type"] for port, one in spec["inputs"].items()}
+            inputs = {
+                port + ("" if port_spec["required"] else "?"): port_spec["type"]
+                for port, port_spec in spec["inputs"].items()
+            }
             yield f"{_STEP * 3}inputs: {flow(inputs)}"
             yield f"{_STEP * 3}outputs: {flow(dict(spec['outputs']))}"
             if spec["prompt"] is not None:
@@ -148,41 +157,43 @@ class _Writer:
                 yield f"{indent}subgraph {own}"
                 yield from self._nodes(own, depth + 1)
                 yield f"{indent}end"
-                said = {"op": kind, **boxes[own].parameters}
-                yield f"{indent}{_statement(own, said, indent)}"
+                parameters = {"op": kind, **boxes[own].parameters}
+                yield f"{indent}{_statement(own, parameters, indent)}"
 
     def _node(self, node: PlainNode) -> dict[str, Any]:
         """What the metadata of a node says."""
-        said, name = node.said, node.id
+        parameters, name = node.said, node.id
         if node.kind == "input":
-            more = {key: said[key] for key in ("type",) if key in said}
+            more = {key: parameters[key] for key in ("type",) if key in parameters}
             more |= {} if name not in self._flow.inputs else {"default": self._flow.inputs[name]}
             return {"shape": "stadium", "label": name, **more}
         if node.kind == "output":
-            more = {key: said[key] for key in ("type", "validate", "attempts", "on_invalid") if key in said}
+            more = {key: parameters[key] for key in ("type", "validate", "attempts", "on_invalid") if key in parameters}
             return {"shape": "stadium", "label": name, **more}
         asks = node.asks
         decides = node.kind == "decision"
         question = _as_drawn(node)
-        entries: dict[str, Any] = {} if question else {"op": "Decision" if decides else said["operator"]}
+        entries: dict[str, Any] = {} if question else {"op": "Decision" if decides else parameters["operator"]}
         entries |= {"shape": "diam", "label": question or node.said.get("title") or name} if decides else {}
-        entries |= {key: said[key] for key in _KEYS if key in said}
-        entries |= dict(said.get("parameters", {}))
-        if "memory" in said:
-            memory = said["memory"]
+        entries |= {key: parameters[key] for key in _KEYS if key in parameters}
+        entries |= dict(parameters.get("parameters", {}))
+        if "memory" in parameters:
+            memory = parameters["memory"]
             entries["memory"] = memory if isinstance(memory, str) else {memory[0]: memory[1]}
-        prompt = said.get("prompt")
+        prompt = parameters.get("prompt")
         if asks and prompt is not None:
             entries |= {} if question else {"ask": prompt}
         elif (
-            prompt is not None and node.id not in self._own_prompts and prompt != (said.get("spec") or {}).get("prompt")
+            prompt is not None
+            and node.id not in self._own_prompts
+            and prompt != (parameters.get("spec") or {}).get("prompt")
         ):
             entries["prompt"] = prompt
-        if said.get("title") is not None and not decides:
-            entries["role"] = said["title"]
-        if said.get("template"):
+        if parameters.get("title") is not None and not decides:
+            entries["role"] = parameters["title"]
+        if parameters.get("template"):
             entries["template"] = True
-        if "aims" in said:
+        if "aims" in parameters:
             entries["aims"] = True
         entries |= self._returns(node)
         if node.id in self._flow.functions:
@@ -248,7 +259,7 @@ def _as_drawn(node: PlainNode) -> str | None:
     if not node.asks or not isinstance(prompt, str) or node.said.get("title") != step_title(prompt):
         return None
     first = parse_label(prompt).operator_word
-    declared = {one.said.get("operator", "").casefold() for one in node.graph.nodes}
+    declared = {other.said.get("operator", "").casefold() for other in node.graph.nodes}
     names_one = BUILT_IN_TABLE.by_op(first) is not None or first.casefold() in declared
     return None if names_one or step_text(prompt) != prompt else prompt
 
@@ -274,7 +285,7 @@ def _in_order(edges: Iterator[PlainEdge]) -> list[PlainEdge]:
     done: dict[int, None] = {}
     waiting = list(range(len(every)))
     while waiting:
-        ready = next((place for place in waiting if all(one in done for one in before[place])), waiting[0])
+        ready = next((place for place in waiting if all(needed in done for needed in before[place])), waiting[0])
         waiting.remove(ready)
         done[ready] = None
     return [every[place] for place in done]
@@ -289,27 +300,27 @@ def _usual(operator: str) -> str | None:
     return None if type_ is None or is_variable(innermost(type_)) else type_
 
 
-def _statement(name: str, said: Mapping[str, Any], indent: str) -> str:
+def _statement(name: str, parameters: Mapping[str, Any], indent: str) -> str:
     """The metadata of a node: on one line, or where a value has braces of its own, which end it there, over several."""
-    if any(_has_braces(value) for value in said.values()):
-        lines = (f"{indent}{_STEP}{line}" for line in _lines(said))
+    if any(_has_braces(value) for value in parameters.values()):
+        lines = (f"{indent}{_STEP}{line}" for line in _lines(parameters))
         return "\n".join([f"{name}@{{", *lines, f"{indent}}}"])
-    return f"{name}@{{ {', '.join(f'{key}: {_written(value)}' for key, value in said.items())} }}"
+    return f"{name}@{{ {', '.join(f'{key}: {_written(value)}' for key, value in parameters.items())} }}"
 
 
 def _has_braces(value: object) -> bool:
     return isinstance(value, Mapping) or (isinstance(value, list) and any(map(_has_braces, value)))
 
 
-def _lines(said: Mapping[str, Any]) -> Iterator[str]:
+def _lines(parameters: Mapping[str, Any]) -> Iterator[str]:
     """A mapping as lines of YAML without braces."""
-    for key, value in said.items():
+    for key, value in parameters.items():
         if not _has_braces(value) or not value:
             yield f"{_written(key)}: {_written(value)}"
             continue
         yield f"{_written(key)}:"
-        for one in [value] if isinstance(value, Mapping) else value:
-            inner = list(_lines(one)) if isinstance(one, Mapping) else [_written(one)]
+        for item in [value] if isinstance(value, Mapping) else value:
+            inner = list(_lines(item)) if isinstance(item, Mapping) else [_written(item)]
             mark = _STEP if isinstance(value, Mapping) else "- "
             yield f"{mark}{inner[0]}"
             yield from (f"{_STEP}{line}" for line in inner[1:])

@@ -52,9 +52,9 @@ class OneNode:
     def close(self) -> None:
         """There is nothing to give up."""
 
-    def ends(self, said: str) -> bool:
-        """Whether a failure ends the run; ``said`` is what `on_error` says."""
-        del said
+    def ends(self, on_error: str) -> bool:
+        """Whether a failure ends the run; ``on_error`` is what the settings say."""
+        del on_error
         return True
 
     def counts(self, visit: Visit) -> bool:

@@ -117,9 +117,9 @@ class _Composed(ABC):
         for handle, port, many, sources in self.box.again:
             brought = [Back(source, frame, given) for source in sources if (given := frame.brought(source))]
             # A port for one value keeps the newest; a port for several has those of the previous turn.
-            found = brought if many else brought[-1:] or frame.again.get((handle, port), ())
-            if found:
-                carried[handle, port] = found
+            values = brought if many else brought[-1:] or frame.again.get((handle, port), ())
+            if values:
+                carried[handle, port] = values
         return carried
 
 
@@ -359,7 +359,11 @@ class MapRun(_Composed):
     def begin(self, consequences: list[Consequence]) -> None:
         """See `merrow_runtime.frontier.shared.Running`."""
         values = next(
-            (list_apart(one.value, source.keys)[0] for source in self.box.each for one in self.around.brought(source)),
+            (
+                list_apart(given.value, source.keys)[0]
+                for source in self.box.each
+                for given in self.around.brought(source)
+            ),
             None,
         )
         if not isinstance(values, list):
@@ -400,7 +404,7 @@ class MapRun(_Composed):
     def _end(self, frame: Frame, consequences: list[Consequence]) -> bool | None:
         """An item is over: whether it was the last; None if the Map has failed with it."""
         frame.close()
-        failure, said = frame.failure, self._settings.on_error
+        failure, on_error = frame.failure, self._settings.on_error
         self._close(frame, consequences, failure)
         if failure is None:
             self._kept.append(frame)
@@ -408,18 +412,18 @@ class MapRun(_Composed):
             brought = [(source, frame.brought(source)) for source, _ in self.box.exits]
             values = [(source.number, [given.value for given in several]) for source, several in brought]
             return self._items.end(frame.number, values)
-        if said == "fail":
+        if on_error == "fail":
             self.around.fail(failure)
             return None
-        several = {(one.handle, one.port) for one in self.box.again if one.many}
+        several = {(back.handle, back.port) for back in self.box.again if back.many}
         self._again = {place: back for place, back in self._again.items() if place not in several}
-        if said == "skip":
+        if on_error == "skip":
             return self._items.end(frame.number, None)
         return self._items.end(frame.number, self._defaults())
 
     def _defaults(self) -> list[tuple[int, Sequence[Value]]]:
         """What an item that failed brings: the default of each node that something leaves by its outputs."""
-        found: list[tuple[int, Sequence[Value]]] = []
+        values: list[tuple[int, Sequence[Value]]] = []
         for source, depth in self.box.exits:
             if source.feed.case is None and source.feed.over is None:
                 defaults = self.around.shared.defaults(source.handle)
@@ -428,8 +432,8 @@ class MapRun(_Composed):
                 )
                 for _ in range(depth):
                     value = [value]
-                found.append((source.number, [value]))
-        return found
+                values.append((source.number, [value]))
+        return values
 
     def _finish(self, consequences: list[Consequence]) -> None:
         kept = self._items.kept

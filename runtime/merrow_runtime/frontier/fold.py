@@ -128,9 +128,9 @@ class Frontier:
         """What that visit gave, by port; None where it has not given anything."""
         return self._whole.outputs(node.index)
 
-    def ends(self, said: str) -> bool:
-        """Whether a failure ends its frame; ``said`` is what `on_error` says."""
-        return said == "fail"
+    def ends(self, on_error: str) -> bool:
+        """Whether a failure ends its frame; ``on_error`` is what the settings say."""
+        return on_error == "fail"
 
     def counts(self, visit: Visit) -> bool:
         """Whether what comes of a visit makes a difference to anything."""
@@ -284,7 +284,9 @@ class Frontier:
         past, holders = self._shared.past, self._shared.holders
         running = [] if past is None else list(past.running())
         named = {visit.lasting: visit for visit in running if visit not in holders}
-        return named | {Visit(one.node, holders[one].path, one.redo): one for one in running if one in holders}
+        return named | {
+            Visit(visit.node, holders[visit].path, visit.redo): visit for visit in running if visit in holders
+        }
 
     def is_newest(self, visit: Visit) -> bool:
         """Whether its node has begun nothing else in its frame since a visit began."""

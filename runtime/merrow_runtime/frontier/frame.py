@@ -366,15 +366,15 @@ class Frame(Inflow):
         several.
         """
         turning, frame = self.shared.graph.turning, self
-        found: list[list[Replaced]] = []
+        replaced: list[list[Replaced]] = []
         while frame.around is not None:
             box = frame.part.box or ""
             if box in closed and frame.run is not None:
-                found.append(frame.run.replaced)
+                replaced.append(frame.run.replaced)
                 if turning is not None and turning.instead(node, case, closed - {box}) == case:
-                    return found[-1]
+                    return replaced[-1]
             frame = frame.around
-        return found[0] if found else []
+        return replaced[0] if replaced else []
 
     def own_live(self) -> LiveState:
         """The liveness of this frame, which is not shared from now on."""
@@ -483,9 +483,9 @@ class Frame(Inflow):
         self._skip_box(box, consequences)
         self._skip_dead(changed, consequences)
 
-    def fail_box(self, box: Box, cause: RunFailure, said: str, consequences: list[Consequence]) -> None:
-        """A composite failed; ``said`` is what its `on_error` says."""
-        if said == "fail":
+    def fail_box(self, box: Box, cause: RunFailure, on_error: str, consequences: list[Consequence]) -> None:
+        """A composite failed; ``on_error`` is its own."""
+        if on_error == "fail":
             self.fail(cause)
             return
         for handle in box.members:
@@ -505,7 +505,9 @@ class Frame(Inflow):
         if box.composite.implied:
             # In a later turn what leads to a node from outside does not start it.
             graph = self.shared.graph
-            changed += live.tell_ran({one: final.live.runs(graph.node(one)) is not False for one in box.members})
+            changed += live.tell_ran(
+                {member: final.live.runs(graph.node(member)) is not False for member in box.members}
+            )
         for handle in box.members:
             standing = self.standing[handle] = final.standing.get(handle, "skipped")
             told = final.told.get(handle)

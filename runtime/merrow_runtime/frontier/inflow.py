@@ -62,7 +62,7 @@ class Inflow:
         """What the live edges bring to each port of a node before which all is settled."""
         inputs: Inputs = {}
         for name, sources, again, many in self.layout.fed[node.index]:
-            back = [given for one in self.back(node.index, name) for given in one.given] if again else []
+            back = [given for back_value in self.back(node.index, name) for given in back_value.given] if again else []
             values: list[Given] = []
             if many or not back:
                 for source in sources:
@@ -75,12 +75,12 @@ class Inflow:
 
     def back(self, handle: int, port: str) -> list[Back[Self]]:
         """What `again` edges bring to a port in this frame, of outer composites first."""
-        found: list[Back[Self]] = []
+        backs: list[Back[Self]] = []
         frame: Self | None = self
         while frame is not None:
-            found[:0] = frame.again.get((handle, port), ())
+            backs[:0] = frame.again.get((handle, port), ())
             frame = frame.around
-        return found
+        return backs
 
     def brought(self, source: EdgeSource) -> Sequence[Given]:
         """What one edge brings to one port, where that is live."""
@@ -90,10 +90,10 @@ class Inflow:
             given = self.around.brought(source)
             if each is None or each != self.part.box:
                 return given
-            apart = [(one, *list_apart(one.value, keys)) for one in given]
+            apart = [(value, *list_apart(value.value, keys)) for value in given]
             return [
-                Given(one.node, one.output, type_, part_of(items[self.number - 1], inner), one.title, None)
-                for one, items, inner in apart
+                Given(value.node, value.output, type_, part_of(items[self.number - 1], inner), value.title, None)
+                for value, items, inner in apart
                 if isinstance(items, list) and self.number <= len(items)
             ]
         if raised and number in self.lists:
@@ -139,7 +139,7 @@ class Inflow:
         """
         if not self.graph.core.loose:
             return [self._brought_as_one(handle, number, ones) for number, ones in enumerate(sources)]
-        back = [given for one in self.back(handle, ASKED_ABOUT.name) for given in one.given]
+        back = [given for back_value in self.back(handle, ASKED_ABOUT.name) for given in back_value.given]
         places = self.graph.shape.places
         arrived = sorted((source for ones in sources for source in ones), key=lambda source: places[source.handle])
         brought = [given for source in arrived for given in self.brought(source)]
@@ -162,15 +162,15 @@ def _carried(value: Sequence[Given], source: EdgeSource) -> Sequence[Given]:
     keys = source.keys if source.each is None else ()
     if source.kind:
         keys = (VALUE, *keys)
-        value = [one for one in value if isinstance(one.value, dict) and one.value.get(KIND) == source.kind]
+        value = [given for given in value if isinstance(given.value, dict) and given.value.get(KIND) == source.kind]
     return [
         Given(
-            one.node,
-            one.output and ".".join((one.output, *keys)),
+            given.node,
+            given.output and ".".join((given.output, *keys)),
             source.type,
-            part_of(one.value, keys),
-            one.title,
-            one.path,
+            part_of(given.value, keys),
+            given.title,
+            given.path,
         )
-        for one in value[:1]
+        for given in value[:1]
     ]

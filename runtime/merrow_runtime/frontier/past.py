@@ -86,7 +86,7 @@ class Past:
     def take(self, work: Work, place: FrameAddress) -> Visit | None:
         """A visit of this work done elsewhere that nothing else has taken: rather one for this ordinal."""
         free = self._free_of(work)
-        alike = next((one for one in free if one.ordinal == place.ordinal), next(iter(free), None))
+        alike = next((record for record in free if record.ordinal == place.ordinal), next(iter(free), None))
         taken = self._of_others(work) if alike is None else self._first(free, alike)
         if taken is not None:
             self.add(taken, work, place)
@@ -101,9 +101,9 @@ class Past:
             return None
         revision, last = self.revision, len(self.places)
         was = revision.renamed.get(node)
-        doers = (one for one in self._doers.get(key, ()) if one != node)
-        others = [one for one in doers if one == was or revision.lets_go(one, key)]
-        others.sort(key=lambda one: (one != was, self.places.get(one, last)))
+        doers = (doer for doer in self._doers.get(key, ()) if doer != node)
+        others = [doer for doer in doers if doer == was or revision.lets_go(doer, key)]
+        others.sort(key=lambda doer: (doer != was, self.places.get(doer, last)))
         for other in others:
             for free in self._free_of((other, key)).values():
                 for visit in free:

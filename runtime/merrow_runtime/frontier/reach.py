@@ -8,10 +8,10 @@ from merrow_analysis.graph.nodes import TypedGraph
 def behind(graph: TypedGraph, node: int) -> frozenset[int]:
     """A node and all nodes that follow it, by handle."""
     following = graph.shape.following
-    found = {node}
+    reached = {node}
     pending = [node]
     while pending:
-        new = [target for target in following[pending.pop()] if target not in found]
-        found.update(new)
+        new = [target for target in following[pending.pop()] if target not in reached]
+        reached.update(new)
         pending += new
-    return frozenset(found)
+    return frozenset(reached)

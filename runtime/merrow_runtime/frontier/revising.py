@@ -28,22 +28,24 @@ class Standings:
 
     def news(self, consequences: list[Consequence]) -> list[Consequence]:
         """The consequences of working all out again without what readers know already."""
-        ended = {_number(one): _words(one) for one in consequences if isinstance(one, Closes)}
+        ended = {
+            _number(consequence): _words(consequence) for consequence in consequences if isinstance(consequence, Closes)
+        }
         kept: list[Consequence] = []
-        for one in consequences:
-            if isinstance(one, Skip):
-                known = (one.node.id, one.visit.path) in self.skipped
-            elif isinstance(one, Opens | Closes):
-                number = _number(one)
+        for consequence in consequences:
+            if isinstance(consequence, Skip):
+                known = (consequence.node.id, consequence.visit.path) in self.skipped
+            elif isinstance(consequence, Opens | Closes):
+                number = _number(consequence)
                 before = self.numbers.get(number, "never")
                 same = before == ended.get(number)
-                known = number in self.numbers and (same or (isinstance(one, Opens) and before is None))
-            elif isinstance(one, LoopEnds):
-                known = self.loops.get((one.path, one.composite.id)) == _how(one)
+                known = number in self.numbers and (same or (isinstance(consequence, Opens) and before is None))
+            elif isinstance(consequence, LoopEnds):
+                known = self.loops.get((consequence.path, consequence.composite.id)) == _how(consequence)
             else:
                 known = False
             if not known:
-                kept.append(one)
+                kept.append(consequence)
         return kept
 
     def reopened(self, now: Standings) -> list[LoopReopens]:
@@ -109,14 +111,14 @@ def without_stopped(whole: Frame, known: Standings, consequences: list[Consequen
             if not frame.announced:
                 untold.add(number)
     kept: list[Consequence] = []
-    for one in consequences:
-        if isinstance(one, Opens | Closes | LoopEnds) and _number(one) in untold:
+    for consequence in consequences:
+        if isinstance(consequence, Opens | Closes | LoopEnds) and _number(consequence) in untold:
             continue
-        if isinstance(one, JudgeTurn):
-            around = shared.judging[one.path, one.redo].around
+        if isinstance(consequence, JudgeTurn):
+            around = shared.judging[consequence.path, consequence.redo].around
             if around.stopped or around.given_up:
                 continue
-        kept.append(one)
+        kept.append(consequence)
     return kept
 
 
@@ -165,13 +167,13 @@ def _visits(frame: Frame) -> Iterator[tuple[int, Visit]]:
     return ((handle, visit) for handle, visit in frame.visits.items() if visit and isinstance(unit[handle], int))
 
 
-def _number(one: Opens | Closes | LoopEnds) -> Number:
-    return one.path, one.composite.id, one.turns if isinstance(one, LoopEnds) else one.number, one.most
+def _number(event: Opens | Closes | LoopEnds) -> Number:
+    return event.path, event.composite.id, event.turns if isinstance(event, LoopEnds) else event.number, event.most
 
 
-def _how(one: LoopEnds) -> Hashable:
-    return one.turns, one.why, one.exhausted, one.best, one.replaced
+def _how(ended: LoopEnds) -> Hashable:
+    return ended.turns, ended.why, ended.exhausted, ended.best, ended.replaced
 
 
-def _words(one: Closes) -> str:
-    return "" if one.failure is None else str(one.failure)
+def _words(closes: Closes) -> str:
+    return "" if closes.failure is None else str(closes.failure)

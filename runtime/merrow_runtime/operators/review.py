@@ -39,8 +39,8 @@ class Review(OneQuestion):
         ]
 
         def read(text: str) -> Outputs:
-            found = read_fields(text, fields)
-            return {"feedback": found["feedback"], "result": found["accepted"]}
+            values = read_fields(text, fields)
+            return {"feedback": values["feedback"], "result": values["accepted"]}
 
         sections = input_sections(task.inputs, ["problem", "solution"])
         messages = compose((PROMPT, task.node.prompt, answer_form(fields)), sections, task.memory)

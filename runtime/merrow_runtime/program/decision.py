@@ -63,7 +63,7 @@ class _Fields:
         return _Fields(value.__getitem__) if isinstance(value, dict) else value
 
 
-def _of_turn(loop: str, said: str, expression: str, outputs: Callable[[str], Outputs | None]) -> object:
+def _of_turn(loop: str, key: str, expression: str, outputs: Callable[[str], Outputs | None]) -> object:
     def member(name: str) -> _Fields:
         given = outputs(name)
         if given is None:
@@ -75,7 +75,7 @@ def _of_turn(loop: str, said: str, expression: str, outputs: Callable[[str], Out
     try:
         return evaluate(expression, _Fields(member))
     except WRONG as problem:
-        reason = f"`{said}: {expression}` can't be worked out: {_reason(problem)}."
+        reason = f"`{key}: {expression}` can't be worked out: {_reason(problem)}."
         raise NodeFailure(f"Loop {loop}: {reason}", node=loop, reason=reason) from None
 
 
@@ -91,8 +91,8 @@ def _decided(node: TypedNode, expression: str, inputs: Mapping[str, Value]) -> b
 
 
 def _reason(problem: Exception) -> str:
-    said = problem.msg if isinstance(problem, SyntaxError) else str(problem)
-    return said.strip().rstrip(".") or type(problem).__name__
+    text = problem.msg if isinstance(problem, SyntaxError) else str(problem)
+    return text.strip().rstrip(".") or type(problem).__name__
 
 
 def _shown(value: object) -> str:

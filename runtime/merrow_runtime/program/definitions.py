@@ -88,9 +88,13 @@ class Step:
     @cached_property
     def default(self) -> Outputs:
         """Its outputs in an item that failed and counts all the same: those by ``default:``, else empty ones."""
-        said = {key: parameter.value for key, parameter in self.node.resolution.parameters.items()}
-        one = fallback_of(self.node, said, self.shapes) if said.get("default") is not None else empties(self.shapes)
-        return one if self.samples is None else {port: [value] * self.samples for port, value in one.items()}
+        parameters = {key: parameter.value for key, parameter in self.node.resolution.parameters.items()}
+        outputs = (
+            fallback_of(self.node, parameters, self.shapes)
+            if parameters.get("default") is not None
+            else empties(self.shapes)
+        )
+        return outputs if self.samples is None else {port: [value] * self.samples for port, value in outputs.items()}
 
     @cached_property
     def shown(self) -> Mapping[str, Any]:
@@ -113,9 +117,9 @@ class Step:
         parts: list[str] = []
         for port, values in inputs.items():
             parts.append(f"p{len(port)}:{port}")
-            for one in values:
-                kind, text = ("s", one.value) if isinstance(one.value, str) else ("j", canonical(one.value))
-                parts.append(f"g{len(one.title)}:{one.title}{len(one.type)}:{one.type}{kind}{len(text)}:{text}")
+            for value in values:
+                kind, text = ("s", value.value) if isinstance(value.value, str) else ("j", canonical(value.value))
+                parts.append(f"g{len(value.title)}:{value.title}{len(value.type)}:{value.type}{kind}{len(text)}:{text}")
         if self.memory.kind == "summary":
             parts.append("summary")
         parts += [f"r{len(entry.title)}:{entry.title}{len(entry.text)}:{entry.text}" for entry in memory]
@@ -124,8 +128,8 @@ class Step:
 
 def depth_of(step: Step) -> int:
     """How many calls of a node may run inside each other."""
-    said = step.definition.parameters.get("depth")
-    return int(said) if isinstance(said, (int, float)) else 3
+    depth = step.definition.parameters.get("depth")
+    return int(depth) if isinstance(depth, (int, float)) else 3
 
 
 class Steps(dict[int, Step]):
@@ -135,19 +139,19 @@ class Steps(dict[int, Step]):
         """What a step sees of earlier results, or has summarised; ``entries`` are those of all its ancestors, oldest first."""
         if step.memory.kind == "none":
             return []
-        found = entries()
+        past = entries()
         if step.memory.kind == "agent":
-            found = [one for one in found if one.node in self._by_agent.get(step.agent, ())]
-        return remembered(step.memory.kind, step.memory.amount, found)
+            past = [entry for entry in past if entry.node in self._by_agent.get(step.agent, ())]
+        return remembered(step.memory.kind, step.memory.amount, past)
 
     @cached_property
     def _by_agent(self) -> Mapping[Agent | None, set[str]]:
         """The ids of the nodes that each agent carries out."""
-        found: dict[Agent | None, set[str]] = {}
+        by_agent: dict[Agent | None, set[str]] = {}
         for step in self.values():
             if step.agent is not None:
-                found.setdefault(step.agent, set()).add(step.node.id)
-        return found
+                by_agent.setdefault(step.agent, set()).add(step.node.id)
+        return by_agent
 
 
 def definitions_of(by_place: Mapping[str, Steps]) -> dict[str, Mapping[str, Any]]:
@@ -164,8 +168,8 @@ def make_steps(workflow: Workflow, options: RunOptions, default_model: str | Non
 
     They are made once for a workflow and shared by its runs. Raises `UsageFailure` where a parameter can't be used.
     """
-    said = workflow.analysis.settings.model
-    model = options.model or said or options.default_model or default_model or DEFAULT_MODEL
+    model_setting = workflow.analysis.settings.model
+    model = options.model or model_setting or options.default_model or default_model or DEFAULT_MODEL
     is_override = options.override_models and options.model is not None
     key = f"{model}\0" if is_override else model
     known: Steps | None = workflow.steps.get(key)
@@ -187,18 +191,18 @@ def make_steps(workflow: Workflow, options: RunOptions, default_model: str | Non
 def _step(workflow: Workflow, node: TypedNode, default_model: str, *, is_override: bool) -> Step:
     settings, spec, types = workflow.analysis.settings, node.spec, workflow.graph.types
     assert spec is not None  # noqa: S101 (an operator node has one)
-    said = {key: parameter.value for key, parameter in node.resolution.parameters.items()}
+    parameters = {key: parameter.value for key, parameter in node.resolution.parameters.items()}
 
     def of(key: str, default: Any = None, agents: Any = None) -> Any:
-        value = said.get(key)
+        value = parameters.get(key)
         value = agents if value is None else value
         own = getattr(settings, key, None)
         return value if value is not None else own if own is not None else default
 
     agent = None if node.asks else agent_of(node, settings)
-    own_model = None if is_override else said.get("model") or (agent.model if agent is not None else None)
+    own_model = None if is_override else parameters.get("model") or (agent.model if agent is not None else None)
     model = own_model or default_model
-    samples = int(_number(said["samples"])) if node.resolution.samples else None
+    samples = int(_number(parameters["samples"])) if node.resolution.samples else None
     path = called_path(node.resolution)
     called = None if path is None else workflow.called[path]
     outputs = {name: _single(type_, samples) for name, type_ in node.own_outputs.items()}
@@ -218,7 +222,11 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, *, is_overrid
         seed=_whole(of("seed")),
         outputs=outputs,
         parameters={
-            **{key: plain_value(said[key], node, key) for key in sorted(own_keys) if said.get(key) is not None},
+            **{
+                key: plain_value(parameters[key], node, key)
+                for key in sorted(own_keys)
+                if parameters.get(key) is not None
+            },
             **({} if called is None else {"file": called.place, "text": _texts(called)}),
         },
         spec=None if spec.built_in else _declaration(node),
@@ -239,7 +247,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, *, is_overrid
         None if timeout is None else float(timeout),
         _whole(of("retries")),
         on_error,
-        fallback_of(node, said, shapes) if on_error == "default" and not node.asks else None,
+        fallback_of(node, parameters, shapes) if on_error == "default" and not node.asks else None,
         samples,
         called,
         agent,
@@ -268,8 +276,15 @@ def _output(node: TypedNode, model: str, validation: Validation) -> Step:
 
 def _texts(called: Workflow) -> str:
     """A hash of all that a called file says, with the files that it reads and calls in turn."""
-    said = [[one.place, one.text, {path: dict(known) for path, known in one.files.items()}] for one in called.reached()]
-    return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).hexdigest()
+    texts = [
+        [
+            called_workflow.place,
+            called_workflow.text,
+            {path: dict(known) for path, known in called_workflow.files.items()},
+        ]
+        for called_workflow in called.reached()
+    ]
+    return hashlib.sha256(canonical(texts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _single(type_: Type | None, samples: int | None) -> Type:
@@ -303,7 +318,7 @@ def meanings_of(named: Iterable[Type], types: TypeTable) -> Meanings:
     """Of the types in ``named`` that the workflow itself declares, and of those that their values hold: the built-in one that
     each is a kind of, the words of enumerations, the fields of records and the kinds of unions.
     """
-    found = Meanings({}, {}, {}, {})
+    meanings = Meanings({}, {}, {}, {})
     waiting = [innermost(type_) for type_ in named]
     seen: set[Type] = set()
     while waiting:
@@ -311,19 +326,19 @@ def meanings_of(named: Iterable[Type], types: TypeTable) -> Meanings:
         if name in seen or name in BUILT_IN:
             continue
         seen.add(name)
-        said, fields, kinds = types.words_of(name), types.fields_of(name), types.kinds_of(name)
-        if said is not None:
-            found.words[name] = said
+        words, fields, kinds = types.words_of(name), types.fields_of(name), types.kinds_of(name)
+        if words is not None:
+            meanings.words[name] = words
         if fields is not None:
-            found.records[name] = dict(fields)
+            meanings.records[name] = dict(fields)
             waiting += map(innermost, fields.values())
         if kinds is not None:
-            found.unions[name] = kinds
+            meanings.unions[name] = kinds
             waiting += kinds
         kind = next((above for above in types.ancestors(name) if above in BUILT_IN), None)
         if kind is not None:
-            found.kinds[name] = kind
-    return found
+            meanings.kinds[name] = kind
+    return meanings
 
 
 def _asked(definition: NodeDefinition, samples: int | None) -> dict[str, Any]:
@@ -348,7 +363,7 @@ def digest_of(definition: NodeDefinition, operator: Operator, samples: int | Non
         **_asked(definition, samples),
         "spec": definition.spec,
         "kinds": dict(definition.kinds),
-        "words": {name: list(said) for name, said in definition.words.items()},
+        "words": {name: list(words) for name, words in definition.words.items()},
     }
     declared = None if definition.spec is None else definition.spec.get("prompt")
     templates = [isinstance(prompt, PromptTemplate) for prompt in (definition.prompt, declared)]

@@ -24,8 +24,8 @@ def plain_value(value: object, node: TypedNode, key: str) -> Value:
 
 def fallback_case_of(node: TypedNode) -> int | None:
     """The number of the case that a failed Decision takes: ``default:`` names it by a label or a value. None if it names none."""
-    said, cases = node.resolution.parameters.get("default"), node.cases
-    return None if said is None or cases is None else cases.named(said.value)
+    parameter, cases = node.resolution.parameters.get("default"), node.cases
+    return None if parameter is None or cases is None else cases.named(parameter.value)
 
 
 def check_fallback_case(node: TypedNode, on_error: object) -> None:
@@ -39,16 +39,16 @@ def check_fallback_case(node: TypedNode, on_error: object) -> None:
         )
 
 
-def fallback_of(node: TypedNode, said: Mapping[str, object], shapes: Mapping[str, ValueShape]) -> Outputs:
+def fallback_of(node: TypedNode, parameters: Mapping[str, object], shapes: Mapping[str, ValueShape]) -> Outputs:
     """The outputs of a node that failed, by ``default:``, a value of its first output or a mapping of outputs to values.
 
     Outputs that it says nothing of are empty ones of their type.
     """
-    if said.get("default") is None:
+    if parameters.get("default") is None:
         raise UsageFailure(
             f"Node {node.id} has `on_error: default` and no `default:` to continue with; write one.", node=node.id
         )
-    value = plain_value(said["default"], node, "default")
+    value = plain_value(parameters["default"], node, "default")
     first = next(iter(shapes))
     whole = is_of(value, shapes[first]) and shapes[first].kind == "record"
     by_output = isinstance(value, dict) and value and value.keys() <= shapes.keys() and not whole

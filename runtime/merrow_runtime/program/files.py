@@ -90,9 +90,9 @@ def block_target(name: str) -> Target | None:
 def one_file(folder: Path) -> str:
     """The sentence for a folder where a file is wanted, with one of its workflow files."""
     with contextlib.suppress(OSError, ValueError):
-        found = sorted(entry for entry in folder.iterdir() if entry.suffix.lower() in DIAGRAM_SUFFIXES)
-        if found:
-            return f"{folder} is a folder; name one file, such as {found[0]}."
+        candidates = sorted(entry for entry in folder.iterdir() if entry.suffix.lower() in DIAGRAM_SUFFIXES)
+        if candidates:
+            return f"{folder} is a folder; name one file, such as {candidates[0]}."
     return f"{folder} is a folder; name one file."
 
 
@@ -156,8 +156,8 @@ def read_path(path: Path, name: str, limit: int | None = None) -> SourceText:
             raise InputError(f"{name} is too large: at most {limit // 1_000_000} MB are read.")
         return decode(path.read_bytes(), name)
     except FileNotFoundError:
-        said = f"{name} is a link to a file that is gone." if path.is_symlink() else f"There is no file {name}."
-        raise InputError(said) from None
+        what = f"{name} is a link to a file that is gone." if path.is_symlink() else f"There is no file {name}."
+        raise InputError(what) from None
     except (OSError, ValueError) as problem:
         raise InputError(f"{name} can't be read: {reason_of(problem)}.") from None
 

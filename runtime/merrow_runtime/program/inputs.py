@@ -32,7 +32,7 @@ class MissingInputs(UsageFailure):
 
     def __init__(self, missing: Sequence[MissingInput]) -> None:
         self.missing = tuple(missing)
-        first, others = missing[0].id, [one.id for one in missing[1:]]
+        first, others = missing[0].id, [node.id for node in missing[1:]]
         also = f" (and {', '.join(others)})" if others else ""
         super().__init__(f"The input {first}{also} has no value; give it one with: --input {first.lower()}=...")
 
@@ -108,5 +108,5 @@ def input_named(nodes: Mapping[str, TypedNode], name: str) -> TypedNode | None:
     """The input of a name: by its id, else by its only id that differs in case alone; None where there is none."""
     if name in nodes:
         return nodes[name]
-    found = [node for id_, node in nodes.items() if id_.casefold() == name.casefold()]
-    return found[0] if len(found) == 1 else None
+    matches = [node for id_, node in nodes.items() if id_.casefold() == name.casefold()]
+    return matches[0] if len(matches) == 1 else None

@@ -28,10 +28,10 @@ def told_by(agent: Agent | None, own: str | None) -> str | None:
 
 def aims_of(workflow: Workflow, node: TypedNode) -> str | None:
     """What the nodes that read a node's result are asked, those behind a Decision too; None where that says nothing."""
-    found: dict[str, str] = {}
+    aims: dict[str, str] = {}
     waiting, seen = [node], {node.id}
-    for one in waiting:
-        for edge in (*one.outgoing, *one.again_out):
+    for step in waiting:
+        for edge in (*step.outgoing, *step.again_out):
             reader = edge.target
             if reader.id in seen:
                 continue
@@ -40,11 +40,11 @@ def aims_of(workflow: Workflow, node: TypedNode) -> str | None:
                 waiting.append(reader)
             objective = None if reader.kind == "input" or reader.kind == "output" else objective_of(workflow, reader)
             if objective is not None and objective.strip():
-                found[reader.id] = objective.strip()
-    if not found:
+                aims[reader.id] = objective.strip()
+    if not aims:
         return None
-    fence = fence_around(found.values())
-    asked = (f"## {heading_text(name)}\n{framed(text, fence=fence)}" for name, text in found.items())
+    fence = fence_around(aims.values())
+    asked = (f"## {heading_text(name)}\n{framed(text, fence=fence)}" for name, text in aims.items())
     return "\n\n".join((AIMS_NOTICE, *asked))
 
 
@@ -52,10 +52,10 @@ def objective_of(workflow: Workflow, node: TypedNode) -> str | None:
     """What a node asks for itself; None where it says nothing."""
     if node.asks:
         return node.resolution.ask
-    found = prompt_of(node, workflow.analysis.prompts)
-    if isinstance(found, Prompt):
-        return found.text
-    if found is not None:
-        return found
+    prompt = prompt_of(node, workflow.analysis.prompts)
+    if isinstance(prompt, Prompt):
+        return prompt.text
+    if prompt is not None:
+        return prompt
     role = role_of(node)
     return None if role is None else words_of_role(role[1])

@@ -35,12 +35,12 @@ def resolve_validation(node: TypedNode, settings: WorkflowSettings) -> Validatio
     """How a node's result is validated; None where it is not. Raises `UsageFailure` for a JSON Schema that is not one, and for
     a file with Python where files of workflows can't be read.
     """
-    found = validation_of(node, settings)
-    if found is None:
+    instruction = validation_of(node, settings)
+    if instruction is None:
         return None
-    validators = [settings.validators[name.casefold()] for name in dict.fromkeys(map(str.casefold, found.names))]
+    validators = [settings.validators[name.casefold()] for name in dict.fromkeys(map(str.casefold, instruction.names))]
     checks = [(validator.name, check) for validator in validators for check in validator.checks]
-    checks.sort(key=lambda one: KINDS.index(one[1].kind))
+    checks.sort(key=lambda pair: KINDS.index(pair[1].kind))
     for name, check in checks:
         if check.kind == "schema":
             _check_schema(name, check.said)
@@ -48,15 +48,15 @@ def resolve_validation(node: TypedNode, settings: WorkflowSettings) -> Validatio
             raise UsageFailure(
                 f"Validator {name}: {check.file} can't be read here; write its Python into the workflow."
             )
-    said = [[name, check.to_json()] for name, check in checks]
+    described = [[name, check.to_json()] for name, check in checks]
     try:
-        text = canonical([said, found.attempts, found.on_invalid])
+        text = canonical([described, instruction.attempts, instruction.on_invalid])
     except (ValueError, TypeError, RecursionError):
         raise UsageFailure(
             f"Validators of {node.id} have a value that JSON does not have, such as .nan or .inf; write another one."
         ) from None
     digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()
-    return Validation(tuple(checks), found.attempts, found.on_invalid, digest)
+    return Validation(tuple(checks), instruction.attempts, instruction.on_invalid, digest)
 
 
 def _check_schema(name: str, schema: dict[str, object]) -> None:

@@ -26,17 +26,17 @@ class WorkspaceFinder:
     def settings_file(self, folder: Path) -> Path | None:
         """The settings nearest to ``folder``, upwards: merrow.toml, or pyproject.toml where it has [tool.merrow]."""
         passed: list[Path] = []
-        found: Path | None = None
+        path: Path | None = None
         for parent in (folder, *folder.parents):
             if parent in self._settings:
-                found = self._settings[parent]
+                path = self._settings[parent]
                 break
             passed.append(parent)
-            found = _settings_in(parent)
-            if found is not None:
+            path = _settings_in(parent)
+            if path is not None:
                 break
-        self._settings.update(dict.fromkeys(passed, found))
-        return found
+        self._settings.update(dict.fromkeys(passed, path))
+        return path
 
     def root(self, folder: Path) -> Path:
         """The workspace of files in ``folder``: the nearest folder upwards with settings or ``.git``, or ``folder``."""

@@ -158,7 +158,7 @@ def resume(
         if record.status == "finished":
             return retell(record, resources.store, own, resources.close_files)
         revisions = resources.store.revisions(record.id)
-        applied = next((one for one in reversed(revisions) if one.state == "applied"), None)
+        applied = next((revision for revision in reversed(revisions) if revision.state == "applied"), None)
         try:
             workflow = restore(record.snapshot["workflow"] if applied is None else json.loads(applied.text))
             kept = RunOptions.from_json(record.snapshot["options"])
@@ -179,15 +179,17 @@ def resume(
         else:
             own_nodes, moved = held(resources.store.executions(record.id, damaged.append))
         renamed: dict[str, str] = {}
-        for one in revisions:
-            if one.state == "applied":
-                renamed = called_before(renamed, one.adopted.get("renamed", {}), workflow)
-        by_model = [one for one in revisions if one.trigger != "person"]
-        left_open = next((one for one in by_model if one.state in ("open", "waiting", "agreed", "declined")), None)
+        for revision in revisions:
+            if revision.state == "applied":
+                renamed = called_before(renamed, revision.adopted.get("renamed", {}), workflow)
+        by_model = [revision for revision in revisions if revision.trigger != "person"]
+        left_open = next(
+            (revision for revision in by_model if revision.state in ("open", "waiting", "agreed", "declined")), None
+        )
         last = revisions[-1].at if revisions else 0.0
         counted = frozenset(node.visit.name for node in own_nodes if node.ended <= last)
         # What is known of the one that is left open is counted when it is found again.
-        settled = {one.number for one in by_model} - ({left_open.number} if left_open is not None else set())
+        settled = {revision.number for revision in by_model} - ({left_open.number} if left_open is not None else set())
         used = _used_by_reviser(resources.store.calls(record.id) if settled else (), settled)
         number = 0 if applied is None else applied.number
         carried = Carried() if applied is None else Carried.read(applied.adopted.get("carried"))
@@ -208,8 +210,10 @@ def resume(
 
 def _used_by_reviser(calls: Iterable[CallRecord], revisions: Collection[int]) -> Usage:
     """What a reviser's calls for some revisions have used."""
-    paid = (one for one in calls if one.key.node == REVISER and one.key.redo in revisions and one.origin == "endpoint")
-    return sum((one.usage for one in paid), NOTHING)
+    paid = (
+        call for call in calls if call.key.node == REVISER and call.key.redo in revisions and call.origin == "endpoint"
+    )
+    return sum((call.usage for call in paid), NOTHING)
 
 
 _KEPT = (
@@ -253,8 +257,8 @@ def _check_same_origin(record: RunRecord, now: str) -> None:
 def _set_before(run: RunRecord) -> Mapping[str, Value]:
     """The outputs that a person set in a run, or in those that it was made from."""
     options = run.snapshot.get("options")
-    said = options.get("set_outputs") if isinstance(options, Mapping) else None
-    return said if isinstance(said, Mapping) else {}
+    set_outputs = options.get("set_outputs") if isinstance(options, Mapping) else None
+    return set_outputs if isinstance(set_outputs, Mapping) else {}
 
 
 def _parents(store: Store, options: RunOptions, report: Callable[[str], object]) -> list[NodeRecord]:

@@ -43,7 +43,7 @@ def judged_by(step: Step, inputs: Inputs, of_workflow: Mapping[str, Value]) -> S
         return None
     digest = step.validation.digest
     if step.node.kind != "output":
-        values = {port: [one.value for one in given] for port, given in inputs.items()}
+        values = {port: [value.value for value in given] for port, given in inputs.items()}
         return Standard(digest, {port: given[0] if len(given) == 1 else given for port, given in values.items()})
     text = f"{digest}{canonical(dict(of_workflow))}"
     return Standard(hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest(), of_workflow)
@@ -101,13 +101,13 @@ async def in_attempts(
             best = verdict.score, Attempted(outputs, attempt, valid=False)
         if not own.asked and not is_kept:
             break
-        said = in_history(outputs, verdict)
+        messages = in_history(outputs, verdict)
         if outputs != before:
-            history += said
+            history += messages
         elif len(history) == 1:
             break  # It came again although it was not shown.
         else:
-            history = said[1:]  # A model that sees its result mostly repeats it.
+            history = messages[1:]  # A model that sees its result mostly repeats it.
         before = outputs
     if validation.on_invalid == "accept" and best is not None:
         return best[1]

@@ -33,7 +33,7 @@ class Clones:
                 if not turn.cancelled():
                     self._wake(team)  # It had its turn: the next one takes it.
                 raise
-        number = next(one for one in range(1, len(team.working) + 2) if one not in team.working)
+        number = next(number for number in range(1, len(team.working) + 2) if number not in team.working)
         team.working.add(number)
         return number
 

@@ -48,8 +48,8 @@ class Executions:
         self._free: dict[str, list[NodeRecord]] = {}
         self._inside = list(inside)
         now: dict[str, list[Step]] = {}
-        for one in (*self._steps.values(), *self._inside):
-            now.setdefault(one.definition.id, []).append(one)
+        for step in (*self._steps.values(), *self._inside):
+            now.setdefault(step.definition.id, []).append(step)
         for key, record in _in_order(records):
             steps_now = now.get(record.node, [])
             if steps_now and (record.definition is None or any(_is_of(record, step) for step in steps_now)):
@@ -62,9 +62,9 @@ class Executions:
             if own is None or not _same(own, record):
                 # Not always the first with this key: that may have been of an endpoint whose results were not to be used.
                 free = self._free.get(key, [])
-                found = next((one for one in free if _same(one, record)), None)
-                if found is not None:
-                    free.remove(found)
+                same = next((candidate for candidate in free if _same(candidate, record)), None)
+                if same is not None:
+                    free.remove(same)
             self._own[place] = record
 
     def done(self, visit: Visit, key: str, usable: Callable[[NodeRecord], bool]) -> NodeRecord | None:
@@ -82,10 +82,10 @@ class Executions:
             self._used.add((key, visit))
             return own
         free = self._free.get(key, [])
-        found = next((record for record in free if record.redo == visit.redo and usable(record)), None)
-        if found is not None:
-            free.remove(found)
-        return found
+        record = next((record for record in free if record.redo == visit.redo and usable(record)), None)
+        if record is not None:
+            free.remove(record)
+        return record
 
     def is_of_run(self, record: NodeRecord) -> bool:
         """Whether an execution is of the run itself, and not of one that it takes results from."""
@@ -97,8 +97,8 @@ class Executions:
         other._steps, other._inside = steps, list(inside)
         other._own, other._free = dict(self._own), {key: list(free) for key, free in self._free.items()}
         now: dict[str, list[Step]] = {}
-        for one in (*steps.values(), *other._inside):
-            now.setdefault(one.definition.id, []).append(one)
+        for step in (*steps.values(), *other._inside):
+            now.setdefault(step.definition.id, []).append(step)
         other._done, other._loose = dict(self._done), dict(self._loose)
         for place, record in self._done.items():
             if place not in self._used and not any(_is_of(record, step) for step in now.get(record.node, ())):
@@ -134,30 +134,30 @@ class Executions:
             for record in several:
                 if record.definition is not None:
                     free.setdefault(text_of(record.definition), []).append(record)
-        found: list[tuple[str, str]] = []
+        others: list[tuple[str, str]] = []
         for index, step in self._steps.items():
             for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
                 if not rerun(index, record.visit):
-                    found += _others(record, endpoint)
+                    others += _others(record, endpoint)
         planned = {step.definition.id for step in (*self._steps.values(), *self._inside) if step.is_planned_call}
         calls = {step.definition.id: index for index, step in self._steps.items() if step.is_call}
         for step in self._inside:
             for record in (*own.get(step.definition.id, ()), *free.get(text_of(step.shown), ())):
                 call = _call_around(record.path, calls)
                 if call is None or not rerun(calls[call.node], call):
-                    found += _others(record, endpoint)
+                    others += _others(record, endpoint)
         for record in self._of_run[0] if planned else ():
             call = _call_around(record.path, planned)
             outermost = _call_around(record.path, calls)
             if call is not None and (outermost is None or not rerun(calls[outermost.node], outermost)):
-                found += _others(record, endpoint)
-        return list(dict.fromkeys(found))
+                others += _others(record, endpoint)
+        return list(dict.fromkeys(others))
 
 
 def _others(record: NodeRecord, endpoint: str) -> list[tuple[str, str]]:
     """The endpoints other than this one that a visit's result is of. What a person set inside a Call is in the Call's key."""
     known = (endpoint, PERSON_ORIGIN)
-    return [(record.visit.name, one.endpoint) for one in record.sources if one.endpoint not in known]
+    return [(record.visit.name, source.endpoint) for source in record.sources if source.endpoint not in known]
 
 
 def _call_around(path: str, calls: Collection[str]) -> Visit | None:
@@ -183,7 +183,7 @@ def _by_frame(records: Iterable[NodeRecord]) -> dict[str, list[NodeRecord]]:
 def _in_order(records: Iterable[NodeRecord]) -> list[tuple[str, NodeRecord]]:
     """The executions among records, each after its key, in the order in which they began."""
     finished = [(record.key, record) for record in records if record.key is not None and record.outputs is not None]
-    return sorted(finished, key=lambda one: one[1].started)
+    return sorted(finished, key=lambda pair: pair[1].started)
 
 
 def _is_of(record: NodeRecord, step: Step) -> bool:
@@ -191,9 +191,9 @@ def _is_of(record: NodeRecord, step: Step) -> bool:
     return record.definition is not None and text_of(record.definition) == text_of(step.shown)
 
 
-def _same(one: NodeRecord, other: NodeRecord) -> bool:
+def _same(record: NodeRecord, other: NodeRecord) -> bool:
     """Whether two records of a key are of the same result, or of results that can't be told apart."""
-    return one.outputs == other.outputs and tuple(one.sources) == tuple(other.sources)
+    return record.outputs == other.outputs and tuple(record.sources) == tuple(other.sources)
 
 
 def held(records: Iterable[NodeRecord]) -> tuple[list[NodeRecord], dict[tuple[str, str | None], float]]:

@@ -53,20 +53,20 @@ def times_inside(graph: TypedGraph, unsure: Collection[str], *, may_skip: bool) 
     may count as skipped, which may end a Loop; ``unsure`` nodes may be left out, see `left_out`.
     """
     loops = {edge.border.scope for edge in graph.again}
-    found: dict[str, tuple[int, int]] = {}
+    times: dict[str, tuple[int, int]] = {}
     for box in graph.composites:
-        least, most = (1, 1) if box.parent is None else found[box.parent]
+        least, most = (1, 1) if box.parent is None else times[box.parent]
         if box.kind == "map":
             items = map_settings(box)
             least, most = least * items.least, most * items.most
         elif box.id in loops:
             settings = loop_settings(box)
             most *= settings.most
-            members = [graph.by_id[one] for one in graph.composites.members(box.id)]
+            members = [graph.by_id[member] for member in graph.composites.members(box.id)]
             if not may_skip and settings.budget is None and graph.combinations.always_goes_on(box.id, members):
                 least *= settings.most
-        found[box.id] = 0 if any(one in unsure for one in graph.composites.members(box.id)) else least, most
-    return {name: Bounds(*both) for name, both in found.items()}
+        times[box.id] = 0 if any(member in unsure for member in graph.composites.members(box.id)) else least, most
+    return {name: Bounds(*both) for name, both in times.items()}
 
 
 def _may_skip(workflow: Workflow, steps: Mapping[int, Step]) -> bool:
@@ -75,8 +75,10 @@ def _may_skip(workflow: Workflow, steps: Mapping[int, Step]) -> bool:
     boxes = ((loop_settings if box.kind == "loop" else map_settings)(box) for box in graph.composites)
     if any(box.on_error != "fail" for box in boxes) or any(step.on_error == "skip" for step in steps.values()):
         return True
-    said = (node.resolution.parameters.get("on_error") for node in graph.decisions)
-    return "skip" in {workflow.analysis.settings.on_error if one is None else one.value for one in said}
+    parameters = (node.resolution.parameters.get("on_error") for node in graph.decisions)
+    return "skip" in {
+        workflow.analysis.settings.on_error if parameter is None else parameter.value for parameter in parameters
+    }
 
 
 def dry_run(
@@ -97,9 +99,9 @@ def dry_run(
     endpoint = chosen.endpoint
     steps = make_steps(workflow, options, chosen.model)
     unfolding = _Unfolding(options, chosen.model, endpoint)
-    said = SetOutputs(workflow, options.set_outputs)
-    nodes = _Forecaster(workflow, steps, dict(inputs or {}), unfolding, said=said).nodes()
-    costs = costs_of(workflow.graph, steps, nodes, endpoint, said)
+    set_outputs = SetOutputs(workflow, options.set_outputs)
+    nodes = _Forecaster(workflow, steps, dict(inputs or {}), unfolding, set_outputs=set_outputs).nodes()
+    costs = costs_of(workflow.graph, steps, nodes, endpoint, set_outputs)
     return Forecast(workflow.name, endpoint.origin, tuple(_unfolded(nodes)), *costs.bounds, planned_loops(workflow))
 
 
@@ -135,10 +137,10 @@ class _Forecaster:
         inputs: dict[str, Value],
         unfolding: _Unfolding,
         around: tuple[Call, ...] = (),
-        said: SetOutputs | None = None,
+        set_outputs: SetOutputs | None = None,
     ) -> None:
-        """``said`` is what a person set in it."""
-        self._said = said
+        """``set_outputs`` is what a person set in it."""
+        self._said = set_outputs
         self.graph, self._place = workflow.graph, workflow.place
         self.steps = steps
         self._unfolding, self._around = unfolding, around
@@ -153,9 +155,9 @@ class _Forecaster:
         """All nodes, in the order of the run."""
         pending = deque(self._frontier.begin())
         while pending:
-            one = pending.popleft()
-            if isinstance(one, Start):
-                pending.extend(self._frontier.tell(self._outcome(one)))
+            consequence = pending.popleft()
+            if isinstance(consequence, Start):
+                pending.extend(self._frontier.tell(self._outcome(consequence)))
         if self._frontier.failure is not None:
             raise self._frontier.failure
         return [self._planned(self.graph.node(handle)) for handle in self.graph.order]
@@ -206,7 +208,7 @@ class _Forecaster:
         if self._around.count(own) >= depth_of(step):
             return (), FREE
         around = (*self._around, own)
-        said = self._said.inside(visit) if self._said else None
+        inside = self._said.inside(visit) if self._said else None
         key = own, frozenset(Counter(around).items()), "" if self._said is None else self._said.key(visit, "")
         known = unfolding.known.get(key)
         if known is None and len(unfolding.known) >= _MOST_CALLED:
@@ -215,8 +217,8 @@ class _Forecaster:
             unfolding.known[key] = (), FREE
             steps = make_steps(called, unfolding.options, unfolding.default_model)
             given = {port: values[0].value for port, values in inputs.items()}
-            nodes = tuple(_Forecaster(called, steps, given, unfolding, around, said).nodes())
-            known = unfolding.known[key] = nodes, costs_of(called.graph, steps, nodes, unfolding.endpoint, said)
+            nodes = tuple(_Forecaster(called, steps, given, unfolding, around, inside).nodes())
+            known = unfolding.known[key] = nodes, costs_of(called.graph, steps, nodes, unfolding.endpoint, inside)
         return ((), known[1]) if own in self._around else known
 
     def _outcome(self, start: Start) -> Outcome:
@@ -285,8 +287,8 @@ class _Forecaster:
         task, validation = Task(step.definition, inputs, memory), step.validation
         outputs = {port: placeholder(shape, f"{node.id}.{port}") for port, shape in step.shapes.items()}
         asked = () if isinstance(step.operator, Output) else operator_for(step.definition).plan(task)
-        later = [] if validation is None else [later_attempts(validation, one, outputs) for one in asked]
-        for planned in (*asked, *(one for one in later if one is not None)):
+        later = [] if validation is None else [later_attempts(validation, asked_call, outputs) for asked_call in asked]
+        for planned in (*asked, *(attempt for attempt in later if attempt is not None)):
             yield planned if step.aims is None else replace(planned, messages=with_advice(planned.messages, step.aims))
         if validation is not None:
             known = self._inputs if node.kind == "output" else {}

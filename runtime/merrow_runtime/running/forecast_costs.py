@@ -28,15 +28,15 @@ def costs_of(
     steps: Mapping[int, Step],
     nodes: Sequence[PlannedNode],
     endpoint: Endpoint,
-    said: SetOutputs | None = None,
+    set_outputs: SetOutputs | None = None,
 ) -> Cost:
-    """What a graph may use, whatever is chosen that a person did not set (``said``)."""
+    """What a graph may use, whatever is chosen that a person did not set (``set_outputs``)."""
     costs = {
         node.node: (node.costs or FREE) + _cost(node, steps, graph, endpoint)
         for node in nodes
         if node.questions or node.costs is not None
     }
-    ways = list(_ways(graph, nodes, said))
+    ways = list(_ways(graph, nodes, set_outputs))
     unsure = left_out(graph)
     times = {node.node: ONCE if node.times is None else node.times for node in nodes}
     least = [
@@ -58,19 +58,19 @@ def left_out(graph: TypedGraph) -> set[str]:
     """The ids of nodes that need not run although no call fails: a Map that gets too many items, or too few, has failed, and a
     Loop or a Map around it may let that pass. That concerns all in that box, and what follows from it.
     """
-    found: set[str] = set()
+    left_out_nodes: set[str] = set()
     for box in graph.composites:
         settings = loop_settings(box) if box.kind == "loop" else map_settings(box)
         # A Map that leaves items out still needs `min` of them whole.
         lets_pass = settings.on_error == "default" or (settings.on_error == "skip" and box.kind == "loop")
         if lets_pass and graph.composites.maps(tuple(graph.composites.within(box.id)[1:])):
-            found.update(graph.composites.members(box.id))
-    waiting = list(found)
+            left_out_nodes.update(graph.composites.members(box.id))
+    waiting = list(left_out_nodes)
     while waiting:
-        following = {edge.target.id for edge in graph.by_id[waiting.pop()].outgoing} - found
-        found |= following
+        following = {edge.target.id for edge in graph.by_id[waiting.pop()].outgoing} - left_out_nodes
+        left_out_nodes |= following
         waiting += following
-    return found
+    return left_out_nodes
 
 
 def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpoint: Endpoint) -> Cost:
@@ -100,7 +100,7 @@ def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpo
 
 
 def _ways(
-    graph: TypedGraph, nodes: Sequence[PlannedNode], said: SetOutputs | None = None
+    graph: TypedGraph, nodes: Sequence[PlannedNode], set_outputs: SetOutputs | None = None
 ) -> Iterator[tuple[list[str], list[str]]]:
     """For each way through the Decisions outside of composites the nodes that run in any case, and those that may run; or once
     those of all ways, and those of any.
@@ -109,7 +109,7 @@ def _ways(
     if prod(len(node.cases.keys) for node in decisions if node.cases is not None) > _MOST_COMBINATIONS:
         yield [node.node for node in nodes if node.runs], [node.node for node in nodes]
         return
-    cases = [said.case(Visit(node.id)) if said else None for node in decisions]
+    cases = [set_outputs.case(Visit(node.id)) if set_outputs else None for node in decisions]
     ranges = [
         range(len(node.cases.keys)) if case is None else (case,)
         for node, case in zip(decisions, cases, strict=True)

@@ -89,7 +89,7 @@ class PlannedNode:
                 {
                     "step": question.step,
                     **({} if question.model is None else {"model": question.model}),
-                    "messages": [{"role": one.role, "content": one.content} for one in question.messages],
+                    "messages": [{"role": message.role, "content": message.content} for message in question.messages],
                     "least": question.least,
                     "most": question.most,
                 }

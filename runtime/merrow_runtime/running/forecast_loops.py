@@ -53,13 +53,13 @@ class PlannedLoop:
 
 def planned_loops(workflow: Workflow) -> tuple[PlannedLoop, ...]:
     """The Loops of a workflow that may make several turns, then those of the files that it calls."""
-    return tuple(loop for one in workflow.reached() for loop in _of(one.graph, one.place))
+    return tuple(loop for reached in workflow.reached() for loop in _of(reached.graph, reached.place))
 
 
 def _of(graph: TypedGraph, file: str) -> Iterator[PlannedLoop]:
     again = {edge.border.scope for edge in graph.again}
     over: dict[str, dict[str, None]] = {}
-    for edge in (graph.edge(one) for one in graph.core.chart.edges if not one.carries_nothing):
+    for edge in (graph.edge(edge_record) for edge_record in graph.core.chart.edges if not edge_record.carries_nothing):
         if edge.word == OVER and edge.left:
             over.setdefault(edge.left[0], {})[edge.target.id] = None
     for box in graph.composites:
@@ -70,7 +70,7 @@ def _of(graph: TypedGraph, file: str) -> Iterator[PlannedLoop]:
 def _planned(graph: TypedGraph, box: Composite, over: tuple[str, ...], file: str) -> PlannedLoop:
     settings = loop_settings(box)
     members = graph.composites.members(box.id)
-    fixed = graph.combinations.always_goes_on(box.id, [graph.by_id[one] for one in members])
+    fixed = graph.combinations.always_goes_on(box.id, [graph.by_id[member] for member in members])
     best, budget = settings.best is not None, settings.budget is not None
     return PlannedLoop(
         box.id, settings.most, not fixed, over, best, budget, file, tuple(members) if box.implied else ()

@@ -51,11 +51,11 @@ from merrow_runtime.workflow import Workflow
 
 def limits_of(workflow: Workflow, options: RunOptions) -> BudgetSettings:
     """What a run may use: the workflow's budget, with each limit replaced by that of the options, if set."""
-    said = workflow.analysis.settings.budget
+    budget = workflow.analysis.settings.budget
     return BudgetSettings(
-        said.usd if options.budget_usd is None else options.budget_usd,
-        said.tokens if options.budget_tokens is None else options.budget_tokens,
-        said.seconds if options.budget_seconds is None else options.budget_seconds,
+        budget.usd if options.budget_usd is None else options.budget_usd,
+        budget.tokens if options.budget_tokens is None else options.budget_tokens,
+        budget.seconds if options.budget_seconds is None else options.budget_seconds,
     )
 
 
@@ -87,13 +87,13 @@ NOT_REVISED = AppliedRevisions()
 
 
 def _all_loop_budgets(workflow: Workflow) -> dict[str, BudgetSettings]:
-    return {name: limits for one in workflow.reached() for name, limits in _loop_budgets(one.graph).items()}
+    return {name: limits for reached in workflow.reached() for name, limits in _loop_budgets(reached.graph).items()}
 
 
 def _loop_budgets(graph: TypedGraph) -> dict[str, BudgetSettings]:
     """The budgets of Loops that have their own, by their ids."""
-    found = {box.id: loop_settings(box).budget for box in graph.composites if box.kind == "loop"}
-    return {name: limits for name, limits in found.items() if limits is not None}
+    budgets = {box.id: loop_settings(box).budget for box in graph.composites if box.kind == "loop"}
+    return {name: limits for name, limits in budgets.items() if limits is not None}
 
 
 class PreparedRun:
@@ -128,7 +128,9 @@ class PreparedRun:
             recorded = None if self.replay is None else self.replay.model
             options = replace(options, default_model=recorded or self.chosen.model)
         self.options = options
-        self.by_place = {one.place: make_steps(one, options, self.chosen.model) for one in workflow.reached()}
+        self.by_place = {
+            reached.place: make_steps(reached, options, self.chosen.model) for reached in workflow.reached()
+        }
         self.steps = self.by_place[workflow.place]
         inside = [step for place, steps in self.by_place.items() if place for step in steps.values()]
         before = with_members({node.visit.name: node for node in (*earlier, *taken)})
@@ -160,7 +162,9 @@ class PreparedRun:
         """The steps of a workflow that a revision brings, and of the files that it calls, by place. Raises `UsageFailure` where
         the run can't continue with it.
         """
-        by_place = {one.place: make_steps(one, self.options, self.chosen.model) for one in workflow.reached()}
+        by_place = {
+            reached.place: make_steps(reached, self.options, self.chosen.model) for reached in workflow.reached()
+        }
         self._check_prices(by_place, _all_loop_budgets(workflow))
         return by_place
 
@@ -203,7 +207,7 @@ class PreparedRun:
             return
         model = model_of_reviser(self.workflow, self.options, refine)
         models = (
-            {model} if model else {one for step in self.by_place[self.workflow.place].values() for one in step.models}
+            {model} if model else {name for step in self.by_place[self.workflow.place].values() for name in step.models}
         )
         for each in sorted(models):
             if price_at(endpoint, each) is None:
@@ -234,8 +238,12 @@ class PreparedRun:
         """For a node that runs alone: a notice that its inputs come from a different endpoint."""
         if self.only is None:
             return []
-        givers = [earlier[one.node] for values in self.only.inputs.values() for one in values if one.node in earlier]
-        others = {node.node: one.endpoint for node in givers for one in node.sources if one.endpoint != self.endpoint}
+        givers = [
+            earlier[value.node] for values in self.only.inputs.values() for value in values if value.node in earlier
+        ]
+        others = {
+            node.node: source.endpoint for node in givers for source in node.sources if source.endpoint != self.endpoint
+        }
         if not others:
             return []
         by = " and ".join(dict.fromkeys(map(named, others.values())))

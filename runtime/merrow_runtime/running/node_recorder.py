@@ -149,11 +149,11 @@ class NodeRecorder:
         """The visits that have failed, even if the run continued with a default."""
         return list(self._failed.items())
 
-    def took(self, one: Takes) -> None:
+    def took(self, takes: Takes) -> None:
         """See `merrow_runtime.running.doing.Watcher`."""
-        node, visit, outcome, now = one.node, one.visit, one.outcome, _micro(time.time())
-        self._account.move(one.source, visit, is_call=node.operator == "Call")
-        before = self.made.get(one.source)
+        node, visit, outcome, now = takes.node, takes.visit, takes.outcome, _micro(time.time())
+        self._account.move(takes.source, visit, is_call=node.operator == "Call")
+        before = self.made.get(takes.source)
         if before is None:
             before = NodeRecord(node.id, "finished", None, None)
         record = replace(
@@ -163,19 +163,19 @@ class NodeRecorder:
             started=now,
             ended=now,
             definition=self._definition(node),
-            inputs=_references(one.inputs, visit.path),
+            inputs=_references(takes.inputs, visit.path),
             path=visit.path,
             redo=visit.redo,
             number=self._telling.next,
             revision=self._revision,
-            taken=one.source.name,
+            taken=takes.source.name,
         )
         if isinstance(outcome, Gave | Chose):
-            if one.source.lasting != visit.lasting:
-                self.moved[one.source.name, before.key] = now
+            if takes.source.lasting != visit.lasting:
+                self.moved[takes.source.name, before.key] = now
                 self.moved.pop((visit.name, before.key), None)
-            if one.source in self._failed:  # It has its default.
-                self._failed[visit] = self._failed[one.source]
+            if takes.source in self._failed:  # It has its default.
+                self._failed[visit] = self._failed[takes.source]
             chosen = outcome.case if isinstance(outcome, Chose) else None
             record = replace(
                 record,
@@ -292,45 +292,47 @@ class NodeRecorder:
         known = self._ended_by.get(id(failure))
         return failure if known is None else known[1]
 
-    def opened(self, one: Opens) -> None:
+    def opened(self, opens: Opens) -> None:
         """See `merrow_runtime.running.doing.Watcher`."""
-        self._keep_frame(one, "turn_started" if one.composite.kind == "loop" else "item_started")
+        self._keep_frame(opens, "turn_started" if opens.composite.kind == "loop" else "item_started")
 
-    def closed(self, one: Closes) -> None:
+    def closed(self, closes: Closes) -> None:
         """See `merrow_runtime.running.doing.Watcher`."""
-        if one.failure is None:
-            self._keep_frame(one, "turn_finished" if one.composite.kind == "loop" else "item_finished")
+        if closes.failure is None:
+            self._keep_frame(closes, "turn_finished" if closes.composite.kind == "loop" else "item_finished")
         else:
-            self._keep_frame(one, "turn_failed" if one.composite.kind == "loop" else "item_failed", one.failure)
+            self._keep_frame(
+                closes, "turn_failed" if closes.composite.kind == "loop" else "item_failed", closes.failure
+            )
 
-    def _keep_frame(self, one: Opens | Closes, event: FrameEvent, failure: RunFailure | None = None) -> None:
+    def _keep_frame(self, frame: Opens | Closes, event: FrameEvent, failure: RunFailure | None = None) -> None:
         error, code = (None, None) if failure is None else (failure.sentence, failure.code)
         at, number = _micro(time.time()), self._telling.next
         self._records.keep(
-            FrameRecord(event, one.composite.id, one.path, one.number, one.most, at, number, error, code)
+            FrameRecord(event, frame.composite.id, frame.path, frame.number, frame.most, at, number, error, code)
         )
 
-    def loop_ended(self, one: LoopEnds) -> None:
+    def loop_ended(self, loop_ends: LoopEnds) -> None:
         """See `merrow_runtime.running.doing.Watcher`."""
         at, number = _micro(time.time()), self._telling.next
         self._records.keep(
             LoopRecord(
-                one.composite.id,
-                one.path,
-                one.turns,
-                one.most,
-                one.why,
-                one.exhausted,
+                loop_ends.composite.id,
+                loop_ends.path,
+                loop_ends.turns,
+                loop_ends.most,
+                loop_ends.why,
+                loop_ends.exhausted,
                 at,
                 number,
-                one.best,
-                one.replaced,
+                loop_ends.best,
+                loop_ends.replaced,
             )
         )
 
-    def loop_reopened(self, one: LoopReopens) -> None:
+    def loop_reopened(self, loop_reopens: LoopReopens) -> None:
         """See `merrow_runtime.running.doing.Watcher`."""
-        self._records.forget_loop(Visit(one.composite, one.path).name)
+        self._records.forget_loop(Visit(loop_reopens.composite, loop_reopens.path).name)
 
     def _definition(self, node: TypedNode) -> Mapping[str, Any] | None:
         step = self._steps.get(node.index)
@@ -370,4 +372,4 @@ def _not_valid(verdicts: Sequence[Mapping[str, Any]]) -> dict[str, Any] | None:
     """What is stored about the validation of a failed node."""
     if not verdicts:
         return None
-    return validation_record("", list(verdicts), max(one["attempt"] for one in verdicts), valid=False)
+    return validation_record("", list(verdicts), max(verdict["attempt"] for verdict in verdicts), valid=False)

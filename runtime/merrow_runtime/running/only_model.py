@@ -27,7 +27,7 @@ def with_only_model(
         return chosen
     if options.model or options.default_model or chosen.model:
         return chosen
-    if workflows is not None and not any(_asks_unnamed(one, options) for one in workflows):
+    if workflows is not None and not any(_asks_unnamed(workflow, options) for workflow in workflows):
         return chosen
     models = served(connection)
     if len(models) != 1:

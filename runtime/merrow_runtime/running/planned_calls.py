@@ -25,12 +25,12 @@ class Pool:
 
     def end_turn(self, records: Iterable[NodeRecord]) -> None:
         """Add what a turn has finished. What it had reused stays as one execution."""
-        for record in sorted(records, key=lambda one: one.started):
+        for record in sorted(records, key=lambda candidate: candidate.started):
             if record.key is None or record.outputs is None:
                 continue
             known = self._by_key.setdefault(record.key, [])
             if record.status == "reused":
-                taken = [number for number, one in enumerate(known) if one.outputs == record.outputs]
+                taken = [number for number, other in enumerate(known) if other.outputs == record.outputs]
                 if taken:
                     known.pop(taken[0])
             known.append(record)
@@ -39,7 +39,7 @@ class Pool:
         """The key of the Call itself in the next turn: what it gives follows from what is finished, too."""
         if not self._by_key:
             return key
-        finished = sorted(one for one, records in self._by_key.items() for _ in records)
+        finished = sorted(other for other, records in self._by_key.items() for _ in records)
         return hashlib.sha256("\n".join([key, *finished]).encode()).hexdigest()
 
     def next_turn(self) -> LoopTurn:
@@ -56,14 +56,16 @@ class LoopTurn:
 
     def take(self, visit: Visit, key: str, usable: Callable[[NodeRecord], bool]) -> NodeRecord | None:
         """The execution that a visit takes over, always the same one; None where there is none that is ``usable``."""
-        found = self._taken.get(visit)
-        if found is None:
-            several = [one for one in self.left.get(key, ()) if usable(one)]
-            found = next((one for one in several if one.node == visit.node), several[0] if several else None)
-            if found is not None:
-                self.left[key].remove(found)
-                self._taken[visit] = found
-        return found
+        record = self._taken.get(visit)
+        if record is None:
+            several = [candidate for candidate in self.left.get(key, ()) if usable(candidate)]
+            record = next(
+                (candidate for candidate in several if candidate.node == visit.node), several[0] if several else None
+            )
+            if record is not None:
+                self.left[key].remove(record)
+                self._taken[visit] = record
+        return record
 
 
 class Pools:
@@ -112,7 +114,7 @@ def _by_step(
     graph: TypedGraph, steps: Steps, records: Collection[NodeRecord]
 ) -> list[tuple[int, Sequence[NodeRecord]]]:
     ended: dict[str, list[NodeRecord]] = {}
-    for record in sorted(records, key=lambda one: (len(one.path), one.path)):
+    for record in sorted(records, key=lambda other: (len(other.path), other.path)):
         ended.setdefault(record.node, []).append(record)
     return [(handle, ended.get(graph.node(handle).id, [])) for handle in graph.order if handle in steps]
 

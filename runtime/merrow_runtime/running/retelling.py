@@ -36,16 +36,16 @@ def retell(record: RunRecord, store: Store, options: RunOptions, close: Callable
     """
     damaged: list[str] = []
     told = _numbered(store.told(record.id, damaged.append))
-    ended = [one for one in told if isinstance(one, NodeRecord)]
+    ended = [event for event in told if isinstance(event, NodeRecord)]
     nodes = {node.visit.name: node for node in ended}
-    loops = [one for one in told if isinstance(one, LoopRecord)]
+    loops = [event for event in told if isinstance(event, LoopRecord)]
     interrupted = sum(why == SENT for _, _, why in store.lost(record.id))
     if options.record is not None:
         _record(record, store, options)
     telling = Telling(record.id, lambda: _Told(told))
     run = Run(record.id, record.workflow, telling)
     run.nodes.update(nodes)
-    run.loops.update({one.place: one for one in loops})
+    run.loops.update({loop.place: loop for loop in loops})
 
     async def work() -> RunResult:
         try:
@@ -86,8 +86,8 @@ def _numbered(told: list[Told]) -> list[Told]:
     """What was told with the numbers that its events had; with others where the journal doesn't say them."""
     if all(first.number < second.number for first, second in pairwise(told)) and told and told[0].number > 1:
         return told
-    told = sorted(told, key=lambda one: one.ended if isinstance(one, NodeRecord) else one.at)
-    return [replace(one, number=number) for number, one in enumerate(told, 2)]
+    told = sorted(told, key=lambda event: event.ended if isinstance(event, NodeRecord) else event.at)
+    return [replace(record, number=number) for number, record in enumerate(told, 2)]
 
 
 def _record(record: RunRecord, store: Store, options: RunOptions) -> None:

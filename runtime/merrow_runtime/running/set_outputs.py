@@ -26,12 +26,12 @@ class SetOutputs:
     a node of a called file is named behind the Call, ``SOLVE/VOTE``.
     """
 
-    def __init__(self, workflow: Workflow, said: Mapping[str, Value]) -> None:
-        """``said`` has values by ``NODE`` or ``NODE.PORT``, of which the later ones count where several name an output. ``NODE``
+    def __init__(self, workflow: Workflow, values: Mapping[str, Value]) -> None:
+        """``values`` are by ``NODE`` or ``NODE.PORT``, of which the later ones count where several name an output. ``NODE``
         alone takes a mapping of outputs to values, or a value of the node's default output; of a Decision, the case to take.
         Raises `UsageFailure`.
         """
-        self._said = dict(said)
+        self._said = dict(values)
         self._outputs: dict[Visit, Outputs] = {}
         self._cases: dict[Visit, int] = {}
         self._inside: dict[Visit, dict[str, Value]] = {}
@@ -39,9 +39,9 @@ class SetOutputs:
         self._called = {
             node.id: workflow.called[path]
             for node in graph.nodes
-            if said and (path := called_path(node.resolution)) in workflow.called
+            if values and (path := called_path(node.resolution)) in workflow.called
         }
-        for name, value in said.items():
+        for name, value in values.items():
             behind = _behind_call(workflow, name)
             if behind is not None:
                 call, called, rest = behind
@@ -64,13 +64,15 @@ class SetOutputs:
 
     def inside(self, visit: Visit) -> SetOutputs | None:
         """What is set of the nodes of the file that a Call runs; None where nothing is."""
-        said = {**self._inside.get(Visit(visit.node), {}), **self._inside.get(visit.lasting, {})}
-        return SetOutputs(self._called[visit.node], said) if said else None
+        inside = {**self._inside.get(Visit(visit.node), {}), **self._inside.get(visit.lasting, {})}
+        return SetOutputs(self._called[visit.node], inside) if inside else None
 
     def key(self, visit: Visit, key: str) -> str:
         """The key of a Call: with what is set inside it another one, since its result is another."""
-        said = {**self._inside.get(Visit(visit.node), {}), **self._inside.get(visit.lasting, {})}
-        return hashlib.sha256(f"{key} {canonical(said)}".encode("utf-8", "surrogatepass")).hexdigest() if said else key
+        inside = {**self._inside.get(Visit(visit.node), {}), **self._inside.get(visit.lasting, {})}
+        return (
+            hashlib.sha256(f"{key} {canonical(inside)}".encode("utf-8", "surrogatepass")).hexdigest() if inside else key
+        )
 
     def of(self, visit: Visit) -> Outputs:
         """The outputs that are set of a visit, by port; empty where none is."""
@@ -82,14 +84,14 @@ class SetOutputs:
 
 
 def inherited(
-    workflow: Workflow, before: Mapping[str, Value], said: Iterable[str], from_node: str | None
+    workflow: Workflow, before: Mapping[str, Value], names: Iterable[str], from_node: str | None
 ) -> tuple[dict[str, Value], list[str]]:
     """What a person set in an earlier run and still holds in one that is made from it, and a sentence about each value that does
-    not fit the workflow any more. ``said`` are the nodes that are set now; what was set of them counts beside that. The node
+    not fit the workflow any more. ``names`` are the nodes that are set now; what was set of them counts beside that. The node
     that is to run again (``from_node``) has nothing left.
     """
     again = None if from_node is None else visit_named(workflow.graph, from_node).node
-    now = {_address(workflow, name) for name in said}
+    now = {_address(workflow, name) for name in names}
     kept: dict[str, Value] = {}
     problems: list[str] = []
     for name, value in before.items():
@@ -125,10 +127,10 @@ def _behind_call(workflow: Workflow, name: str) -> tuple[Visit, Workflow, str] |
             node, _, _, index = read_segment(parts[number - 1])
         except ValueError:
             return None
-        found = graph.by_id.get(node) or next(
-            (one for one in graph.nodes if one.id.casefold() == node.casefold()), None
+        called = graph.by_id.get(node) or next(
+            (other for other in graph.nodes if other.id.casefold() == node.casefold()), None
         )
-        path = None if found is None or index is not None else called_path(found.resolution)
+        path = None if called is None or index is not None else called_path(called.resolution)
         if path in workflow.called:
             return visit_named(graph, "/".join(parts[:number])), workflow.called[path], "/".join(parts[number:])
     return None
@@ -168,8 +170,8 @@ def _values(graph: TypedGraph, node: TypedNode, port: str | None, value: Value) 
         raise UsageFailure(f"Node {node.id} has no output {port}. {hint}", node=node.id)
     given = {port: value} if port is not None else _by_output(graph, node, value)
     return {
-        one: typed_value(each, types[one] or ANY, graph.types, f"The output {node.id}.{one}")
-        for one, each in given.items()
+        name: typed_value(each, types[name] or ANY, graph.types, f"The output {node.id}.{name}")
+        for name, each in given.items()
     }
 
 

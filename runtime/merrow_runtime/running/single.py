@@ -20,9 +20,9 @@ from merrow_runtime.visit import Visit, read_segment
 
 def node_named(graph: TypedGraph, name: str) -> TypedNode:
     """The node of this id, in any case of letters. Raises `UsageFailure`."""
-    found = graph.by_id.get(name)
-    if found is not None:
-        return found
+    exact = graph.by_id.get(name)
+    if exact is not None:
+        return exact
     same = [node for node in graph.nodes if node.id.casefold() == name.casefold()]
     if len(same) == 1:
         return same[0]
@@ -46,8 +46,8 @@ def visit_named(graph: TypedGraph, name: str) -> Visit:
     around = graph.composites.around(node.id)[::-1]
     if tuple(box for box, *_ in boxes) != around or any(number is None for *_, number in boxes) or any(numbers):
         inside = "/".join(f"{box}[1]" for box in around)
-        said = f"write {inside}/{node.id}, with the numbers of turns and items" if around else f"write {node.id}"
-        raise UsageFailure(f"{name} names no visit of {node.id}; {said}.", node=node.id)
+        advice = f"write {inside}/{node.id}, with the numbers of turns and items" if around else f"write {node.id}"
+        raise UsageFailure(f"{name} names no visit of {node.id}; {advice}.", node=node.id)
     return Visit(node.id, path)
 
 
@@ -60,13 +60,13 @@ class Rerun:
     handles: frozenset[int] = frozenset()
     start: Visit | None = None
 
-    def covers(self, handle: int, one: Visit) -> bool:
+    def covers(self, handle: int, visit: Visit) -> bool:
         """Whether a visit, of the node with this handle, is among them."""
         if handle not in self.handles:
             return False
-        if self.start is None or not self.start.path or not one.path:
+        if self.start is None or not self.start.path or not visit.path:
             return True
-        for first, then in zip(self.start.path.split("/"), one.path.split("/"), strict=False):
+        for first, then in zip(self.start.path.split("/"), visit.path.split("/"), strict=False):
             (box, _, _, begin), (other, _, _, number) = read_segment(first), read_segment(then)
             if box != other or begin is None or number is None or number > begin:
                 return True
@@ -107,14 +107,14 @@ def single_inputs(
         inputs[port] = [
             # The values are in the record: the nodes that gave them are not in this run.
             Given(
-                one["node"],
-                one["output"],
-                one["type"],
-                _value(one, path, earlier),
-                _title(one, path, earlier) or titles.get(one["node"], one["node"]) or port,
+                reference["node"],
+                reference["output"],
+                reference["type"],
+                _value(reference, path, earlier),
+                _title(reference, path, earlier) or titles.get(reference["node"], reference["node"]) or port,
                 None,
             )
-            for one in references
+            for reference in references
         ]
     memory = [Remembered(**dict(entry)) for entry in before.memory] if before is not None else []
     inputs.update(_set(graph, node, options.set_values))
@@ -152,8 +152,10 @@ def _set(graph: TypedGraph, node: TypedNode, values: Mapping[str, Value]) -> Inp
         what = f"The value of {node.id}.{port}"
         values_of = value if spec.many and isinstance(value, list) else [value]
         inputs[port] = [
-            Given("", None, spec.item, typed_value(one, spec.item if spec.many else spec.type, graph.types, what), port)
-            for one in values_of
+            Given(
+                "", None, spec.item, typed_value(given, spec.item if spec.many else spec.type, graph.types, what), port
+            )
+            for given in values_of
         ]
     return inputs
 

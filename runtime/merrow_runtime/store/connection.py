@@ -110,11 +110,11 @@ def opened(path: str, address: str | None = None, **options: Any) -> DatabaseCon
 
 def _told(cursor: sqlite3.Cursor, problem: sqlite3.Error | UnicodeDecodeError) -> sqlite3.Error:
     """A failure with the file that it is about; of one that quotes what is no text, that the file is damaged."""
-    found = problem if isinstance(problem, sqlite3.Error) else DamagedError("the file holds what is not text")
+    error = problem if isinstance(problem, sqlite3.Error) else DamagedError("the file holds what is not text")
     connection = cursor.connection
     if isinstance(connection, DatabaseConnection):
-        found.path, found.refused = connection.path, connection.refused  # type: ignore[attr-defined]
-    return found
+        error.path, error.refused = connection.path, connection.refused  # type: ignore[attr-defined]
+    return error
 
 
 def explained(problem: sqlite3.Error) -> StoreFailure:
@@ -205,11 +205,11 @@ def opened_for_reading(
         return None
     log = path.with_name(path.name + "-wal")
     if not log.exists() or log.stat().st_size == 0:
-        found = opened(str(path), f"{path.absolute().as_uri()}?immutable=1", **options)
-        found.refused = refused
-        if is_current(found):
-            return found
-        found.close()
+        connection = opened(str(path), f"{path.absolute().as_uri()}?immutable=1", **options)
+        connection.refused = refused
+        if is_current(connection):
+            return connection
+        connection.close()
     return _copied((path, log), refused, options)
 
 

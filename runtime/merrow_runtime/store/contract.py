@@ -217,13 +217,15 @@ class LoopRecord:
         if self.best is not None:
             shown["best"] = self.best
         if self.replaced:
-            shown["replaced"] = [dict(zip(("at", "answer", "taken"), one, strict=True)) for one in self.replaced]
+            shown["replaced"] = [
+                dict(zip(("at", "answer", "taken"), replaced, strict=True)) for replaced in self.replaced
+            ]
         return shown
 
 
 def exhausted_of(loops: Iterable[LoopRecord]) -> list[str]:
     """The places of the Loops that wanted another turn when they ended, in the order of their ends."""
-    return [one.place for one in sorted(loops, key=lambda one: one.number) if one.exhausted]
+    return [loop.place for loop in sorted(loops, key=lambda loop: loop.number) if loop.exhausted]
 
 
 Told = NodeRecord | FrameRecord | LoopRecord

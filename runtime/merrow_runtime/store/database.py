@@ -240,26 +240,28 @@ class Store:
         if self._rows("SELECT 1 FROM runs WHERE id = ?", (run,)):
             return run
         pattern = run.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        found: list[str] = [
+        identities: list[str] = [
             row[0]
             for row in self._rows(
                 "SELECT id FROM runs WHERE id LIKE ? ESCAPE '\\' ORDER BY started DESC LIMIT 3", (pattern,)
             )
         ]
-        if not found or not run:
+        if not identities or not run:
             raise UsageFailure(f"There is no run {run!r} in the journal; list them with: merrow runs")
-        if len(found) == 1:
-            return found[0]
-        raise UsageFailure(f"Several runs begin with {run!r}; give more of the id: {found[0]}, {found[1]}, ...")
+        if len(identities) == 1:
+            return identities[0]
+        raise UsageFailure(
+            f"Several runs begin with {run!r}; give more of the id: {identities[0]}, {identities[1]}, ..."
+        )
 
     def run(self, run: str) -> RunRecord:
         """The run with this id, or with the only id that begins with it. Raises `UsageFailure`; `StoreFailure`, also where its
         record is damaged.
         """
         identity = self.identity(run)
-        found = self._rows(f"{_RUNS} WHERE id = ?", (identity,))
+        runs = self._rows(f"{_RUNS} WHERE id = ?", (identity,))
         try:
-            return self._shown(rows.run_of(found[0]), found[0])
+            return self._shown(rows.run_of(runs[0]), runs[0])
         except (rows.Damaged, IndexError):  # an index may name what its table does not have
             raise StoreFailure(damaged_run(identity)) from None
 
@@ -294,17 +296,17 @@ class Store:
 
     def status(self, run: str) -> RunStatus | None:
         """How the run with exactly this id ended, as far as recorded; None if there is none. Raises `StoreFailure`."""
-        found = self._rows("SELECT status FROM runs WHERE id = ?", (run,))
-        return found[0][0] if found else None
+        statuses = self._rows("SELECT status FROM runs WHERE id = ?", (run,))
+        return statuses[0][0] if statuses else None
 
     def runs(self, limit: int = 50, workflow: str | None = None, report: Report = ignored) -> list[RunRecord]:
         """The newest runs, newest first, of one workflow where given. A damaged record is left out, and ``report`` called
         with a sentence about it. Raises `StoreFailure`.
         """
         where, values = ("", ()) if workflow is None else ("WHERE workflow = ?", (workflow,))
-        found = self._rows(f"{_RUNS} {where} ORDER BY started DESC, id LIMIT ?", (*values, limit))
+        runs = self._rows(f"{_RUNS} {where} ORDER BY started DESC, id LIMIT ?", (*values, limit))
         shown: list[RunRecord] = []
-        for row in found:
+        for row in runs:
             try:
                 shown.append(self._shown(rows.run_of(row), row))
             except rows.Damaged:
@@ -319,8 +321,8 @@ class Store:
             "SELECT max(coalesce(runs.ended, holders.beat, runs.started))"
             " FROM runs LEFT JOIN holders ON holders.run = runs.id"
         )
-        found = self._rows(sql, ()) if run is None else self._rows(f"{sql} WHERE runs.id = ?", (run,))
-        seen: float | None = found[0][0]
+        times = self._rows(sql, ()) if run is None else self._rows(f"{sql} WHERE runs.id = ?", (run,))
+        seen: float | None = times[0][0]
         return seen
 
     def nodes(self, run: str, report: Report = ignored) -> list[NodeRecord]:
@@ -340,7 +342,7 @@ class Store:
         there twice.
         """
         all_told = self._told(run, report)
-        last = {_what(one): place for place, one in enumerate(all_told)}
+        last = {_what(record): place for place, record in enumerate(all_told)}
         told = set(last.values())
         for place, (before, node) in enumerate(pairwise(all_told)):
             if place + 1 not in told or not isinstance(before, NodeRecord) or not isinstance(node, NodeRecord):
@@ -361,7 +363,8 @@ class Store:
                     revised[int(frame[1:])] = rows.definitions_of(body)
                     continue
                 definitions |= {
-                    rows.definition_name(frame, node): one for node, one in rows.definitions_of(body).items()
+                    rows.definition_name(frame, node): definition
+                    for node, definition in rows.definitions_of(body).items()
                 }
             except rows.Damaged:
                 report(f"The definitions of the nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
@@ -392,8 +395,8 @@ class Store:
         """All that visits of a run have finished, in that order: of a visit that was something else before a revision both.
         Damaged records as in `runs`. Raises `StoreFailure`.
         """
-        told = [one for one in self._told(run, report) if isinstance(one, NodeRecord)]
-        return [one for one in told if one.key is not None and one.outputs is not None]
+        told = [record for record in self._told(run, report) if isinstance(record, NodeRecord)]
+        return [record for record in told if record.key is not None and record.outputs is not None]
 
     def add_revision(self, run: str, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
         """Put a revision of a run into the journal: ``made`` gives it for its number. Raises `StoreFailure`."""
@@ -418,13 +421,13 @@ class Store:
         `StoreFailure`.
         """
         where, values = ("", ()) if node is None else ("AND (node = ? OR path <> '' OR redo <> 0)", (node,))
-        found = self._of_run(
+        fetched = self._of_run(
             f"SELECT {rows.CALL_COLUMNS} FROM {CALLS} WHERE run = ? {where} ORDER BY number",  # noqa: S608
             run,
             *values,
         )
         calls: list[CallRecord] = []
-        for row in found:
+        for row in fetched:
             place = Visit(row[0], row[4], row[5]).name
             if node not in (None, place):
                 continue
@@ -477,17 +480,17 @@ class Store:
 
         Raises `StoreFailure`.
         """
-        found = self._rows(
+        counts = self._rows(
             "SELECT id, count(*) FROM lost JOIN runs ON runs.number = run WHERE why = ? GROUP BY run", (SENT,)
         )
-        return sum(count for run, count in found if not self.is_worked_on(run))
+        return sum(count for run, count in counts if not self.is_worked_on(run))
 
     def lost(self, run: str) -> list[tuple[str, str, str]]:
         """Calls without a result: node (or visit), step and why; `SENT` of one that may still be on its way. Raises
         `StoreFailure`.
         """
-        found = self._of_run("SELECT node, path, redo, step, why FROM lost WHERE run = ? ORDER BY number", run)
-        return [(Visit(*visit).name, step, why) for *visit, step, why in found]
+        lost = self._of_run("SELECT node, path, redo, step, why FROM lost WHERE run = ? ORDER BY number", run)
+        return [(Visit(*visit).name, step, why) for *visit, step, why in lost]
 
     def request_cancel(self, run: str) -> bool:
         """Ask the process that works on a run to end it; False if there is none. Raises `StoreFailure`, `UsageFailure`."""
@@ -580,16 +583,16 @@ class Store:
         """The rows of a query for the number of a run. That is found first: told to find it in the query itself, SQLite would
         unpack all runs of an evaluation to look for one.
         """
-        found = self._rows("SELECT number FROM runs WHERE id = ?", (run,))
-        return self._rows(sql, (found[0][0], *values)) if found else []
+        numbers = self._rows("SELECT number FROM runs WHERE id = ?", (run,))
+        return self._rows(sql, (numbers[0][0], *values)) if numbers else []
 
     def _rows(self, sql: str, values: tuple[Any, ...] | Mapping[str, Any]) -> list[Any]:
         self._writer.flush()
         try:
-            found: list[Any] = self._database.execute(sql, values).fetchall()
+            fetched: list[Any] = self._database.execute(sql, values).fetchall()
         except sqlite3.Error as problem:
             raise explained(problem) from problem
-        return found
+        return fetched
 
 
 def _refuse_taken(database: sqlite3.Connection, run: str) -> None:

@@ -116,8 +116,8 @@ class Evaluations(Listed[EvaluationRecord]):
     def score(self, evaluation: str, item: str, repeat: int) -> ScoreRecord | None:
         """One score with its answer; None where there is none."""
         sql = f"{_SCORES.format(SCORE_COLUMNS + ', output')} AND item = ? AND repeat = ?"
-        found = self._rows(sql, (evaluation, rows.storable(item), repeat))
-        return score_of(found[0]) if found else None
+        scores = self._rows(sql, (evaluation, rows.storable(item), repeat))
+        return score_of(scores[0]) if scores else None
 
     def known(self, work: bytes) -> list[ScoreRecord]:
         """The scores of answers that were decided by the same, of whatever evaluation or search; those of either newest first."""

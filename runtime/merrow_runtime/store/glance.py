@@ -67,8 +67,8 @@ def _rows(sql: str, value: str | int) -> list[tuple[Any, ...]]:
             with contextlib.suppress(sqlite3.OperationalError):
                 address = f"{path.absolute().as_uri()}?{options}"
                 with closing(opened(str(path), address, timeout=_PATIENCE)) as database:
-                    found: list[tuple[Any, ...]] = database.execute(sql, (value,)).fetchall()
-                    return found
+                    fetched: list[tuple[Any, ...]] = database.execute(sql, (value,)).fetchall()
+                    return fetched
     except sqlite3.Error:
         return []
     return []

@@ -395,15 +395,15 @@ class _Pages:
         told: list[Told] = []
         while not told:
             try:
-                found = self._database.execute(
+                nodes = self._database.execute(
                     f"SELECT number, several FROM {NODES} WHERE run = ? AND number > ? ORDER BY number LIMIT ?",  # noqa: S608
                     (self._run, self._last, _PAGE),
                 ).fetchall()
             except sqlite3.Error as problem:
                 raise explained(problem) from problem
-            if not found:
+            if not nodes:
                 break
-            for number, several in found:
+            for number, several in nodes:
                 self._last = number
                 with contextlib.suppress(rows.Damaged):
                     told += rows.told_of(several, {0: {}})

@@ -51,14 +51,14 @@ class Labels:
 
     def get(self, item: str, output: str, other: str | None = None) -> Verdict | None:
         """The verdict on it; None where there is none. Raises `StoreFailure`."""
-        found = self.label(item, output, other)
-        return None if found is None else found.verdict
+        label = self.label(item, output, other)
+        return None if label is None else label.verdict
 
     def label(self, item: str, output: str, other: str | None = None) -> AnswerLabel | None:
         """What was said of it; None where nothing was. Raises `StoreFailure`."""
         values = (_hash(item), _hash(output), b"" if other is None else _hash(other))
-        found = self._rows("SELECT verdict, note FROM labels WHERE item = ? AND output = ? AND other = ?", values)
-        return AnswerLabel(*found[0]) if found else None
+        labels = self._rows("SELECT verdict, note FROM labels WHERE item = ? AND output = ? AND other = ?", values)
+        return AnswerLabel(*labels[0]) if labels else None
 
     @property
     def edition(self) -> int:

@@ -68,8 +68,8 @@ def note_opening(database: sqlite3.Connection, holder: Holder, *, alone: bool = 
         raise StoreFailure(
             f"It is being worked on by process {pid} on {host}; wait for it, or end it with Ctrl-C there."
         )
-    found = database.execute("SELECT token, host, pid, born, at FROM openings").fetchall()
-    gone = [(token,) for token, *process in found if not _alive(*process)]
+    openings = database.execute("SELECT token, host, pid, born, at FROM openings").fetchall()
+    gone = [(token,) for token, *process in openings if not _alive(*process)]
     database.executemany("DELETE FROM openings WHERE token = ?", gone)
     opened = holder.token, holder.host, holder.pid, holder.born, time.time()
     database.execute("INSERT INTO openings (token, host, pid, born, at) VALUES (?, ?, ?, ?, ?)", opened)
@@ -77,8 +77,8 @@ def note_opening(database: sqlite3.Connection, holder: Holder, *, alone: bool = 
 
 def opened_by(database: sqlite3.Connection) -> tuple[str, int] | None:
     """A living process that has the journal open as one of its own, by machine and number; None where there is none."""
-    found = database.execute("SELECT host, pid, born, at FROM openings").fetchall()
-    return next(((host, pid) for host, pid, born, beat in found if _alive(host, pid, born, beat)), None)
+    openings = database.execute("SELECT host, pid, born, at FROM openings").fetchall()
+    return next(((host, pid) for host, pid, born, beat in openings if _alive(host, pid, born, beat)), None)
 
 
 def show_life(database: sqlite3.Connection, token: str) -> bool:

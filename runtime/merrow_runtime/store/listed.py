@@ -99,34 +99,34 @@ class Listed(Generic[R]):
         """Keep that one took so many more seconds; done once it is committed."""
         return self._writer.write((f"UPDATE {self.table} SET seconds = seconds + ? WHERE id = ?", (seconds, identity)))  # noqa: S608
 
-    def identity(self, said: str) -> str | None:
-        """The id that is ``said``, else the only one that begins so; None where there is none.
+    def identity(self, prefix: str) -> str | None:
+        """The id that is ``prefix``, else the only one that begins so; None where there is none.
 
         Raises `UsageFailure` where there are several.
         """
-        found = [row[0] for row in self._rows(f"SELECT id FROM {self._source} WHERE id = ?", (said,))]  # noqa: S608
-        if not found and said.isalnum():
-            found = [row[0] for row in self._rows(f"SELECT id FROM {self._source} WHERE id GLOB ?", (f"{said}*",))]  # noqa: S608
-        if len(found) > 1:
+        ids = [row[0] for row in self._rows(f"SELECT id FROM {self._source} WHERE id = ?", (prefix,))]  # noqa: S608
+        if not ids and prefix.isalnum():
+            ids = [row[0] for row in self._rows(f"SELECT id FROM {self._source} WHERE id GLOB ?", (f"{prefix}*",))]  # noqa: S608
+        if len(ids) > 1:
             raise UsageFailure(
-                f"Several {self.words} begin with {said!r}; give more of the id: {found[0]}, {found[1]}, ..."
+                f"Several {self.words} begin with {prefix!r}; give more of the id: {ids[0]}, {ids[1]}, ..."
             )
-        return found[0] if found else None
+        return ids[0] if ids else None
 
-    def id_of(self, said: str) -> str:
-        """The id of the one that is ``said``, as `identity` has it. Raises `UsageFailure` where there is none, or are several."""
-        identity = self.identity(said)
+    def id_of(self, prefix: str) -> str:
+        """The id that ``prefix`` begins, as `identity` has it. Raises `UsageFailure` where there is none, or are several."""
+        identity = self.identity(prefix)
         if identity is None:
-            raise UsageFailure(f"There is no {self.word} {said!r}; list them with: {self._command}")
+            raise UsageFailure(f"There is no {self.word} {prefix!r}; list them with: {self._command}")
         return identity
 
-    def get(self, said: str) -> R:
+    def get(self, prefix: str) -> R:
         """The one with this id, or with the only id that begins with it. Raises `UsageFailure`."""
-        identity = self.id_of(said)
-        found = self._rows(f"SELECT {self.columns} FROM {self.table} WHERE id = ?", (identity,))  # noqa: S608
-        if not found:  # an index may name what its table does not have
+        identity = self.id_of(prefix)
+        records = self._rows(f"SELECT {self.columns} FROM {self.table} WHERE id = ?", (identity,))  # noqa: S608
+        if not records:  # an index may name what its table does not have
             raise StoreFailure(self._is_damaged(identity))
-        return self._record(found[0])
+        return self._record(records[0])
 
     def newest(self, limit: int = 20, workflow: str | None = None, report: Report = ignored) -> list[R]:
         """The newest, newest first, of one workflow where given. A damaged record is left out, and ``report`` called with a
@@ -148,8 +148,8 @@ class Listed(Generic[R]):
 
     def status(self, identity: str) -> ListedStatus | None:
         """How one is by what was written down last, whoever wrote it; None where it was deleted."""
-        found = self._rows(f"SELECT status FROM {self.table} WHERE id = ?", (identity,))  # noqa: S608
-        return found[0][0] if found else None
+        statuses = self._rows(f"SELECT status FROM {self.table} WHERE id = ?", (identity,))  # noqa: S608
+        return statuses[0][0] if statuses else None
 
     def older_than(self, seconds: float) -> list[str]:
         """The ids of those that began, and ended where they did, so long ago."""
@@ -204,17 +204,17 @@ class Keeping(Listed[R]):
         """Put a new one into the store."""
         self._writer.now(lambda database: self._begin(database, begun))
 
-    def keep(self, identity: str, key: str, said: Mapping[str, Any]) -> asyncio.Future[None]:
+    def keep(self, identity: str, key: str, content: Mapping[str, Any]) -> asyncio.Future[None]:
         """Keep something that one came by, in place of what had this key; done once it is committed."""
         sql = f"INSERT OR REPLACE INTO {self.kept_in} ({self.of}, key, said) VALUES ({self._number}, ?, ?)"  # noqa: S608
-        return self._writer.write((sql, (identity, rows.storable(key), rows.text_of(dict(said)))))
+        return self._writer.write((sql, (identity, rows.storable(key), rows.text_of(dict(content)))))
 
     def kept(self, identity: str) -> dict[str, Mapping[str, Any]]:
         """All that one came by, by keys."""
         sql = f"SELECT key, said FROM {self.kept_in} WHERE {self.of} = {self._number} ORDER BY key"  # noqa: S608
-        found = self._rows(sql, (identity,))
+        contents = self._rows(sql, (identity,))
         with self._reading(identity):
-            return {key: rows.object_of(said) for key, said in found}
+            return {key: rows.object_of(content) for key, content in contents}
 
     @property
     def _number(self) -> str:
@@ -225,13 +225,13 @@ def readable(records: Iterable[S], read: Callable[[S], T], report: Report = igno
     """What is read of each record, in their order. One whose parts are damaged is left out, and ``report`` called with a sentence
     about it.
     """
-    found: list[T] = []
-    for one in records:
+    values: list[T] = []
+    for record in records:
         try:
-            found.append(read(one))
+            values.append(read(record))
         except StoreFailure as damaged:
             report(str(damaged))
-    return found
+    return values
 
 
 def read_by(database: sqlite3.Connection, dataset: str, part: str, reader: str, semantic: str) -> None:

@@ -136,7 +136,7 @@ class Optimizations(Listed[OptimizationRecord]):
         places = rows.text_of([list(place) for place in draw.places])
 
         def work(database: sqlite3.Connection) -> None:
-            database.executemany(_ADD, [(search, *_candidate_values(one)) for one in new])
+            database.executemany(_ADD, [(search, *_candidate_values(candidate)) for candidate in new])
             database.execute(_DRAW, (search, draw.number, draw.candidate, places))
 
         self._writer.now(work)
@@ -145,15 +145,15 @@ class Optimizations(Listed[OptimizationRecord]):
         """Keep an answer, in place of an earlier one of the same item and repeat; done once it is committed."""
         return self._writer.write((_KEEP, (search, trial.candidate, trial.draw, *score_values(trial.score))))
 
-    def propose(self, search: str, draw: int, said: Mapping[str, Any]) -> None:
+    def propose(self, search: str, draw: int, proposal: Mapping[str, Any]) -> None:
         """Keep what a model proposed before a draw, in place of what it did before, as plain data."""
-        text = rows.text_of(dict(said))
+        text = rows.text_of(dict(proposal))
         self._writer.now(lambda database: database.execute(_PROPOSED, (search, draw, text)))
 
     def proposals(self, search: str) -> dict[int, Mapping[str, Any]]:
         """What a model proposed, by the number of the draw before which it did, in their order."""
         sql = f"SELECT draw, said FROM proposals WHERE optimization = {_NUMBER} ORDER BY draw"  # noqa: S608
-        return {draw: self._said(search, said) for draw, said in self._rows(sql, (search,))}
+        return {draw: self._said(search, proposal) for draw, proposal in self._rows(sql, (search,))}
 
     def outcome(self, search: str, draw: int, scores: Sequence[float | None]) -> None:
         """Keep the outcome of a draw, before it counts."""
@@ -213,25 +213,25 @@ class Optimizations(Listed[OptimizationRecord]):
             return rows.object_of(text)
 
 
-def _candidate_values(one: CandidateRecord) -> tuple[Any, ...]:
-    parents = rows.text_of(list(one.parents))
+def _candidate_values(candidate: CandidateRecord) -> tuple[Any, ...]:
+    parents = rows.text_of(list(candidate.parents))
     return (
-        one.number,
+        candidate.number,
         parents,
-        one.operator,
-        column_of(one.title),
-        one.key,
-        one.calls,
-        one.nodes,
-        one.cost,
-        one.told,
-        column_of(one.text),
+        candidate.operator,
+        column_of(candidate.title),
+        candidate.key,
+        candidate.calls,
+        candidate.nodes,
+        candidate.cost,
+        candidate.told,
+        column_of(candidate.text),
     )
 
 
 def _candidate(row: Sequence[Any]) -> CandidateRecord:
     number, parents, operator, title, key, calls, nodes, cost, told, text = row
-    before = tuple(int(one) for one in json.loads(parents))
+    before = tuple(int(parent) for parent in json.loads(parents))
     return CandidateRecord(number, before, operator, title, key, calls, nodes, cost, text, told)
 
 

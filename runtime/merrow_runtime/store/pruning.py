@@ -103,15 +103,15 @@ def _forget(database: sqlite3.Connection, where: str, values: tuple[float, ...])
 
 def _take(database: sqlite3.Connection, query: str, values: tuple[float, ...], most: int) -> int:
     """Delete the first runs of a query that no process works on; none while a process has the journal open as its own."""
-    found = _rows(database, query, values)
-    if not found:
+    runs = _rows(database, query, values)
+    if not runs:
         return 0
 
     def work(database: sqlite3.Connection) -> int:
         count = 0
         if lease.opened_by(database) is not None:
             return count
-        for (run,) in found:
+        for (run,) in runs:
             if count == most:
                 break
             if not lease.is_held(database, run):

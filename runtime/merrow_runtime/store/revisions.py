@@ -52,13 +52,13 @@ def read(database: sqlite3.Connection, run: int, states: Sequence[RevisionState]
     """
     where, values = (f"AND state IN ({', '.join('?' * len(states))})", states) if states else ("", ())
     try:
-        found = database.execute(
+        revisions = database.execute(
             f"SELECT {_COLUMNS} FROM revisions WHERE run = ? {where} ORDER BY number",  # noqa: S608 (texts of this module)
             (run, *values),
         ).fetchall()
     except sqlite3.Error as problem:
         raise explained(problem) from problem
-    return [_record(row) for row in found]
+    return [_record(row) for row in revisions]
 
 
 def _record(row: Any) -> RevisionRecord:

@@ -310,8 +310,8 @@ def definition_of(definitions: Mapping[str, Any], path: str, node: str) -> Mappi
         around = definitions.get(definition_name(place, read_segment(part)[0]))
         if around is not None and around.get("operator") == CALL.name:
             place = around.get("parameters", {}).get("file", path[:end])
-    found: Mapping[str, Any] | None = definitions.get(definition_name(place, node))
-    return found
+    definition: Mapping[str, Any] | None = definitions.get(definition_name(place, node))
+    return definition
 
 
 def hash_of(body: str) -> bytes:

@@ -74,12 +74,12 @@ def read_report(result: SandboxResult, checks: list[ValidatorCheck]) -> ChecksRe
         number = min(int(marks[-1]) if marks else 0, len(checks) - 1)
         return ChecksReport(broken=(number, _unfinished(result, checks[number])))
     try:
-        said = json.loads(result.value)
-        if "broken" in said:
-            number, why = said["broken"]
+        report = json.loads(result.value)
+        if "broken" in report:
+            number, why = report["broken"]
             return ChecksReport(broken=(number, _raised(checks[number], str(why))))
-        failed = {int(number): why for number, why in said["failed"]}
-        return ChecksReport([_reason(checks[number], why) for number, why in failed.items()], int(said["passed"]))
+        failed = {int(number): why for number, why in report["failed"]}
+        return ChecksReport([_reason(checks[number], why) for number, why in failed.items()], int(report["passed"]))
     except (ValueError, TypeError, LookupError, OverflowError, RecursionError):
         # Whatever a check did to the program that calls it.
         return ChecksReport(broken=(0, "what it says can't be read."))

@@ -72,7 +72,7 @@ class ResultJudge:
         reasons, score = await self._cheap(outputs, tools)
         if reasons:
             return refused(reasons, score=score)
-        dear = [(number, *one) for number, one in enumerate(checks) if one[1].kind in ("tests", "rubric")]
+        dear = [(number, *check) for number, check in enumerate(checks) if check[1].kind in ("tests", "rubric")]
         step = _Steps(any(check.kind in _IN_ONE_PROCESS for _, check in checks))
         for number, name, check in dear:
             if check.kind == "tests":
@@ -99,15 +99,15 @@ class ResultJudge:
                 reasons += [] if reason is None else [reason]
                 passed += reason is None
         for several in _by_cost(in_process, reasons):
-            said: list[Value] = [[check.kind, check.said] for _, check in several]
-            arguments: list[Value] = [said, as_text(output), output, self._inputs]
+            several_checks: list[Value] = [[check.kind, check.said] for _, check in several]
+            arguments: list[Value] = [several_checks, as_text(output), output, self._inputs]
             result = await tools.check("validate", CODE, ENTRY, arguments, SECONDS)
-            found = read_report(result, [check for _, check in several])
-            if found.broken is not None:
-                number, why = found.broken
+            checked = read_report(result, [check for _, check in several])
+            if checked.broken is not None:
+                number, why = checked.broken
                 raise self._broken(several[number][0], why)
-            reasons += found.reasons
-            passed += found.passed
+            reasons += checked.reasons
+            passed += checked.passed
         return reasons, float(passed)
 
     def _free(self, name: str, check: ValidatorCheck, output: Value, known: Mapping[str, Value]) -> str | None:
@@ -162,11 +162,18 @@ class ResultJudge:
     async def _voted(
         self, name: str, check: ValidatorCheck, outputs: Outputs, tools: JudgeTools, step: str
     ) -> ValidationVerdict:
-        one = rubric_question(self._task, self._inputs, check, outputs, step)
+        question = rubric_question(self._task, self._inputs, check, outputs, step)
         steps = [step] if check.votes == 1 else [f"{step} vote {number}" for number in range(1, check.votes + 1)]
         temperature = vote_temperature(check)
         asked = (
-            tools.ask(vote, one.messages, one.read, schema=one.schema, temperature=temperature, model=check.model)
+            tools.ask(
+                vote,
+                question.messages,
+                question.read,
+                schema=question.schema,
+                temperature=temperature,
+                model=check.model,
+            )
             for vote in steps
         )
         votes = await self._asked(name, concurrently(asked))
@@ -203,5 +210,5 @@ class _Steps:
 def _by_cost(checks: list[tuple[str, ValidatorCheck]], reasons: list[str]) -> list[list[tuple[str, ValidatorCheck]]]:
     """The checks that are made in one process of the sandbox; of a result that is not valid anyway only patterns."""
     if reasons:
-        checks = [one for one in checks if one[1].kind == "regex"]
+        checks = [check for check in checks if check[1].kind == "regex"]
     return [checks] if checks else []

@@ -76,20 +76,20 @@ def tests_question(task: Task, inputs: Mapping[str, Value], check: ValidatorChec
     prompt = _WRITE_TESTS.format(count=check.generate, name=check.entry_point)
 
     def read(text: str) -> list[str]:
-        found: list[str] = []
-        for one in list(read_fields(text, fields)["tests"])[: check.generate]:  # type: ignore[arg-type]
+        tests: list[str] = []
+        for test_text in list(read_fields(text, fields)["tests"])[: check.generate]:  # type: ignore[arg-type]
             try:
-                ready = single_tests([str(one)], task.node.id)
+                ready = single_tests([str(test_text)], task.node.id)
             except NodeFailure:
                 continue
             # One that asserts nothing would pass whatever is tested, and one that calls something else would never.
-            found += [test for test in ready if "assert" in test and (check.entry_point in test or "candidate" in test)]
-        if not found:
+            tests += [test for test in ready if "assert" in test and (check.entry_point in test or "candidate" in test)]
+        if not tests:
             raise AnswerFailure(
                 "No test of the answer can be run.",
                 advice=f"Answer with tests such as `assert {check.entry_point}(1) == 2`, each valid Python.",
             )
-        return found
+        return tests
 
     return Question(
         step, compose((prompt, answer_form(fields)), _asked(task, inputs)), read, answer_schema(TESTS, fields)
@@ -143,20 +143,20 @@ def _asked(task: Task, inputs: Mapping[str, Value]) -> list[Section]:
 
 def _read_verdict(text: str) -> ValidationVerdict:
     """The one verdict of an answer: a judge may quote a verdict that the result itself holds."""
-    said = {one.casefold() in ("true", "yes") for one in _PASSES.findall(text)}
-    if len(said) > 1:
+    verdicts = {verdict.casefold() in ("true", "yes") for verdict in _PASSES.findall(text)}
+    if len(verdicts) > 1:
         message = "The answer has several verdicts, which differ."
         raise AnswerFailure(message, advice=f"{message} Answer with one alone, and quote none.")
     try:
-        found = read_fields(text, _VERDICT_FIELDS)
+        fields = read_fields(text, _VERDICT_FIELDS)
     except AnswerFailure as problem:
         try:
-            found = read_fields(text, _ONE_REASON)
+            fields = read_fields(text, _ONE_REASON)
         except AnswerFailure:
             raise problem from None
-    if found["pass"] is True:
+    if fields["pass"] is True:
         return ValidationVerdict(True)
-    reasons = found["reasons"]
+    reasons = fields["reasons"]
     return refused(
-        [str(one) for one in reasons] if isinstance(reasons, list) else [str(reasons)], str(found["feedback"])
+        [str(reason) for reason in reasons] if isinstance(reasons, list) else [str(reasons)], str(fields["feedback"])
     )

@@ -20,8 +20,8 @@ def problem_by(schema: Mapping[str, Any], value: Value) -> str | None:
             value = _loaded(value)
         except _NotJsonError as problem:
             return f"It is not JSON: {problem}."
-    found = first_fault(schema, value)
-    return None if found is None else f"By the schema{found.place and f', at {found.place}'}: {found.message}."
+    fault = first_fault(schema, value)
+    return None if fault is None else f"By the schema{fault.place and f', at {fault.place}'}: {fault.message}."
 
 
 class _NotJsonError(Exception):

@@ -44,13 +44,13 @@ def refused(reasons: list[str], feedback: str = "", score: float = 0.0) -> Valid
 def in_history(outputs: Outputs, verdict: ValidationVerdict) -> tuple[Message, Message]:
     """A result that did not pass and what was wrong with it, as the messages that the next attempt has of it."""
     result = as_text(next(iter(outputs.values()))) if len(outputs) == 1 else as_text(dict(outputs))
-    said = ["Your result was checked, and it is not valid."]
+    paragraphs = ["Your result was checked, and it is not valid."]
     if verdict.reasons:
-        said.append("What is wrong:\n" + "\n".join(f"- {reason}" for reason in verdict.reasons))
+        paragraphs.append("What is wrong:\n" + "\n".join(f"- {reason}" for reason in verdict.reasons))
     if verdict.feedback:
-        said.append(f"What to do better:\n{verdict.feedback}")
-    said.append("Give the whole result again, in the form that you were asked for, so that it is valid.")
-    return Message("assistant", result), Message("user", "\n\n".join(said))
+        paragraphs.append(f"What to do better:\n{verdict.feedback}")
+    paragraphs.append("Give the whole result again, in the form that you were asked for, so that it is valid.")
+    return Message("assistant", result), Message("user", "\n\n".join(paragraphs))
 
 
 def validation_record(digest: str, attempts: list[Mapping[str, Any]], attempt: int, *, valid: bool) -> dict[str, Any]:

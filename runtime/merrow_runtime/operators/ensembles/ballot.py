@@ -104,7 +104,7 @@ def chosen(task: Task, candidate: BallotCandidate) -> Outputs:
 
 def _choice(text: str, fields: Sequence[Field], letters: Mapping[str, int]) -> int:
     try:
-        said = str(read_fields(text, fields)["choice"])
+        choice = str(read_fields(text, fields)["choice"])
     except AnswerFailure:
         last = text.strip().rpartition("\n")[2].strip()
         bare = _BARE_CHOICE.fullmatch(last) if len(last) <= _LONGEST_CHOICE else None
@@ -113,5 +113,5 @@ def _choice(text: str, fields: Sequence[Field], letters: Mapping[str, int]) -> i
             raise AnswerFailure(
                 "The vote names no candidate.", advice=f"Your `choice` must be one of these letters: {names}."
             ) from None
-        said = bare[1].upper()
-    return letters[said]
+        choice = bare[1].upper()
+    return letters[choice]

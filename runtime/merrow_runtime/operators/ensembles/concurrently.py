@@ -18,19 +18,19 @@ async def concurrently(asked: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
     first of all. Which came first in time is another matter after a resume, and must not decide how the node ends.
     """
 
-    async def kept(one: Coroutine[Any, Any, T]) -> T | RunFailure:
+    async def kept(question: Coroutine[Any, Any, T]) -> T | RunFailure:
         try:
-            return await one
+            return await question
         except RunFailure as failure:
             return failure
 
     try:
         async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(kept(one)) for one in asked]
+            tasks = [group.create_task(kept(question)) for question in asked]
     except BaseExceptionGroup as faults:
         raise faults.exceptions[0] from None
     results = [task.result() for task in tasks]
-    failures = [one for one in results if isinstance(one, RunFailure)]
+    failures = [result for result in results if isinstance(result, RunFailure)]
     if failures:
-        raise next((one for one in failures if not isinstance(one, _OF_A_QUESTION)), failures[0])
-    return [one for one in results if not isinstance(one, RunFailure)]
+        raise next((failure for failure in failures if not isinstance(failure, _OF_A_QUESTION)), failures[0])
+    return [result for result in results if not isinstance(result, RunFailure)]

@@ -43,7 +43,7 @@ def fence_around(texts: Iterable[str]) -> str:
 
 def fences(text: str) -> list[Fence]:
     """Every fenced block of ``text``, in order. A fence that is never closed reaches to the end."""
-    found: list[Fence] = []
+    blocks: list[Fence] = []
     inside: list[str] = []
     mark = language = info = above = ""
     for line in text.split("\n"):
@@ -56,10 +56,10 @@ def fences(text: str) -> list[Fence]:
             continue
         bare = line.strip()
         if len(bare) >= len(mark) and not bare.strip(mark[0]):
-            found.append(Fence(language, "\n".join(inside), info=info, above=above))
+            blocks.append(Fence(language, "\n".join(inside), info=info, above=above))
             mark = above = ""
         else:
             inside.append(line)
     if mark:
-        found.append(Fence(language, "\n".join(inside), closed=False, info=info, above=above))
-    return found
+        blocks.append(Fence(language, "\n".join(inside), closed=False, info=info, above=above))
+    return blocks

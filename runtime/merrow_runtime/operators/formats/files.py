@@ -40,7 +40,7 @@ def files_in(texts: Iterable[str]) -> list[NamedFile]:
 
     Raises ValueError, with a sentence, where a name leads outside or occurs twice, and where a fence is not closed.
     """
-    found: dict[str, NamedFile] = {}
+    files: dict[str, NamedFile] = {}
     for text in texts:
         for block in fences(text):
             name = _name(block.info, block.above)
@@ -49,13 +49,13 @@ def files_in(texts: Iterable[str]) -> list[NamedFile]:
             path = _checked(name)
             if not block.closed:
                 raise ValueError(f"The file `{path}` is cut off: its fenced block is not closed.")
-            if path.casefold() in found:
+            if path.casefold() in files:
                 raise ValueError(f"The file `{path}` is given twice; one of its results must leave it out.")
             word = block.language.partition(":")[0]
             is_path = "." in word or "/" in word
-            found[path.casefold()] = NamedFile(path, block.text, "" if is_path else word)
-    check_folders(file.path for file in found.values())
-    return list(found.values())
+            files[path.casefold()] = NamedFile(path, block.text, "" if is_path else word)
+    check_folders(file.path for file in files.values())
+    return list(files.values())
 
 
 def check_folders(paths: Iterable[str]) -> None:
@@ -92,8 +92,8 @@ def _name(info: str, above: str) -> str | None:
     for word in words[:2]:
         if _LOOKS_LIKE_FILE.fullmatch(word) or "/" in word or "\\" in word:
             return word
-    said = _ABOVE.fullmatch(above.strip().strip("*_").strip())
-    name = "" if said is None else said[1].strip().strip("*`_").strip()
+    match = _ABOVE.fullmatch(above.strip().strip("*_").strip())
+    name = "" if match is None else match[1].strip().strip("*`_").strip()
     return name if _LOOKS_LIKE_FILE.fullmatch(name) else None
 
 

@@ -83,18 +83,18 @@ def load_planned(text: str, boxes: int = MOST_NODES) -> Workflow:
     """The workflow that a text is, of at most so many boxes. Raises `AnswerFailure` with all that is wrong with it."""
     if not text.strip():
         raise AnswerFailure("It is empty.")
-    found = list(oversized(text, boxes))
-    if found:
-        raise AnswerFailure("\n".join(found))
+    problems = list(oversized(text, boxes))
+    if problems:
+        raise AnswerFailure("\n".join(problems))
     files = NoFiles(lambda path: f"a planned workflow can name no file, and this names {path}.")
     analysis = analyse(text, provider=files, config=Config(), as_workflow=True)
-    found = [f"Line {one.range.start.line + 1}: {one.message}" for one in analysis.errors]
+    problems = [f"Line {error.range.start.line + 1}: {error.message}" for error in analysis.errors]
     graph = analysis.typed
-    if not found and graph is not None:
-        found = list(_refused(analysis, graph))
-    if found:
-        more = f"\nAnd {len(found) - _MOST_TOLD} more." if len(found) > _MOST_TOLD else ""
-        raise AnswerFailure("\n".join(found[:_MOST_TOLD]) + more)
+    if not problems and graph is not None:
+        problems = list(_refused(analysis, graph))
+    if problems:
+        more = f"\nAnd {len(problems) - _MOST_TOLD} more." if len(problems) > _MOST_TOLD else ""
+        raise AnswerFailure("\n".join(problems[:_MOST_TOLD]) + more)
     try:
         return check_workflow(text, name=_NAME, provider=files, analysis=analysis)
     except UsageFailure as problem:
@@ -121,8 +121,11 @@ def _refused(analysis: Analysis, graph: TypedGraph) -> Iterator[str]:
         yield f"It may make more than {MOST_CALLS:,} calls; lower `max` of its Loops and Maps, or `samples`."
     yield from _signature(graph)
     block = analysis.settings.document.values.get("workflow")
-    said = block if isinstance(block, dict) else {}
-    for key in [*(key for key in said if key in _OUT_OF_REACH), *(one.key for one in workspace_values(said, _NAME))]:
+    keys = block if isinstance(block, dict) else {}
+    for key in [
+        *(key for key in keys if key in _OUT_OF_REACH),
+        *(value.key for value in workspace_values(keys, _NAME)),
+    ]:
         yield f"`{key}` in its front matter is not for it to say; leave it out."
     for agent in analysis.settings.agents.values():
         if agent.model is not None:
@@ -145,7 +148,7 @@ def _refused(analysis: Analysis, graph: TypedGraph) -> Iterator[str]:
 
 def _times(graph: TypedGraph, name: str) -> int:
     """How often what is in a composite may run."""
-    return prod(count_of(graph.composites.boxes[one], "max") for one in graph.composites.chain(name))
+    return prod(count_of(graph.composites.boxes[box], "max") for box in graph.composites.chain(name))
 
 
 def _signature(graph: TypedGraph) -> Iterator[str]:

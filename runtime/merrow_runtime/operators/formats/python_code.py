@@ -86,7 +86,7 @@ def _pieces(text: str) -> Iterable[str]:
     """Runs of lines that parse, with prose around them cut off, the longest first. Long texts get fewer tries."""
     lines = _flush(text).split("\n")
     tries = _MOST_PARSED // (len(text) + 1)
-    found: list[str] = []
+    pieces: list[str] = []
     covered = 0
     for start, line in enumerate(lines):
         if start < covered or not _STARTS_CODE.match(line):
@@ -96,11 +96,11 @@ def _pieces(text: str) -> Iterable[str]:
             tries -= 1
             stop = _stop("\n".join(lines[start:end]))
             if stop is None:
-                found.append("\n".join(lines[start:end]))
+                pieces.append("\n".join(lines[start:end]))
                 covered = end
                 break
             end = min(end - 1, start + stop)
-    return sorted({"\n\n".join(found), *found}, key=len, reverse=True)
+    return sorted({"\n\n".join(pieces), *pieces}, key=len, reverse=True)
 
 
 def _stop(code: str) -> int | None:

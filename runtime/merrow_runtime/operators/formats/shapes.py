@@ -308,18 +308,18 @@ def _object(value: Value, shape: ValueShape) -> dict[str, Value]:
 def _record(value: dict[str, Value], shape: ValueShape) -> Value:
     """The fields in the order of the record; their names may differ in case."""
     written = {name.strip().casefold(): name for name in reversed(value)}
-    found: dict[str, Value] = {}
+    fields: dict[str, Value] = {}
     taken: set[str] = set()
     for name, part in shape.parts:
         key = name if name in value else written.get(name.casefold())
         if key is None:
             raise FieldFailure(name, "is missing.", f"Give {phrase(shape)}; `{name}` is missing.")
         taken.add(key)
-        found[name] = _in_field(value[key], part, name)
+        fields[name] = _in_field(value[key], part, name)
     for key in value:
         if key not in taken:
             raise FieldFailure(key, f"is not a field of {shape.type}.", f"Leave out `{key}`; give {phrase(shape)}.")
-    return found
+    return fields
 
 
 def _in_field(value: Value, shape: ValueShape, name: str) -> Value:
@@ -335,11 +335,11 @@ def _in_field(value: Value, shape: ValueShape, name: str) -> Value:
 
 def _union(value: dict[str, Value], shape: ValueShape) -> Value:
     """A value with its kind. A record's fields may also stand beside ``kind``, as models often write them."""
-    said = value.get(KIND)
+    kind = value.get(KIND)
     names = {name.casefold(): (name, part) for name, part in shape.parts}
-    known = names.get(said.strip().casefold()) if isinstance(said, str) else None
+    known = names.get(kind.strip().casefold()) if isinstance(kind, str) else None
     if known is None:
-        what = "is missing" if said is None else f"is {shown(said)}"
+        what = "is missing" if kind is None else f"is {shown(kind)}"
         kinds = ", ".join(f"`{name}`" for name, _ in shape.parts)
         message = f"The kind of the {shape.type} {what}; it must be one of {kinds}."
         raise AnswerFailure(message, advice=f"Give {phrase(shape)}.")

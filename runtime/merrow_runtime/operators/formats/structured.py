@@ -70,15 +70,15 @@ def fields_reader(fields: Sequence[Field]) -> Callable[[str], dict[str, Value]]:
 def read_fields(text: str, fields: Sequence[Field]) -> dict[str, Value]:
     """The fields of an answer, each a value of its type. Raises `AnswerFailure` naming what is missing or wrong."""
     failure: AnswerFailure | None = None
-    for found in _mappings(text, fields):
+    for mapping in _mappings(text, fields):
         try:
-            return _checked(found, fields)
+            return _checked(mapping, fields)
         except AnswerFailure as problem:
             failure = failure or problem
-        if len(fields) == 1 and fields[0].shape.kind == "union" and KIND in found:
+        if len(fields) == 1 and fields[0].shape.kind == "union" and KIND in mapping:
             # The value itself, without the field that it was asked for in.
             try:
-                return {fields[0].name: coerce(dict(found), fields[0].shape)}
+                return {fields[0].name: coerce(dict(mapping), fields[0].shape)}
             except AnswerFailure as problem:
                 failure = problem
     if failure is None and len(fields) == 1:
@@ -98,9 +98,9 @@ def read_record(text: str, shape: ValueShape) -> Value:
     """The record that an answer is. Raises `AnswerFailure` naming the field that is missing, wrong or one too many."""
     fields = record_fields(shape)
     failure: AnswerFailure | None = None
-    for found in _mappings(text, fields):
+    for mapping in _mappings(text, fields):
         try:
-            return coerce(dict(found), shape)
+            return coerce(dict(mapping), shape)
         except AnswerFailure as problem:
             failure = failure or problem
     if isinstance(failure, FieldFailure):
@@ -128,35 +128,35 @@ def read_json(text: str) -> Value:
 
 def _mappings(text: str, fields: Sequence[Field]) -> list[Mapping[str, Value]]:
     """What may be the answer's fields, the likeliest reading first."""
-    found: list[Mapping[str, Value]] = []
+    mappings: list[Mapping[str, Value]] = []
     texts = [text, *(block.text for block in fences(text))]
-    found += [value for value in map(_loaded, texts) if isinstance(value, dict)]
-    found += [value for value in _embedded(text) if isinstance(value, dict)] if not found else []
-    if not any(_complete(value, fields) for value in found):
+    mappings += [value for value in map(_loaded, texts) if isinstance(value, dict)]
+    mappings += [value for value in _embedded(text) if isinstance(value, dict)] if not mappings else []
+    if not any(_complete(value, fields) for value in mappings):
         for candidate in reversed(texts):
             start = candidate.find("{")
             value = _repaired(candidate[start:]) if start >= 0 else None
             options = value if isinstance(value, list) else [value]
-            found += [option for option in options if isinstance(option, dict)]
+            mappings += [option for option in options if isinstance(option, dict)]
     for reading in (_tagged(text, fields), _labelled(text, fields)):
         if len(reading) == len(fields):
-            found.append(reading)
-    return found
+            mappings.append(reading)
+    return mappings
 
 
-def _complete(found: Mapping[str, Value], fields: Sequence[Field]) -> bool:
-    folded = {key.strip().casefold() for key in found}
+def _complete(mapping: Mapping[str, Value], fields: Sequence[Field]) -> bool:
+    folded = {key.strip().casefold() for key in mapping}
     return all(field.name.casefold() in folded for field in fields)
 
 
-def _checked(found: Mapping[str, Value], fields: Sequence[Field]) -> dict[str, Value]:
-    folded = {key.strip().casefold(): value for key, value in found.items()}
-    missing = [field.name for field in fields if field.name not in found and field.name.casefold() not in folded]
+def _checked(mapping: Mapping[str, Value], fields: Sequence[Field]) -> dict[str, Value]:
+    folded = {key.strip().casefold(): value for key, value in mapping.items()}
+    missing = [field.name for field in fields if field.name not in mapping and field.name.casefold() not in folded]
     if missing:
         names = ", ".join(f"`{name}`" for name in missing)
         raise AnswerFailure(f"The answer has no field {names}.", advice=answer_form(fields))
     return {
-        field.name: _value(found[field.name] if field.name in found else folded[field.name.casefold()], field)
+        field.name: _value(mapping[field.name] if field.name in mapping else folded[field.name.casefold()], field)
         for field in fields
     }
 
@@ -219,18 +219,18 @@ def _brackets(text: str) -> tuple[int, int]:
 
 def _embedded(text: str) -> list[object]:
     """The JSON objects that are in a text, outermost ones only."""
-    found: list[object] = []
+    values: list[object] = []
     start = text.find("{")
     for _ in range(_MOST_TRIED):
         if start < 0:
             break
         try:
             value, end = _DECODER.raw_decode(text, start)
-            found.append(_well_formed(value))
+            values.append(_well_formed(value))
         except (ValueError, RecursionError):
             end = start + 1
         start = text.find("{", end)
-    return found
+    return values
 
 
 def _well_formed(value: Any) -> Any:
@@ -240,14 +240,14 @@ def _well_formed(value: Any) -> Any:
 
 
 def _tagged(text: str, fields: Sequence[Field]) -> dict[str, Value]:
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for field in fields:
         name = re.escape(field.name)
         opening = re.search(rf"<{name}\s*>", text, re.IGNORECASE)
         closing = opening and re.compile(rf"</{name}\s*>", re.IGNORECASE).search(text, opening.end())
         if opening and closing:
-            found[field.name] = text[opening.end() : closing.start()].strip("\n")
-    return found
+            values[field.name] = text[opening.end() : closing.start()].strip("\n")
+    return values
 
 
 def _labelled(text: str, fields: Sequence[Field]) -> dict[str, Value]:
@@ -256,8 +256,8 @@ def _labelled(text: str, fields: Sequence[Field]) -> dict[str, Value]:
     label = re.compile(rf"^[ \t>*#_-]*({names})[ \t*_]*[:=][ \t*_]*", re.MULTILINE | re.IGNORECASE)
     marks = list(label.finditer(text))
     by_name = {field.name.casefold(): field.name for field in fields}
-    found: dict[str, Value] = {}
+    values: dict[str, Value] = {}
     for number, mark in enumerate(marks):
         end = marks[number + 1].start() if number + 1 < len(marks) else len(text)
-        found[by_name[mark[1].casefold()]] = text[mark.end() : end].strip()
-    return found
+        values[by_name[mark[1].casefold()]] = text[mark.end() : end].strip()
+    return values

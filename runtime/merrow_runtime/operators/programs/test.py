@@ -52,9 +52,9 @@ class TestOperator(ModelOperator):
         best, best_result, repairs = code, result, 0
         while not result.passed and repairs < REPAIRS:
             repairs += 1
-            said = report(result, len(tests))
-            tools.output(f"{said.splitlines()[0]}\n")
-            before, code = code, await self._reflect(task, repairs, entry_point, code, said).ask(tools)
+            text = report(result, len(tests))
+            tools.output(f"{text.splitlines()[0]}\n")
+            before, code = code, await self._reflect(task, repairs, entry_point, code, text).ask(tools)
             if code == before:
                 break  # It fails as before, and the same question has the same answer.
             result = await tools.test(f"test {repairs + 1}", code, tests, entry_point)
@@ -66,10 +66,10 @@ class TestOperator(ModelOperator):
 
     def _without_tests(self, task: Task, code: str) -> Outputs:
         passes = task.node.parameters.get("on_no_tests") == "pass"
-        said = (
+        verdict = (
             "passes, as `on_no_tests: pass` says" if passes else "fails, as `on_no_tests` says where it is not `pass`"
         )
-        feedback = f"Nothing was tested: the task brings no tests and its text shows none. The solution {said}."
+        feedback = f"Nothing was tested: the task brings no tests and its text shows none. The solution {verdict}."
         return {"solution": code, "result": passes, "feedback": feedback}
 
     def _reflect(self, task: Task, number: int, entry_point: str, code: str, report: str) -> Question[str]:

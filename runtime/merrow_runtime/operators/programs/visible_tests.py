@@ -46,7 +46,7 @@ def single_tests(texts: Iterable[str], node: str) -> list[str]:
     """Tests as single assertions where they can be told apart. Raises `NodeFailure` for a test that is no Python, or that tests
     nothing.
     """
-    found: list[str] = []
+    tests: list[str] = []
     for number, text in enumerate((text for text in texts if text.strip()), 1):
         tree = parsed(text)
         if tree is None:
@@ -54,8 +54,8 @@ def single_tests(texts: Iterable[str], node: str) -> list[str]:
         ready = _ready(text, tree)
         if not ready:
             raise NodeFailure.of(node, f"test {number} asserts nothing; write it as `assert candidate(1) == 2`.")
-        found += ready
-    return list(dict.fromkeys(found))
+        tests += ready
+    return list(dict.fromkeys(tests))
 
 
 def tests_in(problem: str, entry_point: str) -> list[str]:
@@ -63,18 +63,18 @@ def tests_in(problem: str, entry_point: str) -> list[str]:
     that say what a call gives (``add(1, 2) == 3``, ``add(1, 2) => 3``, ``add(1, 2) should return 3``); only what calls
     ``entry_point``.
     """
-    found: list[str] = []
+    tests: list[str] = []
     for text in _prose(problem):
-        found += _asserts(text)
-        found += _examples(text)
-        found += _results(text, entry_point)
+        tests += _asserts(text)
+        tests += _examples(text)
+        tests += _results(text, entry_point)
     imports = _imports(problem)
-    return list(dict.fromkeys(_with(imports, test) for test in found if _calls(test, entry_point)))
+    return list(dict.fromkeys(_with(imports, test) for test in tests if _calls(test, entry_point)))
 
 
 def _imports(problem: str) -> dict[str, str]:
     """The import statements that stand on lines of their own, by each name that they give a meaning."""
-    found: dict[str, str] = {}
+    imports: dict[str, str] = {}
     for line in problem.split("\n"):
         statement = line.strip()
         if not statement.startswith(("import ", "from ")):
@@ -82,8 +82,8 @@ def _imports(problem: str) -> dict[str, str]:
         tree = parsed(statement)
         for node in tree.body if tree else ():
             if isinstance(node, (ast.Import, ast.ImportFrom)):
-                found |= {alias.asname or alias.name.partition(".")[0]: ast.unparse(node) for alias in node.names}
-    return found
+                imports |= {alias.asname or alias.name.partition(".")[0]: ast.unparse(node) for alias in node.names}
+    return imports
 
 
 def _with(imports: Mapping[str, str], test: str) -> str:

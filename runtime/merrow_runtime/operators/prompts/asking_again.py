@@ -44,8 +44,8 @@ class AskingAgain:
             return joined(self._first, (Message("user", told),))
         if self._is_shown:
             return (*self._first, Message("assistant", answer), Message("user", told))
-        said = (_LEFT_OUT, told, _REPEATED) if self.repeats else (_LEFT_OUT, told)
-        return joined(self._first, (Message("user", "\n".join(said)),))
+        paragraphs = (_LEFT_OUT, told, _REPEATED) if self.repeats else (_LEFT_OUT, told)
+        return joined(self._first, (Message("user", "\n".join(paragraphs)),))
 
 
 @record(frozen=True, slots=True)

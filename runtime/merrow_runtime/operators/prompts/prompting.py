@@ -62,9 +62,9 @@ def compose(
     is no system message, and without data they are the user message. A variable of a template stands for the sections of
     its port, else for what ``inputs`` has for it.
     """
-    said = [text for text in instructions if text and text.strip()]
-    templates = [text for text in said if isinstance(text, PromptTemplate)]
-    paragraphs = [text.strip() for text in said if not isinstance(text, PromptTemplate)]
+    texts = [text for text in instructions if text and text.strip()]
+    templates = [text for text in texts if isinstance(text, PromptTemplate)]
+    paragraphs = [text.strip() for text in texts if not isinstance(text, PromptTemplate)]
     if templates:
         return _with_templates(paragraphs, templates, sections, memory, inputs or {})
     if not sections and not memory:
@@ -97,10 +97,12 @@ def _with_templates(
     """
     named = frozenset[str]().union(*map(variables, templates))
     ports = {section.port for section in sections}
-    given = [*sections, *(one for port in sorted(named - ports) for one in input_sections(inputs, [port]))]
+    given = [*sections, *(section for port in sorted(named - ports) for section in input_sections(inputs, [port]))]
     remembered = memory_sections(memory)
-    fence = fence_around([*templates, *(part for one in (*given, *remembered) for part in (one.heading, one.text))])
-    texts = {port: _framed_at([one for one in given if one.port == port], fence) for port in named}
+    fence = fence_around(
+        [*templates, *(part for section in (*given, *remembered) for part in (section.heading, section.text))]
+    )
+    texts = {port: _framed_at([section for section in given if section.port == port], fence) for port in named}
     rest = [*remembered, *(section for section in sections if section.port not in named)]
     parts = [*(render_section(section, fence) for section in rest), *(filled(text, texts) for text in templates)]
     notice = TEMPLATE_NOTICE.format(count=len(fence))

@@ -36,17 +36,17 @@ class AnsweringRecorded:
     async def complete(self, request: ModelRequest, on_text: OnText | None = None) -> ModelReply:
         """Answer. Raises `EndpointFailure` where the recording does not have the question."""
         del on_text
-        found = self._replies.get(_hash(request))
-        if found is None:
+        reply = self._replies.get(_hash(request))
+        if reply is None:
             asked = " ".join(request.messages[-1].content.split())[:60]
             raise EndpointFailure(
                 f"The recording {self._path} has no answer to a question that begins {asked!r}: the data, the options or a prompt"
                 " changed since. Record it again.",
                 fatal=True,
             )
-        if found.finish == "stop" and not found.text.strip():
-            raise EmptyAnswerFailure(f"The recording {self._path} has an empty answer.", usage=found.usage)
-        return found
+        if reply.finish == "stop" and not reply.text.strip():
+            raise EmptyAnswerFailure(f"The recording {self._path} has an empty answer.", usage=reply.usage)
+        return reply
 
     async def close(self) -> None:
         """Nothing is open."""
@@ -113,7 +113,7 @@ def _read(path: Path) -> dict[str, ModelReply]:
     header = object_of(path, 1, lines[0] if lines else "")
     if header.get(MARK) != FORMAT or not header.get(ANSWERS_MARK):
         raise UsageFailure(f"{path} is not the recording of an extraction; make one with: merrow extract ... --record")
-    found: dict[str, ModelReply] = {}
+    replies: dict[str, ModelReply] = {}
     for number, line in enumerate(lines[1:], start=2):
         if not line.strip():
             continue
@@ -121,7 +121,7 @@ def _read(path: Path) -> dict[str, ModelReply]:
         try:
             reply = dict(content["reply"])
             usage = {**Usage.from_json(reply["usage"]).to_json(), "cost_usd": 0.0}
-            found[content["hash"]] = ModelReply.from_json({**reply, "usage": usage})
+            replies[content["hash"]] = ModelReply.from_json({**reply, "usage": usage})
         except (KeyError, TypeError, AttributeError, ValueError) as problem:
             raise UsageFailure(f"Line {number} of the recording {path} lacks {problem}; record it again.") from None
-    return found
+    return replies

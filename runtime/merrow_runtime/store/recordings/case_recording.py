@@ -109,10 +109,10 @@ class CaseRecording:
         lines = [json.dumps(self.header)]
         for case in cases:
             for (_, repeat), taken in sorted(
-                ((take, one) for take, one in self._takes.items() if take[0] == case), key=lambda one: one[0]
+                ((take, call) for take, call in self._takes.items() if take[0] == case), key=lambda pair: pair[0]
             ):
                 front = {"case": case, "repeat": repeat}
-                ordered = sorted(taken.calls.items(), key=lambda one: _order(one[0]))
+                ordered = sorted(taken.calls.items(), key=lambda pair: _order(pair[0]))
                 lines += [json.dumps({**front, **line}) for _, (_, line) in ordered]
                 if taken.has_output:
                     lines.append(json.dumps({**front, "output": taken.output}))
@@ -124,9 +124,9 @@ def _order(place: tuple[CallKey, str]) -> tuple[Any, ...]:
     return key.path, key.node, key.redo, key.sample, key.step, key.attempt, request_hash
 
 
-def same_output(one: Any, other: Any) -> bool:
+def same_output(output: Any, other: Any) -> bool:
     """Whether two outputs are equal as JSON, where true is not 1."""
-    return canonical(one) == canonical(other)
+    return canonical(output) == canonical(other)
 
 
 class CallList:

@@ -157,10 +157,10 @@ class Replay:
         """The recorded call, where there is one. Of a reviser it is the one of its number, whatever it was shown then: what had
         finished by then is a matter of time.
         """
-        found = self._calls.get((key, request_hash))
-        if found is None and key.node == REVISER:
-            found = next((call for (known, _), call in self._calls.items() if known == key), None)
-        return found
+        recorded = self._calls.get((key, request_hash))
+        if recorded is None and key.node == REVISER:
+            recorded = next((call for (known, _), call in self._calls.items() if known == key), None)
+        return recorded
 
     def recall(self, key: CallKey, request_hash: str) -> CallRecord:
         """The recorded call. Raises `ReplayMiss` that names the node, the step and what is there instead."""
@@ -239,7 +239,7 @@ def call_of(path: Path, number: int, content: Mapping[str, Any]) -> CallRecord:
             content.get("redo", 0),
         )
         texts, numbers = (key.node, key.step, key.path, content["request_hash"]), (key.sample, key.attempt, key.redo)
-        if not all(isinstance(one, str) for one in texts) or not all(isinstance(one, int) for one in numbers):
+        if not all(isinstance(text, str) for text in texts) or not all(isinstance(figure, int) for figure in numbers):
             raise UsageFailure(f"Line {number} of the recording {path} is not a recorded call.")
         return CallRecord(
             key,
