@@ -27,9 +27,18 @@ if TYPE_CHECKING:
     from merrow_server.cases.suites import Suite, SuiteRequest
 
 
+OFTEN = {
+    "Cases": ("-k", "--tag", "-x", "--last-failed", "--save"),
+    "Recordings": ("--record", "--fresh", "--allow-stale"),
+    "Output": ("--junit", "--format"),
+}
+"""The options that people use, by what they are for."""
+
+
 @click.command(
     "test",
     cls=Command,
+    often=OFTEN,
     epilog="""
     merrow test                                 the cases of all workflows below this folder
     merrow test examples/letters.cases.yaml     those of one file; its workflow names it as well

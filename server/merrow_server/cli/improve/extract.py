@@ -32,9 +32,19 @@ def _named(option: Any) -> list[str]:
     return list(option(bare).__click_params__[0].opts)
 
 
+OFTEN = {
+    "Data": ("--map", "--gold", "--solution", "--metric", "--limit"),
+    "Operators": ("--out", "--coverage"),
+    "Model": ("--optimizer-model",),
+    "Cost": ("--dry-run", "--budget-usd"),
+}
+"""The options that people use, by what they are for."""
+
+
 @click.command(
     "extract",
     cls=Command,
+    often=OFTEN,
     epilog="""
     merrow extract math_validate.jsonl                              operators.yaml, with cases/ and start/ beside it
     merrow extract own.jsonl --map problem=question --gold answer --solution worked --metric numeric

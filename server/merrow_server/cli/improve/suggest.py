@@ -19,9 +19,18 @@ if TYPE_CHECKING:
     from merrow_server.suggestions.prepared_suggestions import SuggestionRequest
 
 
+OFTEN = {
+    "Suggestions": ("--n", "--node", "--goal", "--dataset", "--apply"),
+    "Model": ("--optimizer-model", "--judge-model"),
+    "Cost": ("--dry-run", "--budget-usd", "--yes"),
+}
+"""The options that people use, by what they are for."""
+
+
 @click.command(
     "suggest",
     cls=Command,
+    often=OFTEN,
     epilog="""
     merrow suggest flow.mmd                             four improvements, checked, judged, as differences
     merrow suggest flow.mmd --apply 2                   write the second one; what is known is not paid again
@@ -32,9 +41,11 @@ if TYPE_CHECKING:
     """,
 )
 @click.argument("file", metavar="FILE", shell_complete=shell_completion.files)
-@click.option("--n", "count", type=click.IntRange(1, 16), default=4, show_default=True, help="How many candidates.")
+@click.option(
+    "--n", "count", type=click.IntRange(1, 16), default=4, show_default=True, help="How many suggestions to ask for."
+)
 @click.option("--node", metavar="NODE", help="Improve only the prompt of this node.")
-@click.option("--goal", default="", metavar="TEXT", help="What should improve.")
+@click.option("--goal", default="", metavar="TEXT", help="What should improve, in your words.")
 @click.option("--apply", "chosen", type=click.IntRange(min=1), metavar="K", help="Write the K-th suggestion into FILE.")
 @click.option(
     "--optimizer-model", metavar="MODEL", help="The model that suggests; by default, the one in your settings."

@@ -15,10 +15,19 @@ from merrow_server.cli.options.running import RUN_OPTIONS
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo
 
+OFTEN = {
+    "Cost": ("--budget-usd", "--budget-tokens", "--budget-seconds"),
+    "Model": ("--base-url", "--reuse", "--replay", "--concurrency"),
+    "Output": ("--verbose", "--json"),
+    "Scores": ("--fail-under",),
+}
+"""The options that people use, by what they are for."""
+
 
 @click.command(
     "resume",
     cls=Command,
+    often=OFTEN,
     epilog="""
     merrow resume                             what was left unfinished last, of whatever kind
     merrow resume flow.mmd                    the latest run of a workflow

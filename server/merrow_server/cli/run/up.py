@@ -17,10 +17,18 @@ from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo
 
+OFTEN = {
+    "Service": ("--port", "--most-runs", "--grace"),
+    "Model": ("--model", "--base-url", "--concurrency"),
+    "Cost": ("--total-usd", "--budget-usd", "--budget-tokens", "--budget-seconds"),
+}
+"""The options that people use, by what they are for."""
+
 
 @click.command(
     "up",
     cls=Command,
+    often=OFTEN,
     epilog="""
     merrow up flow.mmd                          says where it is, and the token
     MERROW_UP_TOKEN=$TOKEN merrow up flow.mmd --port 9000 --total-usd 2

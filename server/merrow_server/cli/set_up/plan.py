@@ -13,10 +13,19 @@ from merrow_server.cli.options.common import with_options
 from merrow_server.cli.options.running import BUDGET_OPTIONS
 from merrow_server.errors import InputError
 
+OFTEN = {
+    "Plans": ("--candidates", "--output", "--all", "--from"),
+    "Agents": ("--roles", "--max-agents"),
+    "Model": ("--model", "--no-judge"),
+    "Cost": ("--dry-run", "--budget-usd"),
+}
+"""The options that people use, by what they are for."""
+
 
 @click.command(
     "plan",
     cls=Command,
+    often=OFTEN,
     epilog="""
     merrow plan "A web page for our conference" -o flow.mmd        the best of three plans
     merrow plan @task.txt -n 5 --all plans                         five plans, the best one is plans/1.mmd
