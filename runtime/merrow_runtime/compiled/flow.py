@@ -88,8 +88,8 @@ class _Written:
 def workflow_of(flow: FunctionLines) -> Workflow:
     """The workflow that a program's lines describe. Raises `UsageFailure` where it has an error."""
     functions = flow.traced()
-    files = file_names({name: one.name for name, one in functions.items()})
-    texts = {files[name]: mermaid_text("", one, files) for name, one in functions.items()}
+    files = file_names({name: function.name for name, function in functions.items()})
+    texts = {files[name]: mermaid_text("", function, files) for name, function in functions.items()}
     own, provider = files["workflow"], _Written(texts)
     try:
         return check_workflow(texts[own], name=flow.name, path=own, provider=provider)

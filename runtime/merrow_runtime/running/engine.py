@@ -86,7 +86,7 @@ class Engine(NodesAtWork):
         start = self.rerun.start
         node = None if start is None else workflow.graph.by_id.get(start.node)
         rerun = Rerun() if node is None else Rerun(behind(workflow.graph, node.index), start)
-        said = None if self.set_outputs is None else self.set_outputs.on(workflow)
+        set_outputs = None if self.set_outputs is None else self.set_outputs.on(workflow)
         inside = [step for place, own in by_place.items() if place for step in own.values()]
         redo = Redo(workflow.analysis.settings.redo)
         return replace(
@@ -96,7 +96,7 @@ class Engine(NodesAtWork):
             executions=self.executions.revised(steps, inside, redo),
             recorder=self.recorder.revised(steps, number),
             rerun=rerun,
-            set_outputs=said,
+            set_outputs=set_outputs,
         )
 
     def key_of(self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> Hashable:
@@ -107,7 +107,7 @@ class Engine(NodesAtWork):
             return Made(step.digest, 0, key)
         if node.kind == "input":
             return "input"
-        given = {port: [one.value for one in values] for port, values in inputs.items()}
+        given = {port: [value.value for value in values] for port, values in inputs.items()}
         return node.kind, self.meaning(node), hashlib.sha256(canonical(given).encode("utf-8", "surrogatepass")).digest()
 
     def meaning(self, node: TypedNode) -> Hashable:
@@ -115,8 +115,10 @@ class Engine(NodesAtWork):
         step = self.steps.get(node.index)
         if step is not None:
             return step.digest
-        said = tuple(sorted((key, repr(one.value)) for key, one in node.resolution.parameters.items()))
-        return node.kind, said, None if node.cases is None else node.cases.keys
+        parameters = tuple(
+            sorted((key, repr(parameter.value)) for key, parameter in node.resolution.parameters.items())
+        )
+        return node.kind, parameters, None if node.cases is None else node.cases.keys
 
     def policy(self, name: str) -> Hashable:
         """What to do if a node fails, and how often to try it."""
@@ -124,10 +126,10 @@ class Engine(NodesAtWork):
         if node is None:
             return None
         step = self.steps.get(node.index)
-        said = node.resolution.parameters.get("default")
+        parameter = node.resolution.parameters.get("default")
         judged = None if step is None or step.validation is None else step.validation.digest
         tried = () if step is None else (step.timeout, step.retries, judged)
-        return self.on_error(node), None if said is None else repr(said.value), *tried
+        return self.on_error(node), None if parameter is None else repr(parameter.value), *tried
 
     def answered_by_person(self, start: Start) -> tuple[Finished, int | None] | None:
         """See `merrow_runtime.running.doing.NodeWork.answered_by_person`."""
@@ -147,13 +149,15 @@ class Engine(NodesAtWork):
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """See `merrow_runtime.running.doing.NodeWork.run`."""
         done = self._masked(start, await self._run(start, entries))
-        said = self.set_outputs.of(start.visit) if self.set_outputs else {}
-        if not said:
+        set_outputs = self.set_outputs.of(start.visit) if self.set_outputs else {}
+        if not set_outputs:
             return done
         answered = self.effects.account.of(start.visit).answered
         answered[PERSON] = None
         # Without a key: a person's answer for this node is not the answer to the same question elsewhere.
-        return replace(done, outputs={**done.outputs, **said}, key=None, sources=tuple(answered), why_no_call=None)
+        return replace(
+            done, outputs={**done.outputs, **set_outputs}, key=None, sources=tuple(answered), why_no_call=None
+        )
 
     def _masked(self, start: Start, done: Finished) -> Finished:
         """What a node passes on if results are masked; for a result that the run already has, from this or another visit, the
@@ -173,11 +177,11 @@ class Engine(NodesAtWork):
 
     async def _run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """Run a node unless there is an earlier result."""
-        one = self._visited(start, entries)
-        earlier = self._earlier(one)
-        if earlier is not None and (one.judged is None or one.judged.has_judged(earlier.record)):
-            return self._reused(one, earlier)
-        return await self._attempted(one, earlier)
+        node_visit = self._visited(start, entries)
+        earlier = self._earlier(node_visit)
+        if earlier is not None and (node_visit.judged is None or node_visit.judged.has_judged(earlier.record)):
+            return self._reused(node_visit, earlier)
+        return await self._attempted(node_visit, earlier)
 
     def _visited(self, start: Start, entries: Callable[[], list[Remembered]]) -> NodeVisit:
         """What is to be known of a visit before anything is looked up or asked for it."""
@@ -201,73 +205,73 @@ class Engine(NodesAtWork):
             given_away=self.recorder.moved.get((visit.name, key), 0.0),
         )
 
-    def _earlier(self, one: NodeVisit) -> Earlier | None:
+    def _earlier(self, node_visit: NodeVisit) -> Earlier | None:
         """An earlier result for a visit: its own, that of an earlier turn of a planned Call, or of another run."""
-        visit = one.start.visit.lasting
+        visit = node_visit.start.visit.lasting
         # A recording consists of calls, so these are replayed one by one.
-        own = None if self.effects.recorder else self.executions.done(visit, one.key, self._is_usable)
+        own = None if self.effects.recorder else self.executions.done(visit, node_visit.key, self._is_usable)
         if own is not None:
             return Earlier(own, is_own=True)
-        found = None if self.turn is None else self.turn.take(one.start.visit, one.key, self._is_usable)
-        if found is None and not one.given_away and not one.is_rerun:
-            found = self.executions.take(visit, one.key, self._is_usable)
-        return None if found is None else Earlier(found, is_own=False)
+        known = None if self.turn is None else self.turn.take(node_visit.start.visit, node_visit.key, self._is_usable)
+        if known is None and not node_visit.given_away and not node_visit.is_rerun:
+            known = self.executions.take(visit, node_visit.key, self._is_usable)
+        return None if known is None else Earlier(known, is_own=False)
 
-    def _reused(self, one: NodeVisit, earlier: Earlier) -> Finished:
+    def _reused(self, node_visit: NodeVisit, earlier: Earlier) -> Finished:
         """An earlier result as it is."""
         record, is_own = earlier
-        self._take(one, earlier)
+        self._take(node_visit, earlier)
         if is_own or record.taken is not None:
-            one.account.count_known(record.usage)
+            node_visit.account.count_known(record.usage)
         return Finished(
             dict(record.outputs or {}),
-            one.key,
+            node_visit.key,
             record.usage if is_own else NOTHING,
             reused=not is_own,
-            memory=tuple(_summary(record) if one.step.memory.kind == "summary" else one.memory),
+            memory=tuple(_summary(record) if node_visit.step.memory.kind == "summary" else node_visit.memory),
             sources=tuple(record.sources),
             why_no_call=record.why_no_call,
-            validation=None if one.judged is None else record.validation,
+            validation=None if node_visit.judged is None else record.validation,
             taken=self._taken(earlier),
         )
 
-    def _take(self, one: NodeVisit, earlier: Earlier) -> None:
+    def _take(self, node_visit: NodeVisit, earlier: Earlier) -> None:
         """Count an earlier result as this visit's."""
-        if one.pool is not None:
-            one.pool.end_turn(self.executions.within(earlier.record))
-        one.account.answered.update(dict.fromkeys(earlier.record.sources))
+        if node_visit.pool is not None:
+            node_visit.pool.end_turn(self.executions.within(earlier.record))
+        node_visit.account.answered.update(dict.fromkeys(earlier.record.sources))
 
     def _taken(self, earlier: Earlier) -> str | None:
         """The other visit of the run whose result it is; None where it is the visit's own, or another run's."""
         record, is_own = earlier
         return record.visit.name if not is_own and self.executions.is_of_run(record) else None
 
-    async def _attempted(self, one: NodeVisit, earlier: Earlier | None) -> Finished:
+    async def _attempted(self, node_visit: NodeVisit, earlier: Earlier | None) -> Finished:
         """Carry a node out. An ``earlier`` result that was judged by something else is its first attempt: a changed validator
         judges it, and the node runs again only if it is not valid.
         """
-        step, account = one.step, one.account
+        step, account = node_visit.step, node_visit.account
         kept = None if earlier is None else kept_of(earlier.record, step.samples)
         if kept is None:
             earlier = None
         if earlier is not None:
-            self._take(one, earlier)
+            self._take(node_visit, earlier)
             account.why_no_call = earlier.record.why_no_call
-        memory = await self._recalled(one, earlier)
+        memory = await self._recalled(node_visit, earlier)
         account.verdicts.clear()
         attempts: dict[int, Attempted] = {}
 
         async def once(sample: int) -> Outputs:
-            task = Task(step.definition, one.start.inputs, memory, sample)
-            if one.judged is None:
-                return await self.once(step, task, self._tools(one, sample))
+            task = Task(step.definition, node_visit.start.inputs, memory, sample)
+            if node_visit.judged is None:
+                return await self.once(step, task, self._tools(node_visit, sample))
             done = attempts[sample] = await in_attempts(
                 step,
                 task,
-                one.judged.inputs,
-                partial(self._tools, one, sample),
+                node_visit.judged.inputs,
+                partial(self._tools, node_visit, sample),
                 lambda own: self.once(step, task, own),
-                partial(self._tell_verdict, one, sample),
+                partial(self._tell_verdict, node_visit, sample),
                 None if kept is None else kept[sample],
             )
             return done.outputs
@@ -276,19 +280,19 @@ class Engine(NodesAtWork):
         again = earlier if all(done.attempt == 1 for done in attempts.values()) else None
         return Finished(
             outputs,
-            one.key,
+            node_visit.key,
             account.used,
             reused=again is not None,
             memory=tuple(memory),
             sources=account.sources,
             why_no_call=account.why_no_call,
-            validation=_validation(one, attempts.values()),
+            validation=_validation(node_visit, attempts.values()),
             taken=None if again is None else self._taken(again),
         )
 
     def _tools(
         self,
-        one: NodeVisit,
+        node_visit: NodeVisit,
         sample: int,
         attempt: int = 1,
         history: tuple[Message, ...] = (),
@@ -298,37 +302,41 @@ class Engine(NodesAtWork):
         """What a node's operator, or its validator, asks models and the sandbox with."""
 
         async def run_file(values: Mapping[str, Value]) -> Outputs:
-            return await (self._run_file if one.pool is None else self._run_planned)(one.start, one.step, values)
+            return await (self._run_file if node_visit.pool is None else self._run_planned)(
+                node_visit.start, node_visit.step, values
+            )
 
         return NodeTools(
             self.effects,
-            one.step,
-            one.account,
+            node_visit.step,
+            node_visit.account,
             sample,
-            one.seed,
-            past_cache=one.past_cache,
+            node_visit.seed,
+            past_cache=node_visit.past_cache,
             run_file=run_file,
             attempt=attempt,
             history=history,
             judges=judges,
-            since=one.given_away,
-            turn=turn_of_question(one.start, self.workflow.graph.composites),
+            since=node_visit.given_away,
+            turn=turn_of_question(node_visit.start, self.workflow.graph.composites),
         )
 
-    async def _recalled(self, one: NodeVisit, earlier: Earlier | None) -> list[Remembered]:
+    async def _recalled(self, node_visit: NodeVisit, earlier: Earlier | None) -> list[Remembered]:
         """What a node is shown of what ran before; a summary is made by a model unless an earlier result has it."""
-        kind, amount = one.step.memory.kind, one.step.memory.amount
+        kind, amount = node_visit.step.memory.kind, node_visit.step.memory.amount
         if kind != "summary":
-            return one.memory
+            return node_visit.memory
         return (
-            await recall(kind, amount, one.memory, self._tools(one, 0)) if earlier is None else _summary(earlier.record)
+            await recall(kind, amount, node_visit.memory, self._tools(node_visit, 0))
+            if earlier is None
+            else _summary(earlier.record)
         )
 
-    def _tell_verdict(self, one: NodeVisit, sample: int, attempt: int, verdict: ValidationVerdict) -> None:
+    def _tell_verdict(self, node_visit: NodeVisit, sample: int, attempt: int, verdict: ValidationVerdict) -> None:
         """Keep and report what a validator says of an attempt."""
-        which = None if one.step.samples is None else sample
-        one.account.verdicts.append(told(verdict, attempt, which))
-        self.effects.telling.judged(one.start.visit, which, attempt, verdict.to_json())
+        which = None if node_visit.step.samples is None else sample
+        node_visit.account.verdicts.append(told(verdict, attempt, which))
+        self.effects.telling.judged(node_visit.start.visit, which, attempt, verdict.to_json())
 
     def takes_over(self, start: Start, entries: Callable[[], list[Remembered]]) -> bool:
         """See `merrow_runtime.running.doing.NodeWork.takes_over`."""
@@ -439,10 +447,10 @@ def _summary(record: NodeRecord) -> list[Remembered]:
     return [Remembered(**entry) for entry in record.memory]
 
 
-def _validation(one: NodeVisit, attempts: Collection[Attempted]) -> dict[str, Any] | None:
+def _validation(node_visit: NodeVisit, attempts: Collection[Attempted]) -> dict[str, Any] | None:
     """What the record of a node has of its validator; None where it has none."""
-    if one.judged is None:
+    if node_visit.judged is None:
         return None
     last = max((done.attempt for done in attempts), default=0)
     valid = all(done.valid for done in attempts)
-    return validation_record(one.judged.by, list(one.account.verdicts), last, valid=valid)
+    return validation_record(node_visit.judged.by, list(node_visit.account.verdicts), last, valid=valid)

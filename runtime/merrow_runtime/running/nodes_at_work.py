@@ -69,12 +69,12 @@ class NodesAtWork:
             return step.on_error if failure is None else _goes_on(step, failure)
         if node.kind != "decision":
             return "fail"
-        said = node.resolution.parameters.get("on_error")
-        return self.workflow.analysis.settings.on_error or "fail" if said is None else str(said.value)
+        parameter = node.resolution.parameters.get("on_error")
+        return self.workflow.analysis.settings.on_error or "fail" if parameter is None else str(parameter.value)
 
-    def opened(self, one: Opens) -> None:
+    def opened(self, opens: Opens) -> None:
         """See `merrow_runtime.running.doing.NodeWork.opened`."""
-        self.budgets.begin(one)
+        self.budgets.begin(opens)
 
     def judged(self, turn: JudgeTurn) -> Judged:
         """See `merrow_runtime.running.doing.NodeWork.judged`."""

@@ -79,9 +79,9 @@ class _WithinBudget:
         schema: AnswerSchema | None = None,
         temperature: float | None = None,
     ) -> T:
-        said = self.used_up()
-        if said:
-            raise CannotReviseError(f"The model that revises has used up its {said}.")
+        limit = self.used_up()
+        if limit:
+            raise CannotReviseError(f"The model that revises has used up its {limit}.")
         return await self.asker.ask(step, messages, read, schema=schema, temperature=temperature)
 
 
@@ -199,12 +199,12 @@ class Revisions:
         if self.left_open is not None and self.refine is not None and self._thinking is None:
             record, self.left_open = self.left_open, None
             self._think(record)
-        known = {one.record.number for one in self._asked}
-        for one in self.execution.effects.journal.asked_revisions():
-            if one.state == "asked" and one.number not in known:
-                self._take(one)
-            elif one.state != "asked" and one.number in self._deciding:
-                self.decide(one.number, apply=one.state == "agreed")
+        known = {waiting.record.number for waiting in self._asked}
+        for asked in self.execution.effects.journal.asked_revisions():
+            if asked.state == "asked" and asked.number not in known:
+                self._take(asked)
+            elif asked.state != "asked" and asked.number in self._deciding:
+                self.decide(asked.number, apply=asked.state == "agreed")
 
     async def ask(self, workflow: Workflow) -> RevisionRecord:
         """Try a person's workflow in this process; returns how that ended. Raises `StoreFailure`, and `UsageFailure` if the run
@@ -233,17 +233,17 @@ class Revisions:
         # Done here, because a task that is cancelled before its first step does no cleanup.
         left, self._asked = self._asked, []
         late = UsageFailure("The run ended before its workflow could change. A resume tries the revision.")
-        for one in left:
+        for waiting in left:
             if not done:
-                _give_up(one, failure if isinstance(failure, StoreFailure) else late)
+                _give_up(waiting, failure if isinstance(failure, StoreFailure) else late)
                 continue
             try:
-                refused = await self._refuse(one.record, LATE)
+                refused = await self._refuse(waiting.record, LATE)
             except StoreFailure as problem:
-                _give_up(one, problem)
+                _give_up(waiting, problem)
             else:
-                if not one.done.done():
-                    one.done.set_result(refused)
+                if not waiting.done.done():
+                    waiting.done.set_result(refused)
 
     # A model
 
@@ -337,11 +337,11 @@ class Revisions:
         failed: RunFailure | None = None
         try:
             while self._asked:
-                one = min(self._asked, key=lambda waiting: waiting.record.trigger != "person")
-                ended = await self._try(one)
-                self._asked.remove(one)
-                if not one.done.done():
-                    one.done.set_result(ended)
+                waiting = min(self._asked, key=lambda waiting: waiting.record.trigger != "person")
+                ended = await self._try(waiting)
+                self._asked.remove(waiting)
+                if not waiting.done.done():
+                    waiting.done.set_result(ended)
         except StoreFailure as failure:
             failed = failure
             self.scheduler.fail(failure)
@@ -351,8 +351,8 @@ class Revisions:
         finally:
             if failed is not None:
                 left, self._asked = self._asked, []
-                for one in left:
-                    _give_up(one, failed)
+                for waiting in left:
+                    _give_up(waiting, failed)
             self._work = None
             if self._missed and self._thinking is None and failed is None:
                 self._open_for_missed()
@@ -364,15 +364,15 @@ class Revisions:
         if self._work is None and (self._thinking is None or refine is None or refine.strategy == "overlap"):
             self.scheduler.go_on()
 
-    async def _try(self, one: _WaitingRevision) -> RevisionRecord:
-        record = one.record
+    async def _try(self, waiting: _WaitingRevision) -> RevisionRecord:
+        record = waiting.record
         if record.trigger != "person":
-            return await self._try_changes(record, one.changes, one.problem)
+            return await self._try_changes(record, waiting.changes, waiting.problem)
         self._tell("revision_opened", record)
         if not record.text:
             return await self._refuse(record, record.reason)
         try:
-            workflow = one.workflow or restore(json.loads(record.text))
+            workflow = waiting.workflow or restore(json.loads(record.text))
         except UsageFailure as problem:
             return await self._refuse(record, str(problem))
         except (ValueError, KeyError, TypeError):
@@ -386,7 +386,7 @@ class Revisions:
         if changes is None or self.refine is None:
             return await self._refuse(record, problem)
         record = replace(record, reason=changes.reason)
-        chose = {"candidates": [dict(one) for one in changes.candidates]} if changes.candidates else {}
+        chose = {"candidates": [dict(candidate) for candidate in changes.candidates]} if changes.candidates else {}
         workflow = self.engine.workflow
         if changes.is_empty:
             return await self._end(replace(record, state="unchanged", adopted=chose))
@@ -404,8 +404,10 @@ class Revisions:
         """Whether a person wants a revision."""
         if record.state in ("agreed", "declined"):  # when an earlier process ended
             return record.state == "agreed"
-        found = difference(self.engine.workflow, after, self._finished(), revised.renamed, self.engine.effects.options)
-        waiting = replace(record, state="waiting", adopted=self._about(record, found, revised.bypassed))
+        changes = difference(
+            self.engine.workflow, after, self._finished(), revised.renamed, self.engine.effects.options
+        )
+        waiting = replace(record, state="waiting", adopted=self._about(record, changes, revised.bypassed))
         decided: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
         self._deciding[record.number] = decided
         await self.execution.effects.journal.record_revision(waiting)
@@ -428,24 +430,24 @@ class Revisions:
         engine = self.engine
         try:
             by_place = self.job.prepare(workflow)
-            found = difference(engine.workflow, workflow, self._finished(), renamed, engine.effects.options)
+            changes = difference(engine.workflow, workflow, self._finished(), renamed, engine.effects.options)
         except UsageFailure as problem:
             return await self._refuse(record, str(problem))
-        if found.refused:
-            return await self._refuse(record, " ".join(found.refused), found)
-        if found.is_empty and workflow.text == engine.workflow.text:
-            return await self._end(replace(record, state="unchanged", adopted=found.to_json()))
-        record = replace(record, adopted=self._about(record, found, bypassed))
-        return await self._apply(record, workflow, by_place, found, renamed or {})
+        if changes.refused:
+            return await self._refuse(record, " ".join(changes.refused), changes)
+        if changes.is_empty and workflow.text == engine.workflow.text:
+            return await self._end(replace(record, state="unchanged", adopted=changes.to_json()))
+        record = replace(record, adopted=self._about(record, changes, bypassed))
+        return await self._apply(record, workflow, by_place, changes, renamed or {})
 
-    def _about(self, record: RevisionRecord, found: RevisionDifference, bypassed: Collection[str]) -> dict[str, Any]:
+    def _about(self, record: RevisionRecord, changes: RevisionDifference, bypassed: Collection[str]) -> dict[str, Any]:
         """What a revision does, as plain data: also which nodes it leaves out because they can't be done or have failed, and
         among which answers it was chosen.
         """
         failed = {visit.node for visit, _ in self.engine.recorder.failed_visits()}
-        left = [name for name in found.removed if name in bypassed or name in failed]
+        left = [name for name in changes.removed if name in bypassed or name in failed]
         kept = {name: record.adopted[name] for name in ("candidates",) if name in record.adopted}
-        return {**found.to_json(), **({"bypassed": left} if left else {}), **kept}
+        return {**changes.to_json(), **({"bypassed": left} if left else {}), **kept}
 
     def _finished(self) -> set[str]:
         """The ids of nodes that have a result or were skipped."""
@@ -457,7 +459,7 @@ class Revisions:
         record: RevisionRecord,
         workflow: Workflow,
         by_place: Mapping[str, Steps],
-        found: RevisionDifference,
+        changes: RevisionDifference,
         renamed: Mapping[str, str],
     ) -> RevisionRecord:
         before, recorder = self.engine, self.engine.recorder
@@ -465,16 +467,20 @@ class Revisions:
         revision = Revision(
             _defined(after),
             Redo(workflow.analysis.settings.redo).of,
-            {**found.renamed, **renamed},
+            {**changes.renamed, **renamed},
             lambda visit: visit in recorder.made and recorder.made[visit].key is not None,
-            [visit for visit, one in recorder.failed_visits() if before.policy(visit.node) != after.policy(visit.node)],
+            [
+                visit
+                for visit, outcome in recorder.failed_visits()
+                if before.policy(visit.node) != after.policy(visit.node)
+            ],
         )
 
         def replaced(frontier: Frontier) -> Any:
             return frontier.replace(workflow.graph, before.key_of, after.key_of, revision, after.default)
 
         first = self.first = self.first or partial(_itself, before.workflow)
-        names = called_before(self.execution.effects.renamed, found.renamed, workflow)
+        names = called_before(self.execution.effects.renamed, changes.renamed, workflow)
         tasks = tasks_changed(first(), workflow, names, before.effects.options)
         ended = replace(record, state="applied", adopted={**record.adopted, "tasks": tasks}, at=time.time())
         self._tell("revision_applied", ended)
@@ -503,13 +509,13 @@ class Revisions:
 
     def _with_carried(self, record: RevisionRecord) -> RevisionRecord:
         before = self.execution.effects.carried.before
-        adopted = {name: one for name, one in record.adopted.items() if name != "carried"}
+        adopted = {name: value for name, value in record.adopted.items() if name != "carried"}
         return replace(record, adopted={**adopted, "carried": before} if before else adopted)
 
     async def _refuse(
-        self, record: RevisionRecord, reason: str, found: RevisionDifference | None = None
+        self, record: RevisionRecord, reason: str, changes: RevisionDifference | None = None
     ) -> RevisionRecord:
-        adopted = RevisionDifference(refused=(reason,)) if found is None else found
+        adopted = RevisionDifference(refused=(reason,)) if changes is None else changes
         return await self._end(replace(record, state="refused", reason=reason, adopted=adopted.to_json()))
 
     async def _end(self, record: RevisionRecord) -> RevisionRecord:

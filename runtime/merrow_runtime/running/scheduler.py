@@ -145,7 +145,7 @@ class Scheduler:
         """Start what has been waiting, and check whether anything is left to do."""
         self._paused = False
         waiting, self._put_off = self._put_off, []
-        self._begin([one for one in waiting if self._still_counts(one)])
+        self._begin([start for start in waiting if self._still_counts(start)])
         self._end_if_idle()
 
     def fail(self, failure: RunFailure) -> None:
@@ -159,9 +159,9 @@ class Scheduler:
         because nothing needs them any more.
         """
         frontier = self.frontier
-        for one in self._put_off:
-            if isinstance(one, Start):
-                frontier.tell(Withdrawn(one.visit))
+        for waiting in self._put_off:
+            if isinstance(waiting, Start):
+                frontier.tell(Withdrawn(waiting.visit))
         self._put_off = []
         self._by = _By(work, watcher)
         self._follow(replaced(frontier))
@@ -203,30 +203,30 @@ class Scheduler:
             return None
         pending = list(consequences)
         begin: list[Start | JudgeTurn] = []
-        for one in pending:  # It grows meanwhile.
-            if isinstance(one, Skip):
-                self._by.watcher.skipped(one.node, one.visit, one.reason)
-            elif isinstance(one, Opens):
-                self._by.work.opened(one)
-                self._by.watcher.opened(one)
-            elif isinstance(one, Closes):
-                self._by.watcher.closed(one)
-            elif isinstance(one, LoopEnds):
-                self._by.watcher.loop_ended(one)
-            elif isinstance(one, LoopReopens):
-                self._by.watcher.loop_reopened(one)
-            elif isinstance(one, Takes):
-                self._by.watcher.took(one)
-            elif isinstance(one, JudgeTurn):
-                if one.settings.budget is None and not one.by_run:
-                    pending += self._frontier.tell(self._by.work.judged(one))
+        for consequence in pending:  # It grows meanwhile.
+            if isinstance(consequence, Skip):
+                self._by.watcher.skipped(consequence.node, consequence.visit, consequence.reason)
+            elif isinstance(consequence, Opens):
+                self._by.work.opened(consequence)
+                self._by.watcher.opened(consequence)
+            elif isinstance(consequence, Closes):
+                self._by.watcher.closed(consequence)
+            elif isinstance(consequence, LoopEnds):
+                self._by.watcher.loop_ended(consequence)
+            elif isinstance(consequence, LoopReopens):
+                self._by.watcher.loop_reopened(consequence)
+            elif isinstance(consequence, Takes):
+                self._by.watcher.took(consequence)
+            elif isinstance(consequence, JudgeTurn):
+                if consequence.settings.budget is None and not consequence.by_run:
+                    pending += self._frontier.tell(self._by.work.judged(consequence))
                 else:
-                    begin.append(one)
-            elif one.node.kind == "operator" or one.node.asks or self._must_wait(one):
-                begin.append(one)
+                    begin.append(consequence)
+            elif consequence.node.kind == "operator" or consequence.node.asks or self._must_wait(consequence):
+                begin.append(consequence)
             else:
-                pending += self._frontier.tell(self._do(one))
-        begin = [one for one in begin if self._still_counts(one) and not self._holds(one)]
+                pending += self._frontier.tell(self._do(consequence))
+        begin = [start for start in begin if self._still_counts(start) and not self._holds(start)]
         if self._paused:
             self._put_off += begin
             begin = []
@@ -249,33 +249,33 @@ class Scheduler:
                 self._running[each.visit] = task
             task.add_done_callback(self._ended)
 
-    def _holds(self, one: Start | JudgeTurn) -> bool:
+    def _holds(self, start: Start | JudgeTurn) -> bool:
         """Whether something has to wait until nothing else runs; if so, it is kept."""
-        if self._left is None or isinstance(one, JudgeTurn) or one.node.kind == "output":
+        if self._left is None or isinstance(start, JudgeTurn) or start.node.kind == "output":
             return False
-        node, inputs, path = one.node, one.inputs, one.visit.path
-        if self._by.work.takes_over(one, lambda: self._frontier.remembered(node, inputs, path)):
+        node, inputs, path = start.node, start.inputs, start.visit.path
+        if self._by.work.takes_over(start, lambda: self._frontier.remembered(node, inputs, path)):
             return False
-        self._held.append(one)
+        self._held.append(start)
         return True
 
     def _release(self) -> bool:
         """Start as much waiting work as allowed; whether anything started."""
-        self._held = [one for one in self._held if self._still_counts(one)]
+        self._held = [start for start in self._held if self._still_counts(start)]
         if not self._held or not self._left:
             return False
-        self._held.sort(key=lambda one: (self._places[one.node.index], len(one.visit.path), one.visit.path))
+        self._held.sort(key=lambda start: (self._places[start.node.index], len(start.visit.path), start.visit.path))
         now, self._held = self._held[: self._left], self._held[self._left :]
         self._left -= len(now)
         self._begin(now)
         return True
 
-    def _still_counts(self, one: Start | JudgeTurn) -> bool:
+    def _still_counts(self, start: Start | JudgeTurn) -> bool:
         """Whether something should still start, since its frame or the run may have failed meanwhile."""
-        if self._frontier.failure is None and (isinstance(one, JudgeTurn) or self._frontier.counts(one.visit)):
+        if self._frontier.failure is None and (isinstance(start, JudgeTurn) or self._frontier.counts(start.visit)):
             return True
-        if isinstance(one, Start):
-            self._frontier.tell(Withdrawn(one.visit))
+        if isinstance(start, Start):
+            self._frontier.tell(Withdrawn(start.visit))
         return False
 
     def _do(self, start: Start) -> Outcome:
@@ -285,9 +285,9 @@ class Scheduler:
         if node.kind == "input":
             return self._gave(start, Finished({INPUT_OUTPUT: self._inputs[node.id]}), started, by)
         if node.kind == "decision":
-            said = by.work.answered_by_person(start)
-            if said is not None and said[1] is not None:
-                return self._chose(start, said[1], started, by, said[0])
+            answered = by.work.answered_by_person(start)
+            if answered is not None and answered[1] is not None:
+                return self._chose(start, answered[1], started, by, answered[0])
             try:
                 case = decide(node, {port: given[0].value for port, given in inputs.items()})
             except RunFailure as failure:
@@ -295,7 +295,7 @@ class Scheduler:
             except Exception as fault:  # noqa: BLE001 (as in `_run_one`: it is this node's, and the run ends in a sentence)
                 return self._failed(start, internal_failure(node.id, fault), started, by)
             return self._chose(start, case, started, by)
-        arrived = [one for values in inputs.values() for one in values]
+        arrived = [value for values in inputs.values() for value in values]
         if not arrived:
             nothing = NodeFailure(f"Output {node.id}: nothing arrived at it.", node=node.id)
             return self._failed(start, nothing, started, by)
@@ -353,9 +353,9 @@ class Scheduler:
         node, visit, inputs = start.node, start.visit, start.inputs
         started = time.time()
         by.watcher.started(node, visit, clone)
-        said = by.work.answered_by_person(start)
-        if said is not None:
-            done, case = said
+        answered = by.work.answered_by_person(start)
+        if answered is not None:
+            done, case = answered
             return self._gave(start, done, started, by) if case is None else self._chose(start, case, started, by, done)
         try:
             for port in node.placement.required:

@@ -47,8 +47,8 @@ class JobListing:
 
     def exactly(self, identity: str) -> JobEntry | None:
         """What has this id; None where there is none."""
-        found = self._entries("WHERE id = ?", (identity,))
-        return found[0] if found else None
+        entries = self._entries("WHERE id = ?", (identity,))
+        return entries[0] if entries else None
 
     def has_below(self, identity: str) -> bool:
         """Whether something has this id, or one that is below it, with a ``/`` behind it."""
@@ -56,26 +56,26 @@ class JobListing:
             self._entries("WHERE id = ? OR substr(id, 1, ?) = ? LIMIT 1", (identity, len(identity) + 1, f"{identity}/"))
         )
 
-    def find(self, said: str) -> JobEntry | None:
-        """What has the id ``said``, else the only one whose id begins so; None where there is none. Raises `UsageFailure` where
+    def find(self, prefix: str) -> JobEntry | None:
+        """What has the id ``prefix``, else the only one whose id begins so; None where there is none. Raises `UsageFailure` where
         there are several, naming two.
         """
-        exact = self.exactly(said)
-        if exact is not None or not said:
+        exact = self.exactly(prefix)
+        if exact is not None or not prefix:
             return exact
-        pattern = said.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
-        found = self._entries("WHERE id LIKE ? ESCAPE '\\' ORDER BY started DESC, id LIMIT 3", (pattern,))
-        kinds = {one.kind for one in found}
+        pattern = prefix.replace("\\", "\\\\").replace("%", "\\%").replace("_", "\\_") + "%"
+        entries = self._entries("WHERE id LIKE ? ESCAPE '\\' ORDER BY started DESC, id LIMIT 3", (pattern,))
+        kinds = {entry.kind for entry in entries}
         if len(kinds) > 1:
-            other = next(one for one in found if one.kind != found[0].kind)
-            both = f"{found[0].kind} {found[0].id} and {other.kind} {other.id}"
-            raise UsageFailure(f"{said!r} is the beginning of the ids of {both}; give more of the id.")
-        if len(found) > 1:
-            several = TABLES[found[0].kind][2]
+            other = next(entry for entry in entries if entry.kind != entries[0].kind)
+            both = f"{entries[0].kind} {entries[0].id} and {other.kind} {other.id}"
+            raise UsageFailure(f"{prefix!r} is the beginning of the ids of {both}; give more of the id.")
+        if len(entries) > 1:
+            several = TABLES[entries[0].kind][2]
             raise UsageFailure(
-                f"Several {several} begin with {said!r}; give more of the id: {found[0].id}, {found[1].id}, ..."
+                f"Several {several} begin with {prefix!r}; give more of the id: {entries[0].id}, {entries[1].id}, ..."
             )
-        return found[0] if found else None
+        return entries[0] if entries else None
 
     def _entries(self, rest: str, values: tuple[Any, ...]) -> list[JobEntry]:
         sql = f"SELECT kind, id, file, status, started, ended, seconds, error FROM ({_LISTING}) {rest}"  # noqa: S608
