@@ -106,7 +106,7 @@ def _asked_for(only: Iterable[str] | None) -> Callable[[str], bool]:
     if only is None:
         return lambda kind: True  # noqa: ARG005
     wanted = [str(getattr(kind, "value", kind)) for kind in only]
-    return lambda kind: any(not one or kind == one or kind.startswith(f"{one}.") for one in wanted)
+    return lambda kind: any(not prefix or kind == prefix or kind.startswith(f"{prefix}.") for prefix in wanted)
 
 
 def _action(server: MerrowServer, document: OpenDocument, place: types.Range, offer: Offer) -> types.CodeAction | None:
@@ -153,9 +153,9 @@ def _data(document: OpenDocument, place: types.Range, offer: Offer) -> dict[str,
 
 def resolve(server: MerrowServer, action: types.CodeAction) -> types.CodeAction:
     """The action with its edit; unchanged if the document has changed since."""
-    found = None if action.data is None else _edit_for(server, action.data)
-    if found is not None:
-        action.edit = found
+    edit = None if action.data is None else _edit_for(server, action.data)
+    if edit is not None:
+        action.edit = edit
     return action
 
 
@@ -200,9 +200,9 @@ def _edit_for(server: MerrowServer, given: Any) -> types.WorkspaceEdit | None:
     if is_move:
         return _edit_for_move(server, document, place, kind, str(data["move"]))
     others = (
-        one
-        for one in other_offers(server.supports, server.runs, document, place, [])
-        if not (one.command or one.change)
+        other
+        for other in other_offers(server.supports, server.runs, document, place, [])
+        if not (other.command or other.change)
     )
     offers = offers_at(document, place, [], kind.__eq__)
     searched, of_steps = searched_offers(document, place, [], kind.__eq__), _of_steps(document, place, kind.__eq__)

@@ -34,41 +34,41 @@ def register(server: MerrowServer) -> None:
 def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.CodeLens]:
     """The lenses of each workflow; that of its figures has no words: measuring waits until the lens is in sight."""
     uri = params.text_document.uri
-    found: list[types.CodeLens] = []
+    lenses: list[types.CodeLens] = []
     for number, diagram in enumerate(server.diagrams(uri), 1):
         place = ide_code_lens.header_range(diagram.analysis)
         where: dict[str, Any] = {"uri": uri, "diagram": number}
         drawn = ide_code_lens.drawing_range(diagram.analysis)
         if drawn is not None and server.runs.trusted:
-            found += [
+            lenses += [
                 types.CodeLens(diagram.to_lsp(drawn), types.Command(title, command, arguments=[where]))
                 for title, command in ((DRAWN_TITLE, RUN), (DRY_RUN_TITLE, DRY_RUN))
             ]
         if place is not None:
             # Also where Mermaid refuses the text, and a run with it: lenses that come and go move the lines while somebody types.
             if server.runs.trusted:
-                found += [
+                lenses += [
                     types.CodeLens(diagram.to_lsp(place), types.Command(title, command, arguments=[where]))
                     for title, command in ((RUN_TITLE, RUN), (DRY_RUN_TITLE, DRY_RUN))
                 ]
-                found += _of_cases(server, diagram, diagram.to_lsp(place))
-            found.append(types.CodeLens(diagram.to_lsp(place), data=where))
+                lenses += _of_cases(server, diagram, diagram.to_lsp(place))
+            lenses.append(types.CodeLens(diagram.to_lsp(place), data=where))
             evaluation = server.last_evaluations.of(diagram, number)
             if evaluation is not None:
-                found.append(types.CodeLens(diagram.to_lsp(place), _evaluated(evaluation)))
+                lenses.append(types.CodeLens(diagram.to_lsp(place), _evaluated(evaluation)))
             better = server.last_searches.of(diagram, number)
             if better is not None:
-                found.append(types.CodeLens(diagram.to_lsp(place), _better(better)))
+                lenses.append(types.CodeLens(diagram.to_lsp(place), _better(better)))
             suggested = server.suggestions.last(diagram)
             if suggested is not None:
                 title = counted(suggested.count, "suggestion")
                 command = types.Command(title, SUGGEST_COMMAND, arguments=[suggested.asked])
-                found.append(types.CodeLens(diagram.to_lsp(place), command))
+                lenses.append(types.CodeLens(diagram.to_lsp(place), command))
             last = server.runs.results.of(diagram)
             if last is not None and last.offline:
                 # Without a command: words to read.
-                found.append(types.CodeLens(diagram.to_lsp(place), types.Command(f"Last run: {OFFLINE_NAME}", "")))
-    return found
+                lenses.append(types.CodeLens(diagram.to_lsp(place), types.Command(f"Last run: {OFFLINE_NAME}", "")))
+    return lenses
 
 
 def _evaluated(evaluation: dict[str, Any]) -> types.Command:

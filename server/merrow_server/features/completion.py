@@ -49,39 +49,39 @@ async def complete(server: MerrowServer, params: types.CompletionParams) -> type
     here = server.locate(params.text_document.uri, params.position)
     if here is None:
         return None
-    found = ide_completion.complete(here.analysis, here.position)
-    items, is_whole = found.items, found.is_whole
-    if found.path is not None:
+    completions = ide_completion.complete(here.analysis, here.position)
+    items, is_whole = completions.items, completions.is_whole
+    if completions.path is not None:
         version = here.document.version
         files, is_whole = await callers.callable_by(server, here.diagram)
         if here.document.version != version:
             return None
-        items = ide_paths.file_items(found.path, files)
-    return types.CompletionList(not is_whole, [_item(here, one, params.position) for one in items])
+        items = ide_paths.file_items(completions.path, files)
+    return types.CompletionList(not is_whole, [_item(here, item, params.position) for item in items])
 
 
-def _item(here: Located, found: Completion, position: types.Position) -> types.CompletionItem:
+def _item(here: Located, completion: Completion, position: types.Position) -> types.CompletionItem:
     supports = here.supports
-    is_snippet = supports.snippets and found.snippet is not None
-    text = found.snippet if is_snippet and found.snippet is not None else found.edit.new_text
-    (edit,) = here.edits_to_lsp([TextEdit(found.edit.range, text)])
+    is_snippet = supports.snippets and completion.snippet is not None
+    text = completion.snippet if is_snippet and completion.snippet is not None else completion.edit.new_text
+    (edit,) = here.edits_to_lsp([TextEdit(completion.edit.range, text)])
     details = None
-    if supports.label_details and found.description:
-        details = types.CompletionItemLabelDetails(description=found.description)
-    detail = found.detail
-    if not supports.label_details and found.description:
-        detail = f"{detail} ({found.description})" if detail else found.description
+    if supports.label_details and completion.description:
+        details = types.CompletionItemLabelDetails(description=completion.description)
+    detail = completion.detail
+    if not supports.label_details and completion.description:
+        detail = f"{detail} ({completion.description})" if detail else completion.description
     data = None
-    if found.subject:
+    if completion.subject:
         place = {"line": position.line, "character": position.character}
-        data = {"uri": here.document.uri, "position": place, "subject": list(found.subject)}
+        data = {"uri": here.document.uri, "position": place, "subject": list(completion.subject)}
     return types.CompletionItem(
-        label=found.label,
+        label=completion.label,
         label_details=details,
-        kind=_KINDS[found.kind],
+        kind=_KINDS[completion.kind],
         detail=_short(detail) or None,
-        sort_text=found.sort,
-        filter_text=found.filter_text,
+        sort_text=completion.sort,
+        filter_text=completion.filter_text,
         text_edit=edit,
         insert_text_format=types.InsertTextFormat.Snippet if is_snippet else types.InsertTextFormat.PlainText,
         insert_text_mode=types.InsertTextMode.AsIs if "\n" in text else None,

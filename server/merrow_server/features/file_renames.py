@@ -24,15 +24,17 @@ Moves = Sequence[tuple[Path, Path]]
 def register(server: MerrowServer) -> None:
     kinds = types.FileOperationPatternKind
     patterns = [types.FileOperationPattern(_FILES, kinds.File), types.FileOperationPattern("**", kinds.Folder)]
-    options = types.FileOperationRegistrationOptions([types.FileOperationFilter(one, "file") for one in patterns])
+    options = types.FileOperationRegistrationOptions(
+        [types.FileOperationFilter(pattern, "file") for pattern in patterns]
+    )
     server.feature(types.WORKSPACE_WILL_RENAME_FILES, options)(will_rename)
 
 
 async def will_rename(server: MerrowServer, params: types.RenameFilesParams) -> types.WorkspaceEdit | None:
     """The edits with which all paths go on leading to the same files; None where nothing has to change."""
     moves = []
-    for one in params.files:
-        old, new = path_of(one.old_uri), path_of(one.new_uri)
+    for file in params.files:
+        old, new = path_of(file.old_uri), path_of(file.new_uri)
         if old is not None and new is not None:
             moves.append((callers.real_path(old), callers.real_path(new)))
     changes: dict[str, list[types.TextEdit]] = {}
@@ -45,7 +47,7 @@ async def will_rename(server: MerrowServer, params: types.RenameFilesParams) -> 
 
 async def _concerned(server: MerrowServer, moves: Moves) -> AsyncIterator[OpenDocument]:
     """The documents, open or not, in which a path may have to change."""
-    for document in [one for one in server.documents.values() if one.kind != "other"]:
+    for document in [candidate for candidate in server.documents.values() if candidate.kind != "other"]:
         yield document
     names = {old.name for old, _ in moves}
     for path in await workspace_paths(server):

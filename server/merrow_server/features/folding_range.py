@@ -16,16 +16,16 @@ def register(server: MerrowServer) -> None:
 
 
 def folding_range(server: MerrowServer, params: types.FoldingRangeParams) -> list[types.FoldingRange]:
-    found: list[types.FoldingRange] = []
+    ranges: list[types.FoldingRange] = []
     for diagram in server.diagrams(params.text_document.uri):
         if diagram.fence is not None:
             place = diagram.document.to_lsp(diagram.fence.range)
-            found.append(types.FoldingRange(place.start.line, place.end.line, kind=types.FoldingRangeKind.Region))
+            ranges.append(types.FoldingRange(place.start.line, place.end.line, kind=types.FoldingRangeKind.Region))
         for fold in ide_folding.folds(diagram.analysis):
             first, last = (diagram.position_to_lsp(Position(line, 0)).line for line in (fold.first, fold.last))
             kind = None if fold.kind is None else _KINDS[fold.kind]
-            found.append(types.FoldingRange(first, last, kind=kind))
-    return _limited([fold for fold in found if fold.end_line > fold.start_line], server.supports.folding_limit)
+            ranges.append(types.FoldingRange(first, last, kind=kind))
+    return _limited([fold for fold in ranges if fold.end_line > fold.start_line], server.supports.folding_limit)
 
 
 def _limited(folds: list[types.FoldingRange], most: int | None) -> list[types.FoldingRange]:

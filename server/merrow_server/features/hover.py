@@ -24,25 +24,27 @@ def hover(server: MerrowServer, params: types.HoverParams) -> types.Hover | None
     here = server.locate(params.text_document.uri, params.position)
     if here is None:
         return None
-    found = ide_hover.hover(here.analysis, here.position)
-    if found is None:
+    tooltip = ide_hover.hover(here.analysis, here.position)
+    if tooltip is None:
         return None
     result = result_text(server, here)
-    if found.range == ide_code_lens.header_range(here.analysis):
+    if tooltip.range == ide_code_lens.header_range(here.analysis):
         result = ResultText(_evaluated(server, here))
     if here.supports.markdown_hover:
-        content = types.MarkupContent(types.MarkupKind.Markdown, found.text.join(result.text).markdown() + result.link)
+        content = types.MarkupContent(
+            types.MarkupKind.Markdown, tooltip.text.join(result.text).markdown() + result.link
+        )
     else:
-        content = types.MarkupContent(types.MarkupKind.PlainText, found.text.join(result.text).plain())
-    return types.Hover(content, here.to_lsp(found.range))
+        content = types.MarkupContent(types.MarkupKind.PlainText, tooltip.text.join(result.text).plain())
+    return types.Hover(content, here.to_lsp(tooltip.range))
 
 
 def _evaluated(server: MerrowServer, here: Located) -> markup.Markup:
     """The last evaluation of the workflow, and what it was of; nothing where there is none."""
     text = markup.Markup()
-    found = server.last_evaluations.of(here.diagram, here.document.diagrams.index(here.diagram) + 1)
-    if found is not None:
+    last = server.last_evaluations.of(here.diagram, here.document.diagrams.index(here.diagram) + 1)
+    if last is not None:
         from merrow_server.evaluations.evaluation_words import facts, last_text
 
-        text.say(last_text(found)).items([(f"{name}: ", markup.CodeSpan(value)) for name, value in facts(found)])
+        text.say(last_text(last)).items([(f"{name}: ", markup.CodeSpan(value)) for name, value in facts(last)])
     return text

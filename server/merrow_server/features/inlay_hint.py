@@ -25,15 +25,15 @@ def inlay_hint(server: MerrowServer, params: types.InlayHintParams) -> list[type
         return None
     values = server.surroundings.settings(document).values
     ports, operators = bool(values["inlay-hint-ports"]), bool(values["inlay-hint-operators"])
-    found: list[types.InlayHint] = []
+    inlay_hints: list[types.InlayHint] = []
     for diagram in document.diagrams:
         place = diagram.range_from_lsp(params.range)
         if place is not None:
             hints = ide_inlay_hints.inlay_hints(diagram.analysis, place, ports=ports, operators=operators)
-            found += [_to_lsp(diagram, hint) for hint in hints]
+            inlay_hints += [_to_lsp(diagram, hint) for hint in hints]
             if values["inlay-hint-results"]:
-                found += result_hints(server, diagram, place)
-    return found
+                inlay_hints += result_hints(server, diagram, place)
+    return inlay_hints
 
 
 def _to_lsp(diagram: OpenDiagram, hint: Hint) -> types.InlayHint:

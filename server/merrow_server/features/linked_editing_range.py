@@ -16,7 +16,7 @@ def linked_editing_range(
     server: MerrowServer, params: types.LinkedEditingRangeParams
 ) -> types.LinkedEditingRanges | None:
     here = server.locate(params.text_document.uri, params.position)
-    found = None if here is None else ide_linked_editing.linked_places(here.analysis, here.position)
-    if here is None or found is None:
+    linked = None if here is None else ide_linked_editing.linked_places(here.analysis, here.position)
+    if here is None or linked is None:
         return None
-    return types.LinkedEditingRanges([here.to_lsp(place) for place in found.ranges], found.word_pattern)
+    return types.LinkedEditingRanges([here.to_lsp(place) for place in linked.ranges], linked.word_pattern)

@@ -34,12 +34,12 @@ def prepare_rename(server: MerrowServer, params: types.PrepareRenameParams) -> t
     if here is None:
         return None
     try:
-        found = ide_rename.prepare_rename(here.analysis, here.position)
-        if found is not None and found.symbol.kind == "port":
-            _declared_at(server, here.diagram, found.symbol, found.name)
+        target = ide_rename.prepare_rename(here.analysis, here.position)
+        if target is not None and target.symbol.kind == "port":
+            _declared_at(server, here.diagram, target.symbol, target.name)
     except ide_rename.RenameRefusedError as refusal:
         raise _refused(refusal) from None
-    return None if found is None else types.PrepareRenamePlaceholder(here.to_lsp(found.range), found.name)
+    return None if target is None else types.PrepareRenamePlaceholder(here.to_lsp(target.range), target.name)
 
 
 async def rename(server: MerrowServer, params: types.RenameParams) -> types.WorkspaceEdit | None:
@@ -63,23 +63,23 @@ async def _rename(server: MerrowServer, here: Located, new_name: str) -> types.W
     changes.add(here.document.uri, [])
     if asked is not None and asked.symbol.kind == "port":
         diagram = _declared_at(server, diagram, asked.symbol, asked.name)
-        found = ide_rename.rename_node(diagram.analysis, asked.name, new_name, read)
+        renaming = ide_rename.rename_node(diagram.analysis, asked.name, new_name, read)
     else:
-        found = ide_rename.rename(here.analysis, here.position, new_name, read)
-    changes.add(diagram.document.uri, diagram.edits_to_lsp(found.edits))
-    if found.edits and (found.symbol.kind in ("type", "field") or callers.is_port(diagram, found.symbol)):
-        await _in_callers(server, diagram, found, changes)
-    if found.file is not None:
-        resource = here.document.resource(found.file)
+        renaming = ide_rename.rename(here.analysis, here.position, new_name, read)
+    changes.add(diagram.document.uri, diagram.edits_to_lsp(renaming.edits))
+    if renaming.edits and (renaming.symbol.kind in ("type", "field") or callers.is_port(diagram, renaming.symbol)):
+        await _in_callers(server, diagram, renaming, changes)
+    if renaming.file is not None:
+        resource = here.document.resource(renaming.file)
         if resource is None:
             raise FeatureError(
-                f"{found.file}, which has this prompt, can't be read.", types.LSPErrorCodes.RequestFailed
+                f"{renaming.file}, which has this prompt, can't be read.", types.LSPErrorCodes.RequestFailed
             )
         text = "".join(resource.lines)
-        renamed = rename_files.prompt_file_edits(text, found.file, found.symbol, found.old, found.new)
+        renamed = rename_files.prompt_file_edits(text, renaming.file, renaming.symbol, renaming.old, renaming.new)
         changes.add(resource.uri, resource.edits_to_lsp(renamed))
-        async for other in diagrams_sharing(server, here.diagram, found.symbol):
-            more = ide_rename.edits_of(other.analysis, found.symbol, found.old, found.new)
+        async for other in diagrams_sharing(server, here.diagram, renaming.symbol):
+            more = ide_rename.edits_of(other.analysis, renaming.symbol, renaming.old, renaming.new)
             changes.add(other.document.uri, other.edits_to_lsp(more))
     return changes.whole()
 
@@ -93,23 +93,29 @@ def _declared_at(server: MerrowServer, diagram: OpenDiagram, port: Symbol, name:
     return home
 
 
-async def _in_callers(server: MerrowServer, home: OpenDiagram, found: Renamed, changes: _Changes) -> None:
+async def _in_callers(server: MerrowServer, home: OpenDiagram, outcome: Renamed, changes: _Changes) -> None:
     """Rename an input or output at its callers. Raises `RenameRefusedError` where the change would break one of them, and
     `FeatureError` where a document changed meanwhile.
     """
     path = callers.own_path(home)
     if path is None:
         return
-    after = {path: apply_edits(home.text, found.edits)}
+    after = {path: apply_edits(home.text, outcome.edits)}
     renamed: list[tuple[OpenDiagram, list[Symbol], str]] = []
     async for caller, names in callers.callers_of(server, home):
-        symbols = [ide_references.called_symbol(one, found.symbol.name) for one in names if found.symbol.kind == "node"]
-        edits = [edit for one in symbols for edit in ide_rename.edits_of(caller.analysis, one, found.old, found.new)]
+        symbols = [
+            ide_references.called_symbol(name, outcome.symbol.name) for name in names if outcome.symbol.kind == "node"
+        ]
+        edits = [
+            edit
+            for symbol in symbols
+            for edit in ide_rename.edits_of(caller.analysis, symbol, outcome.old, outcome.new)
+        ]
         changes.add(caller.document.uri, caller.edits_to_lsp(edits))
         own = callers.own_path(caller)
         if own == path:
-            symbols.append(found.symbol)
-            edits += found.edits
+            symbols.append(outcome.symbol)
+            edits += outcome.edits
         text = apply_edits(caller.text, edits)
         renamed.append((caller, symbols, text))
         if own is not None:
@@ -117,7 +123,7 @@ async def _in_callers(server: MerrowServer, home: OpenDiagram, found: Renamed, c
     changes.check()
     for caller, symbols, text in renamed:
         before = callers.read_instead(caller, caller.text, {})
-        ide_rename.refuse_misread(before, callers.read_instead(caller, text, after), symbols, found.new)
+        ide_rename.refuse_misread(before, callers.read_instead(caller, text, after), symbols, outcome.new)
 
 
 class _Changes:

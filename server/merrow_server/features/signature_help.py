@@ -15,19 +15,19 @@ def register(server: MerrowServer) -> None:
 
 def signature_help(server: MerrowServer, params: types.SignatureHelpParams) -> types.SignatureHelp | None:
     here = server.locate(params.text_document.uri, params.position)
-    found = None if here is None else ide_signature.signature_help(here.analysis, here.position)
-    if here is None or found is None:
+    shown = None if here is None else ide_signature.signature_help(here.analysis, here.position)
+    if here is None or shown is None:
         return None
     supports = here.supports
     parameters = [
         types.ParameterInformation(
-            label=(one.start, one.end) if supports.parameter_label_offsets else one.key,
-            documentation=types.MarkupContent(types.MarkupKind.PlainText, one.text.plain()),
+            label=(parameter.start, parameter.end) if supports.parameter_label_offsets else parameter.key,
+            documentation=types.MarkupContent(types.MarkupKind.PlainText, parameter.text.plain()),
         )
-        for one in found.parameters
+        for parameter in shown.parameters
     ]
-    text = types.MarkupContent(types.MarkupKind.PlainText, found.text.plain()) if found.text else None
+    text = types.MarkupContent(types.MarkupKind.PlainText, shown.text.plain()) if shown.text else None
     # Beyond the last parameter none is shown as the active one.
-    active = found.active if found.active is not None else len(parameters)
-    signature = types.SignatureInformation(found.label, text, parameters, active)
+    active = shown.active if shown.active is not None else len(parameters)
+    signature = types.SignatureInformation(shown.label, text, parameters, active)
     return types.SignatureHelp([signature], 0, active)

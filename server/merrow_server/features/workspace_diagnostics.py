@@ -61,8 +61,8 @@ class _Answer:
         server = self._server
         # Walking a large tree takes a while; editing goes on meanwhile.
         names = [str(folder) for folder in server.surroundings.folders]
-        found = await asyncio.to_thread(discover, names, None, CHECKED_ENDINGS)
-        self._paths = [target.path for target in found.targets if target.path is not None]
+        discovered = await asyncio.to_thread(discover, names, None, CHECKED_ENDINGS)
+        self._paths = [target.path for target in discovered.targets if target.path is not None]
         count = len(self._paths)
         async with progress(server, "Checking workflows", count, token, ask=count >= MANY and not only_news) as shown:
             for number, path in enumerate(self._paths):
@@ -90,10 +90,10 @@ class _Answer:
         uri = path.as_uri()
         document = self._server.document(uri)
         reports = self._server.reports
-        found = reports.of_file(path) if document is None else reports.of(document)
-        if found is None:
+        content = reports.of_file(path) if document is None else reports.of(document)
+        if content is None:
             return
-        items, identifier = found
+        items, identifier = content
         if document is not None:
             uri = document.uri
         report: Report = {"uri": uri, "resultId": identifier, "version": None if document is None else document.version}

@@ -79,8 +79,11 @@ class SuggestionJobs(AskingJobs[SuggestionOrder, SuggestionOutcome, Suggested]):
 
     def done(self, outcome: SuggestionOutcome, report: Json) -> Suggested:
         """See `Suggested`."""
-        shown = [{**one.to_json(), "diagramText": one.text, "edits": one.edits} for one in outcome.suggestions]
-        return {**report, "suggestions": shown}, [one.difference for one in outcome.suggestions]
+        shown = [
+            {**suggestion.to_json(), "diagramText": suggestion.text, "edits": suggestion.edits}
+            for suggestion in outcome.suggestions
+        ]
+        return {**report, "suggestions": shown}, [suggestion.difference for suggestion in outcome.suggestions]
 
 
 class _ReadyAsking(ReadyJob[_Done], Generic[_Outcome, _Done]):

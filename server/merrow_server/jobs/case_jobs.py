@@ -85,8 +85,8 @@ class _ReadyCases(ReadyJob[Json]):
 def _meant(cases: Sequence[Case], ids: Sequence[str] | None, name: str) -> list[Case]:
     """The cases with these ids, in the order of the file. Raises `UsageFailure` for an id that none has."""
     known = [case.id for case in cases]
-    for one in ids or ():
-        if one not in known:
-            near = closest(one, known)
-            raise UsageFailure(f"{name} has no case {one}.{f' Did you mean {near}?' if near else ''}")
+    for identifier in ids or ():
+        if identifier not in known:
+            near = closest(identifier, known)
+            raise UsageFailure(f"{name} has no case {identifier}.{f' Did you mean {near}?' if near else ''}")
     return [case for case in cases if ids is None or case.id in ids]

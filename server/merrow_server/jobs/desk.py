@@ -123,16 +123,16 @@ class Desk:
             return kind.never_begun()
         return task.result().ended()
 
-    def cancel(self, said: str) -> str | None:
+    def cancel(self, prefix: str) -> str | None:
         """Cancel a job by its id or the beginning of it, whichever process works on it; its id, None where no process does.
 
         Raises `UsageFailure` where there is none of this id, or several; `StoreFailure`.
         """
-        here = [ticket for ticket in self._jobs if ticket.identity is not None and ticket.identity.startswith(said)]
+        here = [ticket for ticket in self._jobs if ticket.identity is not None and ticket.identity.startswith(prefix)]
         if len(here) == 1:
             here[0].cancel()
             return here[0].identity
-        asked = request_cancel(self._store(), said)
+        asked = request_cancel(self._store(), prefix)
         return asked.id if asked.is_heard else None
 
     async def close(self) -> None:

@@ -71,14 +71,14 @@ class EvaluationJobs(Recorded[EvaluationOrder, EvaluationRecord]):
         record = self._store.evaluations.get(evaluation)
         if item is None:
             items = int(record.plan.get("items", 0)) * record.repeats
-            found = evaluation_report(self._store, record, longest=min(_LONGEST, _TEXTS // max(1, items)))
-            rows = found["rows"] if self._store.labels.edition else with_verdicts(self._store, record, found["rows"])
-            return {**found, **_place(record), "here": record.id in self._here(), "rows": rows}
+            whole = evaluation_report(self._store, record, longest=min(_LONGEST, _TEXTS // max(1, items)))
+            rows = whole["rows"] if self._store.labels.edition else with_verdicts(self._store, record, whole["rows"])
+            return {**whole, **_place(record), "here": record.id in self._here(), "rows": rows}
         golds = record.plan["golds"]
         if item not in golds:
             raise UsageFailure(f"Evaluation {record.id} has no item {item}.")
         scores = [self._store.evaluations.score(record.id, item, repeat) for repeat in range(record.repeats)]
-        rows = with_inputs(self._store, [item_object(one, golds[item]) for one in scores if one is not None])
+        rows = with_inputs(self._store, [item_object(score, golds[item]) for score in scores if score is not None])
         return {**self.object(record), "rows": rows}
 
     def rate(
@@ -96,30 +96,30 @@ class EvaluationJobs(Recorded[EvaluationOrder, EvaluationRecord]):
             self._store.labels.drop(key, kept.output)
         else:
             self._store.labels.put(key, kept.output, verdict, note=note)
-        said = label_object(self._store.labels.label(key, kept.output))
-        return {"evaluation": record.id, "item": item, "repeat": repeat, **said}
+        label = label_object(self._store.labels.label(key, kept.output))
+        return {"evaluation": record.id, "item": item, "repeat": repeat, **label}
 
     def compare(self, first: str, second: str) -> Json:
         """Two evaluations on the items that both scored, and in words as ``text``.
 
         Raises `UsageFailure` where their data are different.
         """
-        before, after = (self._store.evaluations.get(one) for one in (first, second))
+        before, after = (self._store.evaluations.get(identity) for identity in (first, second))
         if before.dataset != after.dataset:
             raise UsageFailure(
                 f"Evaluations {before.id} and {after.id} are of different data, so their items can't be compared."
             )
-        found = comparison(self._store, before, after)
-        lines = [*comparison_lines(found, before.id, after.id), other_metrics(before, after)]
+        compared = comparison(self._store, before, after)
+        lines = [*comparison_lines(compared, before.id, after.id), other_metrics(before, after)]
         text = "\n".join(line for line in lines if line is not None)
-        return {"before": self.object(before), "after": self.object(after), **found.to_json(), "text": text}
+        return {"before": self.object(before), "after": self.object(after), **compared.to_json(), "text": text}
 
     def last(self, text: EditorWorkflow) -> Json | None:
         """The newest evaluation of a workflow that has a score, and whether it was made before the ``changed`` text."""
         for record in self._store.evaluations.newest(_OLDER, text.name):
-            found = self.object(record)
-            if found["score"] is not None:
-                return {**found, "changed": self._changed(record, text)}
+            shown = self.object(record)
+            if shown["score"] is not None:
+                return {**shown, "changed": self._changed(record, text)}
         return None
 
     def _read(self, record: EvaluationRecord) -> Json:
@@ -193,7 +193,7 @@ class _EvaluationReporter(ProgressReporter):
 
     def news(self) -> Json:
         golds = self._record.plan["golds"]
-        rows = [item_object(replace(one, output=None), golds.get(one.item, "")) for one in self._waiting]
+        rows = [item_object(replace(score, output=None), golds.get(score.item, "")) for score in self._waiting]
         self._waiting = []
         so_far = self._so_far
         return {
@@ -211,5 +211,5 @@ def _place(record: EvaluationRecord) -> Json:
 
 def _asked_again(record: EvaluationRecord) -> Json:
     """What ``merrow.evaluate`` takes to evaluate the same again, without the workflow."""
-    said = record.plan["asked"]
-    return {key: said[name] for key, name in ASKED.items() if said.get(name) not in (None, {}, [], ())}
+    asked = record.plan["asked"]
+    return {key: asked[name] for key, name in ASKED.items() if asked.get(name) not in (None, {}, [], ())}

@@ -22,8 +22,8 @@ def list_runs(session: Session, workflow: str | None, limit: int) -> tuple[list[
     running = session.desk.here
     damaged: list[str] = []
     with session.reading() as store:
-        found = store.runs(limit, workflow, damaged.append)
-        listed = [{**run_object(run), **place_of(run.workflow), "here": run.id in running} for run in found]
+        runs = store.runs(limit, workflow, damaged.append)
+        listed = [{**run_object(run), **place_of(run.workflow), "here": run.id in running} for run in runs]
     return listed, damaged
 
 

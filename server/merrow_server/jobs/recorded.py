@@ -50,9 +50,9 @@ class Recorded(Kind[_Order, Told, Json], Generic[_Order, _Record]):
         """The newest, newest first, of one workflow where its name is given."""
         return [self.object(record) for record in self._kept.newest(limit, workflow)]
 
-    def delete(self, said: str) -> str:
+    def delete(self, prefix: str) -> str:
         """Take one out; its id. Raises `StoreFailure` while a process works on it."""
-        identity = self._kept.id_of(said)
+        identity = self._kept.id_of(prefix)
         delete(self._store, self._kept, identity)
         return identity
 
@@ -66,9 +66,9 @@ class Recorded(Kind[_Order, Told, Json], Generic[_Order, _Record]):
     def _read(self, record: _Record) -> Json:
         raise NotImplementedError
 
-    def _idle(self, said: str) -> _Record:
+    def _idle(self, prefix: str) -> _Record:
         """The record of one that goes on. Raises `UsageFailure` where it is worked on here."""
-        record = self._kept.get(said)
+        record = self._kept.get(prefix)
         if record.id in self._here():
             raise UsageFailure(f"{self.what} {record.id} is going on here already.")
         return record

@@ -70,16 +70,19 @@ async def revision(session: Session, run: str, number: int) -> Json:
     """
     store = session.store
     record = store.run(store.identity(run))
-    found = (
+    revised = (
         await _settled(store, record.id, number) if number else RevisionRecord(0, "applied", "start", at=record.started)
     )
-    earlier = [0, *(one.number for one in store.revisions(record.id) if one.state == "applied" and one.number < number)]
+    earlier = [
+        0,
+        *(other.number for other in store.revisions(record.id) if other.state == "applied" and other.number < number),
+    ]
     return {
         "run": record.id,
         **place_of(record.workflow),
-        **revision_object(found),
-        "text": _text(store, record.id, number) if number == 0 or found.text else None,
-        "earlier": [_text(store, record.id, one) for one in earlier] if number else [],
+        **revision_object(revised),
+        "text": _text(store, record.id, number) if number == 0 or revised.text else None,
+        "earlier": [_text(store, record.id, other) for other in earlier] if number else [],
     }
 
 
@@ -89,10 +92,10 @@ def texts(session: Session, run: str, number: int | None) -> tuple[str, list[str
     """
     store = session.store
     identity = store.identity(run)
-    numbers = [0, *(one.number for one in store.revisions(identity) if one.state == "applied")]
+    numbers = [0, *(record.number for record in store.revisions(identity) if record.state == "applied")]
     if number is not None and number not in numbers:
         raise UsageFailure(f"Revision {number} of run {identity} was not applied, so the run never was so.")
-    return _text(store, identity, number), [_text(store, identity, one) for one in numbers]
+    return _text(store, identity, number), [_text(store, identity, other) for other in numbers]
 
 
 def _workflow(store: Store, run: str, order: RevisionOrder) -> Workflow:
@@ -104,10 +107,10 @@ def _workflow(store: Store, run: str, order: RevisionOrder) -> Workflow:
 
 def _compared(work: Any) -> Json:
     try:
-        found: RevisionDifference = work()
+        changes: RevisionDifference = work()
     except UsageFailure as problem:
-        found = RevisionDifference(refused=(str(problem),))
-    return found.to_json()
+        changes = RevisionDifference(refused=(str(problem),))
+    return changes.to_json()
 
 
 def _text(store: Store, run: str, number: int | None) -> str:
@@ -128,7 +131,7 @@ async def _settled(store: Store, run: str, number: int) -> RevisionRecord:
     while True:
         # In this order: a process that ends may settle it with its last commit.
         worked_on = store.is_worked_on(run)
-        record = next((one for one in store.revisions(run) if one.number == number), None)
+        record = next((candidate for candidate in store.revisions(run) if candidate.number == number), None)
         if record is None:
             raise UsageFailure(f"Run {run} has no revision {number}.")
         if record.state not in _OPEN or not worked_on or time.monotonic() > end:

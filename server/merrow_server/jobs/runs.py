@@ -55,7 +55,7 @@ class RunJobs(Kind[Order, Hears, Json]):
 
     def decide(self, run: str, number: int, *, apply: bool) -> str:
         """Apply or refuse a waiting revision of a run in progress here; returns the run's id. Raises `UsageFailure`."""
-        here = [one for one in self.going.values() if one.id.startswith(run)]
+        here = [going for going in self.going.values() if going.id.startswith(run)]
         if len(here) != 1:
             raise UsageFailure(f"Run {run} does not continue here, so none of its revisions waits for you here.")
         here[0].decide(number, apply=apply)

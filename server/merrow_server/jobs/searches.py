@@ -74,29 +74,29 @@ class SearchJobs(Recorded[SearchOrder, OptimizationRecord]):
         """A search, with its report as a page in ``html`` and in words in ``text``."""
         from merrow_server.optimizations.search_html import as_html
 
-        found = load(self._store, search)
+        search_record = load(self._store, search)
         return {
-            **self.object(found.search),
-            "html": as_html(found),
-            "text": "\n".join(report_lines(found, whole=True)),
+            **self.object(search_record.search),
+            "html": as_html(search_record),
+            "text": "\n".join(report_lines(search_record, whole=True)),
         }
 
     def better(self, search: str) -> Json:
         """The best workflow of a search beside the one that it began with: ``before`` and ``after`` are their texts, ``file`` is
         that of the best. Raises `UsageFailure` where none is better.
         """
-        found = load(self._store, search)
-        if not found.candidates or found.crown == START:
-            raise UsageFailure(f"Search {found.id} has found no better workflow.")
-        crown = found.candidates[found.crown]
-        folder = Path(found.search.plan["folder"])
+        search_record = load(self._store, search)
+        if not search_record.candidates or search_record.crown == START:
+            raise UsageFailure(f"Search {search_record.id} has found no better workflow.")
+        crown = search_record.candidates[search_record.crown]
+        folder = Path(search_record.search.plan["folder"])
         return {
-            **self.object(found.search),
-            "before": found.candidates[START].text,
+            **self.object(search_record.search),
+            "before": search_record.candidates[START].text,
             "after": crown.text,
             "title": crown.title,
-            "file": str(folder / (BEST if found.is_complete else crown.file)),
-            "text": "\n".join(report_lines(found, whole=False)),
+            "file": str(folder / (BEST if search_record.is_complete else crown.file)),
+            "text": "\n".join(report_lines(search_record, whole=False)),
         }
 
     def last(self, text: EditorWorkflow) -> Json | None:
@@ -159,10 +159,10 @@ class _ReadySearch(ReadyJob[Json]):
 
     def ended(self) -> Json:
         assert self._record is not None  # noqa: S101 (it has begun)
-        found = load(self._store, self._record.id)
+        search_record = load(self._store, self._record.id)
         with contextlib.suppress(UsageFailure):  # What can't be written is shown from the journal.
-            write_report(found)
-        return self._jobs.object(found.search)
+            write_report(search_record)
+        return self._jobs.object(search_record.search)
 
     async def close(self) -> None:
         await self._prepared.close()
@@ -171,12 +171,12 @@ class _ReadySearch(ReadyJob[Json]):
 class _SearchReporter(ProgressReporter):
     """``{search, done, total, text, crown, told}``; ``total`` is 0 where no number of answers bounds it."""
 
-    def __init__(self, search: str, evaluations: int, found: SearchRecord, told: Told) -> None:
+    def __init__(self, search: str, evaluations: int, search_record: SearchRecord, told: Told) -> None:
         super().__init__(told)
         self._search = search
         self._total = 0 if evaluations > _BOUNDLESS else evaluations
-        self._done, self._candidates = found.answers, len(found.candidates)
-        self._crown, self._score = found.crown, found.told
+        self._done, self._candidates = search_record.answers, len(search_record.candidates)
+        self._crown, self._score = search_record.crown, search_record.told
         self._reading = ""
 
     def take(self, event: Mapping[str, Any]) -> None:

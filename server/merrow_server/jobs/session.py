@@ -104,8 +104,8 @@ class Session:
         chosen = _chosen(choice, order.model, workflow)
         options = RunOptions(model=order.model, default_model=chosen.model)
         forecast = dry_run(workflow, order.inputs, options=options, endpoint=chosen.endpoint)
-        found = unserved(choice, asked_in(forecast))
-        return {**forecast.to_json(), "findings": list(found.findings), "served": list(found.served)}
+        lacking = unserved(choice, asked_in(forecast))
+        return {**forecast.to_json(), "findings": list(lacking.findings), "served": list(lacking.served)}
 
     def answering(self, text: EditorWorkflow | None, model: str | None) -> Json:
         """What would answer a run: ``{endpoint, source, key, models}``. ``key`` says whether one is sent, ``models`` are those

@@ -103,7 +103,7 @@ async def callers_of(server: MerrowServer, called: OpenDiagram) -> AsyncIterator
     path = own_path(called)
     if path is None:
         return
-    for document in [one for one in server.documents.values() if one.kind != "other"]:
+    for document in [candidate for candidate in server.documents.values() if candidate.kind != "other"]:
         for diagram in document.diagrams:
             names = names_of(diagram, path)
             if names:
@@ -133,17 +133,19 @@ async def callable_by(server: MerrowServer, diagram: OpenDiagram) -> tuple[list[
     if document.path is None or context.provider is None:
         return [], True
     folder = real_path(document.path).parent
-    paths = {path for one in server.documents.values() if one.kind == "diagram" and (path := _path(one)) is not None}
+    paths = {
+        path for other in server.documents.values() if other.kind == "diagram" and (path := _path(other)) is not None
+    }
     paths.update(real_path(path) for path in await workspace_paths(server) if path.suffix.lower() in DIAGRAM_SUFFIXES)
     relative = sorted((Path(os.path.relpath(path, folder)).as_posix() for path in paths), key=_far)
     finder = callable_files(context.provider, document.path.name, context.config or Config())
-    found: list[Callee] = []
+    callees: list[Callee] = []
     for name in relative[:MOST_OFFERED]:
         callee = finder.find(name)
         if callee.inputs is not None:
-            found.append(callee)
+            callees.append(callee)
         await asyncio.sleep(0)
-    return found, len(relative) <= MOST_OFFERED
+    return callees, len(relative) <= MOST_OFFERED
 
 
 def _far(path: str) -> tuple[int, str]:
@@ -158,8 +160,8 @@ class _Instead:
 
     def read(self, path: str) -> str:
         """The text of the file at ``path``. Raises `ResourceError`."""
-        found = self._files.read(path)
-        return self._texts.get(self._files.location(path), found)
+        text = self._files.read(path)
+        return self._texts.get(self._files.location(path), text)
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file that may be read."""

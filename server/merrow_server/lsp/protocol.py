@@ -224,12 +224,12 @@ class MerrowProtocol(LanguageServerProtocol):
 
 def _cancelled(bodies: list[bytes]) -> set[object]:
     """The ids of the requests that messages among ``bodies`` cancel."""
-    found: set[object] = set()
+    ids: set[object] = set()
     for body in bodies:
         if len(body) < 1000 and _CANCEL.search(body):
             try:
                 data = json.loads(body)
-                found.add(data["params"]["id"])
+                ids.add(data["params"]["id"])
             except (ValueError, KeyError, TypeError, RecursionError):
                 continue
-    return found
+    return ids

@@ -34,30 +34,37 @@ class PublishedFindings:
             self._known = {}
 
     def converted(
-        self, found: Sequence[Diagnostic], way: object, convert: Callable[[Diagnostic], PlainDiagnostic]
+        self, findings: Sequence[Diagnostic], way: object, convert: Callable[[Diagnostic], PlainDiagnostic]
     ) -> list[PlainDiagnostic]:
-        """All of ``found`` converted, those that were told before as the same objects; ``way`` is all that `convert` hangs on
+        """All of ``findings`` converted, those that were told before as the same objects; ``way`` is all that `convert` hangs on
         besides the diagram.
         """
         known = self._known if self._way == way else {}
-        keys = [_said(one) for one in found]
+        keys = [_said(finding) for finding in findings]
         shown = [
-            plain if (plain := known.get(key)) is not None else convert(one)
-            for key, one in zip(keys, found, strict=True)
+            plain if (plain := known.get(key)) is not None else convert(finding)
+            for key, finding in zip(keys, findings, strict=True)
         ]
         # Places in other files have lines of their own.
         self._known = {
             key: plain
-            for key, one, plain in zip(keys, found, shown, strict=True)
-            if all(part.file is None for part in one.related)
+            for key, finding, plain in zip(keys, findings, shown, strict=True)
+            if all(part.file is None for part in finding.related)
         }
         self._way = way
         return shown
 
 
-def _said(one: Diagnostic) -> tuple[object, ...]:
+def _said(diagnostic: Diagnostic) -> tuple[object, ...]:
     """All that a client is told of a finding. Fixes are not, and nobody has asked for them."""
-    return one.code, one.severity, one.message, one.range, one.related, one.tags
+    return (
+        diagnostic.code,
+        diagnostic.severity,
+        diagnostic.message,
+        diagnostic.range,
+        diagnostic.related,
+        diagnostic.tags,
+    )
 
 
 def _counts_alike(edit: TextEdit, lines: Sequence[str], encoding: Encoding) -> bool:

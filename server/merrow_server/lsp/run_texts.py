@@ -106,6 +106,6 @@ def _behind(diagram: OpenDiagram, name: str) -> Position | None:
     node = diagram.analysis.flow.nodes.get(name)
     if node is None or not node.mentions:
         return None
-    mention = next((one for one in node.mentions if one.declares), node.mentions[0])
+    mention = next((candidate for candidate in node.mentions if candidate.declares), node.mentions[0])
     vertex = mention.vertex
     return mention.block.position(vertex.metadata.span[1] if vertex.metadata is not None else vertex.span[1])

@@ -86,8 +86,8 @@ class MerrowServer(Host):
     def locate(self, uri: str, position: types.Position) -> Located | None:
         """The position in a diagram that a client refers to; None if no diagram is open there."""
         document = self.document(uri)
-        found = None if document is None else document.diagram_at(position)
-        return None if found is None else Located(*found, self.supports)
+        located = None if document is None else document.diagram_at(position)
+        return None if located is None else Located(*located, self.supports)
 
     def edit(self, document: OpenDocument, edits: Iterable[types.TextEdit]) -> types.WorkspaceEdit:
         """Edits of one open document, in the form that the client supports, with the version if possible."""
@@ -248,11 +248,13 @@ class MerrowServer(Host):
     def publish(self, document: OpenDocument) -> None:
         """Send the problems in the current version of ``document``."""
         settings = self.surroundings.settings(document)
-        found = document_diagnostics(document, self.supports, settings)
+        diagnostics = document_diagnostics(document, self.supports, settings)
         params: dict[str, Any] = {"uri": document.uri}
         if self.supports.diagnostic_version and document.version is not None:
             params["version"] = document.version
-        self.protocol.send_plain(types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, with_items(params, "diagnostics", found))
+        self.protocol.send_plain(
+            types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS, with_items(params, "diagnostics", diagnostics)
+        )
 
     def touched(self, document: OpenDocument) -> None:
         """Schedule a check of ``document`` and of what depends on it."""

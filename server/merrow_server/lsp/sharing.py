@@ -27,8 +27,8 @@ async def workspace_paths(server: MerrowServer) -> list[Path]:
     if not folders:
         return []
     # Walking a large tree takes a while; editing goes on meanwhile.
-    found = await asyncio.to_thread(discover, [str(folder) for folder in folders])
-    paths = [target.path for target in found.targets if target.path is not None and target.block is None]
+    discovered = await asyncio.to_thread(discover, [str(folder) for folder in folders])
+    paths = [target.path for target in discovered.targets if target.path is not None and target.block is None]
     return [path for path in paths if server.document(path.as_uri()) is None][:MOST_FILES]
 
 

@@ -119,8 +119,8 @@ class Workspace:
             return
         stale = self._server.reports.forget_files((path,))
         dependent = self._readers({path})
-        for one in dependent:
-            one.refresh(one.context)
+        for reader in dependent:
+            reader.refresh(reader.context)
         if dependent or stale:
             self._check_again(dependent)
 
@@ -129,7 +129,7 @@ class Workspace:
         # Most files are read by no other: with thousands of documents open, a keystroke must not look at all of them.
         if not self.contexts.asked.has_one_of(paths):
             return []
-        return [one for one in self._server.documents.values() if depends_on(one.context, paths)]
+        return [document for document in self._server.documents.values() if depends_on(document.context, paths)]
 
     def closed(self, document: OpenDocument) -> None:
         """A document was closed: its file on disk counts from now on."""

@@ -43,26 +43,26 @@ def list_cases(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     from merrow_server.cases.suites import errors
 
     uri = _asked(arguments)["uri"]
-    found = located(server, uri)
-    if found is None:
+    cases = located(server, uri)
+    if cases is None:
         path = path_of(uri)
         is_workflow = path is not None and not is_cases(path.name)
         return {"uri": None, "workflow": uri if is_workflow else None, "recording": None, "problems": 0, "cases": []}
-    recording = recording_path(found.path)
+    recording = recording_path(cases.path)
     return {
-        "uri": found.document.uri,
-        "workflow": None if found.workflow is None else _uri(server, found.workflow.as_uri()),
+        "uri": cases.document.uri,
+        "workflow": None if cases.workflow is None else _uri(server, cases.workflow.as_uri()),
         "recording": recording.as_uri() if recording.is_file() else None,
-        "problems": len(errors(found.findings)),
+        "problems": len(errors(cases.findings)),
         "cases": [
             {
                 "id": case.id,
-                "range": found.place(case.span),
+                "range": cases.place(case.span),
                 "tags": list(case.tags),
                 "repeat": case.repeat,
                 "xfail": case.xfail,
             }
-            for case in found.file.cases
+            for case in cases.file.cases
         ],
     }
 
@@ -74,19 +74,19 @@ async def test(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     asked = _asked(arguments)
     if not server.runs.trusted:
         raise refused(UNTRUSTED, "untrusted", "trust")
-    found = located(server, asked["uri"])
-    if found is None:
+    cases = located(server, asked["uri"])
+    if cases is None:
         raise refused("There is no cases file here: NAME.cases.yaml beside NAME.mmd has the cases of a workflow.")
-    _check(found)
-    provider = found.document.context.provider
-    assert found.workflow is not None and provider is not None  # noqa: S101, PT018 (see `_check`)
-    workflow = _workflow(server, found)
+    _check(cases)
+    provider = cases.document.context.provider
+    assert cases.workflow is not None and provider is not None  # noqa: S101, PT018 (see `_check`)
+    workflow = _workflow(server, cases)
     files = EditorFiles(provider, asyncio.get_running_loop())
     ids = None if asked.get("ids") is None else tuple(asked["ids"])
     order = CasesOrder(
         Ticket(),
-        found.path,
-        found.document.text,
+        cases.path,
+        cases.document.text,
         workflow,
         files,
         ids,
@@ -100,22 +100,22 @@ async def test(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         result = event["result"]
         if result is not None:
             whole, place = event["spans"]
-            result = {**result, "range": found.place(whole), "place": found.place(place)}
+            result = {**result, "range": cases.place(whole), "place": cases.place(place)}
             results.append(result)
-        server.protocol.send_plain(TEST_EVENT, {"uri": found.document.uri, "id": event["id"], "result": result})
+        server.protocol.send_plain(TEST_EVENT, {"uri": cases.document.uri, "id": event["id"], "result": result})
 
-    count = len(found.file.cases) if ids is None else len(set(ids))
-    place = JobLocation(found.document.uri, 1)
-    live = Live(order.ticket, place, "cases", _uri(server, found.workflow.as_uri()))
-    ended = await server.runs.test(order, live, told, f"Testing {found.workflow.name}", count)
+    count = len(cases.file.cases) if ids is None else len(set(ids))
+    place = JobLocation(cases.document.uri, 1)
+    live = Live(order.ticket, place, "cases", _uri(server, cases.workflow.as_uri()))
+    ended = await server.runs.test(order, live, told, f"Testing {cases.workflow.name}", count)
     # What the thread told last is on its way to this loop.
     await asyncio.sleep(0)
-    order_of = {case.id: number for number, case in enumerate(found.file.cases)}
-    results.sort(key=lambda one: order_of[one["id"]])
-    answer = _answer(found, _uri(server, found.workflow.as_uri()), results, cancelled=not ended["whole"])
+    order_of = {case.id: number for number, case in enumerate(cases.file.cases)}
+    results.sort(key=lambda result: order_of[result["id"]])
+    answer = _answer(cases, _uri(server, cases.workflow.as_uri()), results, cancelled=not ended["whole"])
     if not server.supports.shows_runs:
         good = types.MessageType.Info if answer["ok"] else types.MessageType.Warning
-        tell(server, _summary(found, answer), good)
+        tell(server, _summary(cases, answer), good)
     return answer
 
 
@@ -158,51 +158,54 @@ async def save(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     }
 
 
-def _answer(found: LocatedCases, workflow: str, results: list[dict[str, Any]], *, cancelled: bool) -> dict[str, Any]:
-    costs = [one["cost_usd"] for one in results]
+def _answer(cases: LocatedCases, workflow: str, results: list[dict[str, Any]], *, cancelled: bool) -> dict[str, Any]:
+    costs = [result["cost_usd"] for result in results]
     return {
-        "uri": found.document.uri,
+        "uri": cases.document.uri,
         "workflow": workflow,
-        "ok": not cancelled and not any(one["status"] in _BAD for one in results),
+        "ok": not cancelled and not any(result["status"] in _BAD for result in results),
         "cancelled": cancelled,
-        "counts": dict(Counter(one["status"] for one in results)),
+        "counts": dict(Counter(result["status"] for result in results)),
         "results": results,
-        "seconds": sum(one["seconds"] for one in results),
+        "seconds": sum(result["seconds"] for result in results),
         "cost_usd": None if None in costs else sum(costs),
     }
 
 
-def _summary(found: LocatedCases, answer: dict[str, Any]) -> str:
+def _summary(cases: LocatedCases, answer: dict[str, Any]) -> str:
     counts = ", ".join(f"{number} {status}" for status, number in answer["counts"].items()) or "no case"
-    lines = [f"{found.path.name}: {counts}."]
-    lines += [f"{one['id']}: {one['message']}" for one in answer["results"] if one["status"] in _BAD][:_MOST_ERRORS]
+    lines = [f"{cases.path.name}: {counts}."]
+    lines += [f"{result['id']}: {result['message']}" for result in answer["results"] if result["status"] in _BAD][
+        :_MOST_ERRORS
+    ]
     return "\n".join(lines)
 
 
-def _check(found: LocatedCases) -> None:
+def _check(cases: LocatedCases) -> None:
     """Raise `FeatureError` where the cases can't be carried out."""
     from merrow_server.cases.suites import errors
 
-    wrong = errors(found.findings)
+    wrong = errors(cases.findings)
     if wrong:
         count = "an error" if len(wrong) == 1 else f"{len(wrong)} errors"
         shown = "; ".join(
-            f"line {one.range.start.line + 1}: {one.message.rstrip('.')} ({one.code})" for one in wrong[:_MOST_ERRORS]
+            f"line {error.range.start.line + 1}: {error.message.rstrip('.')} ({error.code})"
+            for error in wrong[:_MOST_ERRORS]
         )
-        raise refused(f"{found.path.name} has {count} and is not run: {shown}.", "workflow", "problems")
-    if found.workflow is None:
-        raise refused(f"There is no workflow beside {found.path.name}.", "workflow")
+        raise refused(f"{cases.path.name} has {count} and is not run: {shown}.", "workflow", "problems")
+    if cases.workflow is None:
+        raise refused(f"There is no workflow beside {cases.path.name}.", "workflow")
 
 
-def _workflow(server: MerrowServer, found: LocatedCases) -> Any:
+def _workflow(server: MerrowServer, cases: LocatedCases) -> Any:
     """The workflow as it is in the editor. Raises `FeatureError` where it has errors."""
-    assert found.workflow is not None  # noqa: S101 (see `_check`)
-    uri = found.workflow.as_uri()
-    document = server.document(uri) or server.reports.read(found.workflow)
+    assert cases.workflow is not None  # noqa: S101 (see `_check`)
+    uri = cases.workflow.as_uri()
+    document = server.document(uri) or server.reports.read(cases.workflow)
     if document is None:
-        raise refused(f"{found.workflow.name} can't be read.", "workflow")
+        raise refused(f"{cases.workflow.name} can't be read.", "workflow")
     if len(document.diagrams) != 1:
-        raise refused(f"{found.workflow.name} must have one diagram to have cases.", "workflow")
+        raise refused(f"{cases.workflow.name} must have one diagram to have cases.", "workflow")
     check_runnable(document.diagrams[0])
     return text_of(document.diagrams[0], 1)
 
@@ -229,6 +232,6 @@ def _asked(arguments: list[Any]) -> dict[str, Any]:
     for key, (kind, words) in _KINDS.items():
         if (key == "uri" or key in asked) and not isinstance(asked.get(key), kind):
             raise InvalidParameters(f"`{key}` must be {words}.")
-    if not all(isinstance(one, str) for one in asked.get("ids", ())):
+    if not all(isinstance(case_id, str) for case_id in asked.get("ids", ())):
         raise InvalidParameters("`ids` must be a list of texts.")
     return asked

@@ -74,8 +74,8 @@ def register(server: MerrowServer) -> None:
 async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Evaluate a workflow as it is in the editor, or go on with an evaluation."""
     asked = asked_of(arguments)
-    said = said_of(asked)
-    order, place, title = _resumed(server, asked, said) if "resume" in asked else _new(server, asked, said)
+    settings = said_of(asked)
+    order, place, title = _resumed(server, asked, settings) if "resume" in asked else _new(server, asked, settings)
     ended: dict[str, Any] = await EVALUATION.carry_out(
         server, asked, order, place, title, title.removeprefix("Evaluating ")
     )
@@ -101,26 +101,26 @@ async def report(server: MerrowServer, params: Any) -> dict[str, Any]:
 async def show(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """A whole evaluation, and as a page in ``text``; a client that shows no runs is told how it came out."""
     evaluation = text_in(asked_of(arguments), "id", SHOW)
-    found: dict[str, Any] = await server.jobs.ask(
+    answer: dict[str, Any] = await server.jobs.ask(
         lambda session: session.look_at("evaluation", lambda known: known.report(evaluation, None))
     )
     from merrow_server.evaluations.evaluation_words import ended_text, report_text
 
     if not server.supports.shows_runs:
-        tell(server, ended_text(found), types.MessageType.Info)
-    return {**found, "text": report_text(found)}
+        tell(server, ended_text(answer), types.MessageType.Info)
+    return {**answer, "text": report_text(answer)}
 
 
 async def compare(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Two evaluations side by side, and as a page in ``text``."""
     asked = asked_of(arguments)
     first, second = text_in(asked, "a", COMPARE), text_in(asked, "b", COMPARE)
-    found: dict[str, Any] = await server.jobs.ask(
+    answer: dict[str, Any] = await server.jobs.ask(
         lambda session: session.look_at("evaluation", lambda known: known.compare(first, second))
     )
     if not server.supports.shows_runs:
-        tell(server, found["text"], types.MessageType.Info)
-    return found
+        tell(server, answer["text"], types.MessageType.Info)
+    return answer
 
 
 async def rate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
@@ -142,15 +142,17 @@ async def rate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     )
 
 
-def _new(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]) -> tuple[EvaluationOrder, JobLocation, str]:
+def _new(
+    server: MerrowServer, asked: dict[str, Any], settings: dict[str, Any]
+) -> tuple[EvaluationOrder, JobLocation, str]:
     from merrow_server.jobs.orders import EvaluationOrder
 
-    text, place, name = with_data(server, asked, said)
-    return EvaluationOrder(Ticket(), text, said, asked.get("budget", {})), place, f"Evaluating {name}"
+    text, place, name = with_data(server, asked, settings)
+    return EvaluationOrder(Ticket(), text, settings, asked.get("budget", {})), place, f"Evaluating {name}"
 
 
 def with_data(
-    server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]
+    server: MerrowServer, asked: dict[str, Any], settings: dict[str, Any]
 ) -> tuple[EditorWorkflow, JobLocation, str]:
     """The text of the workflow that is asked about, where it is, and its name; the data's file goes into ``said``. Raises
     `InvalidParameters`, `FeatureError`.
@@ -167,12 +169,16 @@ def with_data(
     from merrow_optimizer.evaluation.data.names import is_shipped
     from merrow_optimizer.evaluation.metrics import FILE_OPTIONS
 
-    options = said.get("metric_options", {})
-    named = {key: str(_file(folder, one) or one) for key in FILE_OPTIONS if isinstance(one := options.get(key), str)}
+    options = settings.get("metric_options", {})
+    named = {
+        key: str(_file(folder, named_file) or named_file)
+        for key in FILE_OPTIONS
+        if isinstance(named_file := options.get(key), str)
+    }
     if named:
-        said["metric_options"] = {**options, **named}
+        settings["metric_options"] = {**options, **named}
     is_name = is_shipped(dataset) and file is not None and not file.exists()
-    said["dataset"] = dataset if is_name else str(Path(dataset) if file is None else file)
+    settings["dataset"] = dataset if is_name else str(Path(dataset) if file is None else file)
     return text, JobLocation(diagram.document.uri, number, ref(diagram)), name_of(diagram)
 
 
@@ -182,13 +188,13 @@ def _file(folder: Path, named: str) -> Path | None:
 
 
 def _resumed(
-    server: MerrowServer, asked: dict[str, Any], said: dict[str, Any]
+    server: MerrowServer, asked: dict[str, Any], settings: dict[str, Any]
 ) -> tuple[EvaluationOrder, JobLocation, str]:
     from merrow_server.jobs.orders import EvaluationOrder
 
     check_trust(server)
     evaluation = text_in(asked, "resume", EVALUATE)
-    order = EvaluationOrder(Ticket(), None, said, asked.get("budget", {}), evaluation)
+    order = EvaluationOrder(Ticket(), None, settings, asked.get("budget", {}), evaluation)
     return order, JobLocation(None, 1), f"Evaluation {evaluation}"
 
 
@@ -196,13 +202,13 @@ def said_of(asked: dict[str, Any]) -> dict[str, Any]:
     """What is asked for, by the names of `Asked`. Raises `InvalidParameters`."""
     from merrow_server.jobs.orders import ASKED
 
-    found = {ASKED[key]: value for key, value in fields_of(asked, _FIELDS).items()}
+    settings = {ASKED[key]: value for key, value in fields_of(asked, _FIELDS).items()}
     for key in ("mapping", "items"):
-        values = list(found.get(key, {}).values()) if key == "mapping" else found.get(key, [])
+        values = list(settings.get(key, {}).values()) if key == "mapping" else settings.get(key, [])
         if not all(isinstance(value, str) for value in values):
             raise InvalidParameters(f"`{key}` must have texts.")
-    if "items" in found:
-        if not found["items"]:
+    if "items" in settings:
+        if not settings["items"]:
             raise InvalidParameters("`items` must name at least one id.")
-        found["items"] = tuple(found["items"])
-    return found
+        settings["items"] = tuple(settings["items"])
+    return settings

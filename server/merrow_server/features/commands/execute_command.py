@@ -51,11 +51,11 @@ async def fix_workspace(server: MerrowServer, arguments: list[Any]) -> dict[str,
     from merrow_server.files import discover
 
     folders = [str(folder) for folder in server.surroundings.folders]
-    found = await asyncio.to_thread(discover, folders)
+    discovered = await asyncio.to_thread(discover, folders)
     fixed: Counter[str] = Counter()
     changes: dict[str, list[types.TextEdit]] = {}
     read: list[tuple[OpenDocument, int | None]] = []
-    for path in (target.path for target in found.targets):
+    for path in (target.path for target in discovered.targets):
         document = None if path is None else server.document(path.as_uri()) or server.reports.read(path)
         if document is not None:
             read.append((document, document.version))
@@ -82,7 +82,11 @@ def _repaired(document: OpenDocument) -> tuple[Repaired, list[types.TextEdit]]:
 
     def diagnose(text: str) -> list[Any]:
         scratch.replace(text)
-        return [diagram.in_document(found) for diagram in scratch.diagrams for found in diagram.analysis.diagnostics]
+        return [
+            diagram.in_document(diagnostic)
+            for diagram in scratch.diagrams
+            for diagnostic in diagram.analysis.diagnostics
+        ]
 
     repaired = repair(document.text, diagnose, Applicability.SAFE)
     edit = single_edit(document.lines, split_lines(repaired.text))
@@ -146,10 +150,10 @@ def graph(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         raise InvalidParameters(f"This diagram is not a workflow: {analysis.why_no_workflow}.")
 
     def place(span: Range) -> WireRange:
-        found = diagram.to_lsp(span)
+        lsp_range = diagram.to_lsp(span)
         return {
-            "start": {"line": found.start.line, "character": found.start.character},
-            "end": {"line": found.end.line, "character": found.end.character},
+            "start": {"line": lsp_range.start.line, "character": lsp_range.start.character},
+            "end": {"line": lsp_range.end.line, "character": lsp_range.end.character},
         }
 
     return graph_object(analysis.typed, analysis.settings, diagram.document.uri, place, len(analysis.errors))

@@ -60,7 +60,7 @@ def whole(name: str | None = None, least: int | None = 1, most: int | None = Non
 
 def fields_of(asked: Json, fields: Mapping[str, JobArgument]) -> Json:
     """Those that are given, by their names inside. Raises `InvalidParameters`."""
-    found: Json = {}
+    values: Json = {}
     for key, field in fields.items():
         value = asked.get(key)
         if value is None:
@@ -69,8 +69,8 @@ def fields_of(asked: Json, fields: Mapping[str, JobArgument]) -> Json:
             raise InvalidParameters(f"`{key}` must be {field.words}.")
         if field.known and value not in field.known:
             raise InvalidParameters(f"`{key}` must be one of {', '.join(field.known)}.")
-        found[field.name or key] = value
-    return found
+        values[field.name or key] = value
+    return values
 
 
 @dataclass(frozen=True, slots=True)

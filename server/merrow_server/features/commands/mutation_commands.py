@@ -110,11 +110,11 @@ async def move_found(diagram: OpenDiagram, identifier: str) -> Move:
 
     document = diagram.document
     version, last = document.version, time.monotonic()
-    for found in mutations.find_step_by_step(diagram, identifier):
-        if isinstance(found, MoveRefusal):
-            raise refused(f"{found.title} is not safe ({found.precondition}): {found.reason}")
-        if found is not None:
-            return found
+    for move in mutations.find_step_by_step(diagram, identifier):
+        if isinstance(move, MoveRefusal):
+            raise refused(f"{move.title} is not safe ({move.precondition}): {move.reason}")
+        if move is not None:
+            return move
         if time.monotonic() - last > TURN:
             await asyncio.sleep(0)
             if document.version != version:
@@ -138,7 +138,7 @@ async def crossover(server: MerrowServer, arguments: list[Any]) -> list[dict[str
         raise InvalidParameters("The second argument must be the other workflow: a URI or a path.")
     parents = first, workflow(_other(server, document, other))
     try:
-        folders = [None if one.document.path is None else one.document.path.parent for one in parents]
+        folders = [None if parent.document.path is None else parent.document.path.parent for parent in parents]
         children = cross(parents[0].analysis, parents[1].analysis, seed, together=folders[0] == folders[1])
     except CrossoverRefusedError as problem:
         raise refused(str(problem)) from None

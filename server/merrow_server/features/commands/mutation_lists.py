@@ -50,14 +50,14 @@ async def list_mutations(server: MerrowServer, arguments: list[Any]) -> list[dic
     size = _number(asked, "page")
     most = size or _number(asked, "most") or _MOST_LISTED
     search = _MutationSearch(server, diagram, asked)
-    found: list[dict[str, Any]] = []
+    moves: list[dict[str, Any]] = []
     async for offer in search.offers(_SECONDS_OF_A_PAGE if size else None):
-        found.append(move_object(diagram, offer.move, offer.effect))
-        if len(found) == most:
+        moves.append(move_object(diagram, offer.move, offer.effect))
+        if len(moves) == most:
             break
     if size is None:
-        return found
-    return {"moves": found, **search.progress(len(found))}
+        return moves
+    return {"moves": moves, **search.progress(len(moves))}
 
 
 async def choose_mutation(server: MerrowServer, arguments: list[Any]) -> dict[str, Any] | None:
@@ -68,12 +68,12 @@ async def choose_mutation(server: MerrowServer, arguments: list[Any]) -> dict[st
     version = document.version
     if asked.get("version", version) != version:
         raise _changed()
-    found: list[MutationOffer] = []
+    offers: list[MutationOffer] = []
     async for offer in _MutationSearch(server, diagram, asked).offers():
-        found.append(offer)
-        if len(found) > _MOST_SHOWN:
+        offers.append(offer)
+        if len(offers) > _MOST_SHOWN:
             break
-    titles = {offer.move.title: offer for offer in reversed(found[:_MOST_SHOWN])}
+    titles = {offer.move.title: offer for offer in reversed(offers[:_MOST_SHOWN])}
     if not titles:
         server.window_show_message(
             types.ShowMessageParams(types.MessageType.Info, "There is no safe mutation of what is selected.")
@@ -83,7 +83,7 @@ async def choose_mutation(server: MerrowServer, arguments: list[Any]) -> dict[st
     answer = await server.window_show_message_request_async(
         types.ShowMessageRequestParams(
             types.MessageType.Info,
-            "Which safe mutation?" if len(found) <= _MOST_SHOWN else f"Which safe mutation? (the first {len(shown)})",
+            "Which safe mutation?" if len(offers) <= _MOST_SHOWN else f"Which safe mutation? (the first {len(shown)})",
             [types.MessageActionItem(title) for title in shown],
         )
     )
@@ -135,9 +135,9 @@ class _MutationSearch:
                 last = time.monotonic()
         self.is_over = True
 
-    def progress(self, found: int) -> dict[str, Any]:
+    def progress(self, count: int) -> dict[str, Any]:
         """Where the next page begins, and how many there are in all."""
-        least = self.before + found
+        least = self.before + count
         if self.is_over:
             return {"cursor": None, "total": {"least": least, "most": least}}
         left = None if self.listing.most is None else max(0, self.listing.most - self.looked_at) + least

@@ -67,7 +67,7 @@ async def plan(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 def _order(server: MerrowServer, asked: dict[str, Any]) -> PlanOrder:
     from merrow_server.jobs.orders import PlanOrder
 
-    said, given = fields_of(asked, _FIELDS), fields_of(asked, _OTHERS)
+    settings, given = fields_of(asked, _FIELDS), fields_of(asked, _OTHERS)
     check_trust(server)
     task = given.get("task", "").strip()
     if not task:
@@ -78,8 +78,8 @@ def _order(server: MerrowServer, asked: dict[str, Any]) -> PlanOrder:
     if not all(isinstance(role, str) for role in roles):
         raise InvalidParameters("`roles` must be a list of texts.")
     document = server.document(given.get("uri", ""))
-    said["task"] = task
-    said["roles"] = tuple(filter(None, (role.strip() for role in roles)))
-    said["as_mermaid"] = given.get("form") == "mermaid"
-    said["ask_above_usd"] = float(server.surroundings.settings(document).values["suggest-ask-above-usd"])
-    return PlanOrder(Ticket(), said)
+    settings["task"] = task
+    settings["roles"] = tuple(filter(None, (role.strip() for role in roles)))
+    settings["as_mermaid"] = given.get("form") == "mermaid"
+    settings["ask_above_usd"] = float(server.surroundings.settings(document).values["suggest-ask-above-usd"])
+    return PlanOrder(Ticket(), settings)

@@ -159,15 +159,15 @@ class _PictureEncoder:
         start, end = (Position(0, 0), diagram.document.end) if diagram.fence is None else diagram.fence.range
         return {"start": self._position(start), "end": self._position(end)}
 
-    def diagnostics(self, found: list[Diagnostic]) -> list[dict[str, Any]]:
+    def diagnostics(self, findings: list[Diagnostic]) -> list[dict[str, Any]]:
         return [
             {
-                "code": one.code,
-                "severity": one.severity.value,
-                "message": one.message,
-                "range": self.range(one.range),
+                "code": finding.code,
+                "severity": finding.severity.value,
+                "message": finding.message,
+                "range": self.range(finding.range),
             }
-            for one in found
+            for finding in findings
         ]
 
     def node(self, node: ide_picture.NodePicture) -> dict[str, Any]:

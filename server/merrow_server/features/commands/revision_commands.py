@@ -82,7 +82,7 @@ async def diff(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """What a run would keep that continued as another workflow."""
     asked = _asked(arguments)
     old, finished = asked.get("old"), asked.get("finished")
-    if finished is not None and not all(isinstance(one, str) for one in finished):
+    if finished is not None and not all(isinstance(visit, str) for visit in finished):
         raise InvalidParameters(f"`finished` must be {_KINDS['finished'][1]}.")
     if old is None:
         order = await _order(server, asked)
@@ -109,8 +109,8 @@ async def decide(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     run, number, agreed = await _run(server, asked), asked.get("revision"), asked.get("apply")
     if number is None or agreed is None:
         raise InvalidParameters(f"{DECIDE} needs `revision`, the number of a revision, and `apply`, true or false.")
-    found = await server.jobs.ask(lambda session: session.runs.decide(run, number, apply=agreed))
-    return {"run": found, "revision": number, "apply": agreed}
+    run_id = await server.jobs.ask(lambda session: session.runs.decide(run, number, apply=agreed))
+    return {"run": run_id, "revision": number, "apply": agreed}
 
 
 async def accept(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
@@ -162,22 +162,22 @@ async def revision(server: MerrowServer, params: Any) -> dict[str, Any]:
 
         return await revision(session, run, number)
 
-    found = await server.jobs.have(work)
-    earlier = found.pop("earlier")
-    found["before"] = earlier[-1] if earlier else None
-    found["drawing"], found["ghosts"] = None, []
-    if found["text"] is not None:
-        surroundings = _surroundings(server, found["uri"])
-        diagram = _scratch(surroundings, found["text"])
-        before = [_scratch(surroundings, one).analysis for one in earlier]
-        renamed = found["diff"].get("renamed", {}).values()
+    answer = await server.jobs.have(work)
+    earlier = answer.pop("earlier")
+    answer["before"] = earlier[-1] if earlier else None
+    answer["drawing"], answer["ghosts"] = None, []
+    if answer["text"] is not None:
+        surroundings = _surroundings(server, answer["uri"])
+        diagram = _scratch(surroundings, answer["text"])
+        before = [_scratch(surroundings, version).analysis for version in earlier]
+        renamed = answer["diff"].get("renamed", {}).values()
         text, gone = ghosts.with_ghosts(diagram.text, diagram.analysis, before, renamed)
         drawing = drawn(diagram.document, 1)
-        labels = {name: node.label for one in before for name, node in one.flow.nodes.items()}
+        labels = {name: node.label for analysis in before for name, node in analysis.flow.nodes.items()}
         empty = drawing["range"] | {}
         drawing |= {
             "text": text,
-            "diagram": found["diagram"],
+            "diagram": answer["diagram"],
             "nodes": [
                 *drawing["nodes"],
                 *(
@@ -195,8 +195,8 @@ async def revision(server: MerrowServer, params: Any) -> dict[str, Any]:
                 ),
             ],
         }
-        found["drawing"], found["ghosts"] = drawing, gone
-    return found
+        answer["drawing"], answer["ghosts"] = drawing, gone
+    return answer
 
 
 def _asked(arguments: list[Any]) -> dict[str, Any]:

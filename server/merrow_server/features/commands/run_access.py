@@ -52,7 +52,7 @@ async def doctor(server: MerrowServer, __: list[Any]) -> dict[str, Any]:
     """What ``merrow doctor --format json`` prints on a terminal, of the open workflows: a person asks."""
     from merrow_server.health import health
 
-    files = sorted({str(one.path) for one in server.documents.values() if one.path is not None})
+    files = sorted({str(document.path) for document in server.documents.values() if document.path is not None})
     return await asyncio.to_thread(health, discovers=True, files=files, access=_granted(server))
 
 

@@ -223,12 +223,13 @@ def runnable(server: MerrowServer, asked: dict[str, Any]) -> OpenDiagram:
 
 def check_runnable(diagram: OpenDiagram) -> None:
     """Raise `FeatureError`, with the errors that it has, where a diagram can't be run."""
-    errors = [diagram.in_document(one) for one in diagram.analysis.errors]
+    errors = [diagram.in_document(error) for error in diagram.analysis.errors]
     name = name_of(diagram)
     if errors:
         count = "an error" if len(errors) == 1 else f"{len(errors)} errors"
         shown = "; ".join(
-            f"line {one.range.start.line + 1}: {one.message.rstrip('.')} ({one.code})" for one in errors[:_MOST_ERRORS]
+            f"line {error.range.start.line + 1}: {error.message.rstrip('.')} ({error.code})"
+            for error in errors[:_MOST_ERRORS]
         )
         more = f"; and {len(errors) - _MOST_ERRORS} more" if len(errors) > _MOST_ERRORS else ""
         raise refused(f"{name} has {count} and is not run: {shown}{more}.", "workflow", "problems")
@@ -258,7 +259,7 @@ def _end_text(ended: dict[str, Any]) -> str:
 
     usage = ended["usage"]
     calls = counted(usage["calls"], "call")
-    by = answered_by((one["endpoint"], one["model"]) for one in ended["sources"])
+    by = answered_by((source["endpoint"], source["model"]) for source in ended["sources"])
     figures = f"{calls}, {cost_text(usage)}, {ended['seconds']:.1f} s" + (f", answered by {by}" if by else "")
     if ended.get("finished_before"):
         figures = f"finished before; nothing was called; {figures}"
@@ -278,5 +279,5 @@ def _plan_text(plan: dict[str, Any]) -> str:
         if calls["most"] is not None
         else "an unknown number of times"
     )
-    said = f"A run asks {plan['endpoint']} {times}; it costs ${cost['least']:.4f} to {most}. No call was made."
-    return "\n".join([said, *plan["findings"]])
+    sentence = f"A run asks {plan['endpoint']} {times}; it costs ${cost['least']:.4f} to {most}. No call was made."
+    return "\n".join([sentence, *plan["findings"]])

@@ -34,10 +34,10 @@ async def runs(server: MerrowServer, params: Any) -> list[dict[str, Any]]:
     """The newest runs of the journal, or of one document."""
     asked = params if isinstance(params, dict) else {}
     name, limit = what_to_list(server, asked, RUNS)
-    found, damaged = await server.jobs.ask(lambda session: _journal().list_runs(session, name, limit))
+    entries, damaged = await server.jobs.ask(lambda session: _journal().list_runs(session, name, limit))
     for sentence in damaged:
         server.runs.warn_once(sentence)
-    listed: list[dict[str, Any]] = found
+    listed: list[dict[str, Any]] = entries
     return listed
 
 

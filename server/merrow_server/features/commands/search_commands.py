@@ -76,34 +76,34 @@ async def optimize(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
     if asked.get("dryRun", False):
         return ended
     if not server.supports.shows_runs:
-        found = await server.jobs.ask(
+        answer = await server.jobs.ask(
             lambda session: session.look_at("search", lambda known: known.report(ended["search"]))
         )
         well = ended["status"] == "finished"
-        tell(server, found["text"], types.MessageType.Info if well else types.MessageType.Warning)
+        tell(server, answer["text"], types.MessageType.Info if well else types.MessageType.Warning)
     return ended
 
 
 async def report(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """A search with its report; a client that shows no runs is told it in words."""
     search = text_in(asked_of(arguments), "id", REPORT)
-    found: dict[str, Any] = await server.jobs.ask(
+    answer: dict[str, Any] = await server.jobs.ask(
         lambda session: session.look_at("search", lambda known: known.report(search))
     )
     if not server.supports.shows_runs:
-        tell(server, found["text"], types.MessageType.Info)
-    return found
+        tell(server, answer["text"], types.MessageType.Info)
+    return answer
 
 
 async def show_better(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """The best workflow of a search beside its start; a client that shows no runs is told where it is."""
     search = text_in(asked_of(arguments), "id", SHOW_BETTER)
-    found: dict[str, Any] = await server.jobs.ask(
+    answer: dict[str, Any] = await server.jobs.ask(
         lambda session: session.look_at("search", lambda known: known.better(search))
     )
     if not server.supports.shows_runs:
-        tell(server, found["text"], types.MessageType.Info)
-    return found
+        tell(server, answer["text"], types.MessageType.Info)
+    return answer
 
 
 async def strategies(_: MerrowServer, __: list[Any]) -> list[dict[str, Any]]:
@@ -117,20 +117,22 @@ async def strategies(_: MerrowServer, __: list[Any]) -> list[dict[str, Any]]:
 def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[SearchOrder, JobLocation, str]:
     from merrow_server.jobs.orders import SearchOrder
 
-    said = said_of(asked)
-    workflow, place, name = with_data(server, asked, said)
+    settings = said_of(asked)
+    workflow, place, name = with_data(server, asked, settings)
     search, bounds = fields_of(asked, _SEARCH), fields_of(asked, _BOUNDS)
     if bounds.get("max_cost", 1) <= 0:
         raise InvalidParameters("`maxCostPerItem` must be above 0.")
     if not 0 < bounds.get("sure", 0.5) < 1:
         raise InvalidParameters("`sure` must be between 0 and 1.")
-    if any(isinstance(one, bool) or not isinstance(one, (int, float)) for one in bounds.get("constants", {}).values()):
+    if any(
+        isinstance(value, bool) or not isinstance(value, (int, float)) for value in bounds.get("constants", {}).values()
+    ):
         raise InvalidParameters("`constants` must be an object of numbers.")
     out = fields_of(asked, {"out": text()}).get("out")
     assert workflow.file is not None  # noqa: S101 (`with_data` refuses others)
     folder = None if out is None else str(workflow.file.parent / Path(out))
     budget = asked.get("budget", {})
-    order = SearchOrder(Ticket(), workflow, said, budget, search={**search, "bounds": bounds}, out=folder)
+    order = SearchOrder(Ticket(), workflow, settings, budget, search={**search, "bounds": bounds}, out=folder)
     return order, place, f"Searching for a better {name}"
 
 

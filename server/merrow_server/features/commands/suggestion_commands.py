@@ -69,14 +69,14 @@ def register(server: MerrowServer) -> None:
 async def suggest(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Have a model suggest improvements of a workflow as it is in the editor."""
     asked = asked_of(arguments)
-    said = fields_of(asked, _FIELDS)
+    settings = fields_of(asked, _FIELDS)
     fields_of(asked, _OTHERS)
     diagram = runnable(server, asked)
     document, version = diagram.document, diagram.document.version
     if asked.get("version", version) != version:
         raise _changed()
     place, title = JobLocation(document.uri, asked["diagram"], ref(diagram)), f"Suggestions for {name_of(diagram)}"
-    suggested = await SUGGESTION.carry_out(server, asked, _order(server, asked, said, diagram), place, title)
+    suggested = await SUGGESTION.carry_out(server, asked, _order(server, asked, settings, diagram), place, title)
     if asked.get("dryRun", False):
         forecast: dict[str, Any] = suggested
         return forecast
@@ -85,10 +85,12 @@ async def suggest(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
         raise _changed()
     from merrow_server.lsp.offers.mutations import delta_object
 
-    for one, difference in zip(answer["suggestions"], differences, strict=True):
-        edits = diagram.edits_to_lsp(one["edits"])
-        server.suggestions.keep(one["id"], Kept(document.uri, version, one["title"], one["effect"], tuple(edits)))
-        one["edits"], one["delta"] = edits, delta_object(difference)
+    for suggestion, difference in zip(answer["suggestions"], differences, strict=True):
+        edits = diagram.edits_to_lsp(suggestion["edits"])
+        server.suggestions.keep(
+            suggestion["id"], Kept(document.uri, version, suggestion["title"], suggestion["effect"], tuple(edits))
+        )
+        suggestion["edits"], suggestion["delta"] = edits, delta_object(difference)
     if answer["suggestions"]:
         again = {name: value for name, value in asked.items() if name not in _NOT_AGAIN}
         server.suggestions.remember(diagram, Last(diagram.text, len(answer["suggestions"]), again))
@@ -120,16 +122,20 @@ async def _applied(server: MerrowServer, name: str, *, confirmed: bool) -> Kept:
     return kept
 
 
-def _order(server: MerrowServer, asked: dict[str, Any], said: dict[str, Any], diagram: OpenDiagram) -> SuggestionOrder:
+def _order(
+    server: MerrowServer, asked: dict[str, Any], settings: dict[str, Any], diagram: OpenDiagram
+) -> SuggestionOrder:
     from merrow_server.jobs.orders import SuggestionOrder
     from merrow_server.lsp.offers.mutations import operators_for
 
     check_trust(server)
-    said["goal"] = said.get("goal", "")[:_GOAL]
-    said["about"] = () if asked.get("range") is None or "node" in asked else _selected(server, diagram, asked["range"])
-    said["ask_above_usd"] = float(server.surroundings.settings(diagram.document).values["suggest-ask-above-usd"])
+    settings["goal"] = settings.get("goal", "")[:_GOAL]
+    settings["about"] = (
+        () if asked.get("range") is None or "node" in asked else _selected(server, diagram, asked["range"])
+    )
+    settings["ask_above_usd"] = float(server.surroundings.settings(diagram.document).values["suggest-ask-above-usd"])
     workflow = text_of(diagram, asked["diagram"])
-    return SuggestionOrder(Ticket(), workflow, said, asked.get("budget", {}), operators_for(diagram))
+    return SuggestionOrder(Ticket(), workflow, settings, asked.get("budget", {}), operators_for(diagram))
 
 
 def _selected(server: MerrowServer, diagram: OpenDiagram, given: Any) -> tuple[str, ...]:
@@ -143,8 +149,8 @@ def _selected(server: MerrowServer, diagram: OpenDiagram, given: Any) -> tuple[s
     within = diagram.range_from_lsp(place)
     if within is None:
         return ()
-    found = selection(diagram.analysis, within).nodes
-    return tuple(node.id for node in found if node.kind not in ("input", "output"))
+    selected = selection(diagram.analysis, within).nodes
+    return tuple(node.id for node in selected if node.kind not in ("input", "output"))
 
 
 async def _choose(server: MerrowServer, title: str, answer: dict[str, Any]) -> str | None:
@@ -155,10 +161,10 @@ async def _choose(server: MerrowServer, title: str, answer: dict[str, Any]) -> s
         tell(server, f"{title}: none passed. {valid_lines(answer['valid'])[0]}", types.MessageType.Warning)
         return None
     named = {
-        f"{number}. {one['title']} ({score_text(one['scores'])})": one
-        for number, one in enumerate(answer["suggestions"], 1)
+        f"{number}. {suggestion['title']} ({score_text(suggestion['scores'])})": suggestion
+        for number, suggestion in enumerate(answer["suggestions"], 1)
     }
-    told = " ".join(f"{number}. {one['effect']}." for number, one in enumerate(answer["suggestions"], 1))
+    told = " ".join(f"{number}. {suggestion['effect']}." for number, suggestion in enumerate(answer["suggestions"], 1))
     params = types.ShowMessageRequestParams(
         types.MessageType.Info, f"{title}: {told}", [types.MessageActionItem(name) for name in named]
     )
@@ -166,11 +172,11 @@ async def _choose(server: MerrowServer, title: str, answer: dict[str, Any]) -> s
         chosen = await server.window_show_message_request_async(params)
     except Exception:  # noqa: BLE001 (a client that can't ask shows them in its own way)
         return None
-    one = None if chosen is None else named.get(chosen.title)
-    if one is None:
+    suggestion = None if chosen is None else named.get(chosen.title)
+    if suggestion is None:
         return None
-    await _applied(server, one["id"], confirmed=False)
-    return str(one["id"])
+    await _applied(server, suggestion["id"], confirmed=False)
+    return str(suggestion["id"])
 
 
 def _changed() -> FeatureError:

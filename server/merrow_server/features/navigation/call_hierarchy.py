@@ -39,10 +39,10 @@ def prepare(server: MerrowServer, params: types.CallHierarchyPrepareParams) -> l
 async def incoming(
     server: MerrowServer, params: types.CallHierarchyIncomingCallsParams
 ) -> list[types.CallHierarchyIncomingCall] | None:
-    found = _found(server, params.item)
-    if found is None:
+    located = _found(server, params.item)
+    if located is None:
         return None
-    diagram, node = found
+    diagram, node = located
     if node is None:
         calls: list[types.CallHierarchyIncomingCall] = []
         async for caller, names in callers.callers_of(server, diagram):
@@ -59,10 +59,10 @@ async def incoming(
 def outgoing(
     server: MerrowServer, params: types.CallHierarchyOutgoingCallsParams
 ) -> list[types.CallHierarchyOutgoingCall] | None:
-    found = _found(server, params.item)
-    if found is None:
+    located = _found(server, params.item)
+    if located is None:
         return None
-    diagram, node = found
+    diagram, node = located
     calls: list[types.CallHierarchyOutgoingCall] = []
     for path, places in ide_call_hierarchy.file_calls(diagram.analysis, node).items():
         called = callers.called_diagram(server, diagram, _file(path))
@@ -117,4 +117,4 @@ def _found(server: MerrowServer, item: types.CallHierarchyItem) -> tuple[OpenDia
     diagrams = document.diagrams if place is None else [place[0], *document.diagrams]
     if item.kind == types.SymbolKind.File:
         return (diagrams[0], None) if diagrams else None
-    return next(((one, item.name) for one in diagrams if item.name in one.analysis.flow.nodes), None)
+    return next(((diagram, item.name) for diagram in diagrams if item.name in diagram.analysis.flow.nodes), None)

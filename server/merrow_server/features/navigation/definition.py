@@ -21,13 +21,13 @@ def definition(server: MerrowServer, params: types.DefinitionParams) -> Answer:
     here = server.locate(params.text_document.uri, params.position)
     if here is None:
         return None
-    found = ide_definition.definition(here.analysis, here.position, here.document.context.provider)
-    if found is None:
+    answer = ide_definition.definition(here.analysis, here.position, here.document.context.provider)
+    if answer is None:
         return None
-    places = [place for target in found.targets if (place := _place(here, target.file, target.whole, target.name))]
+    places = [place for target in answer.targets if (place := _place(here, target.file, target.whole, target.name))]
     if not here.supports.definition_links:
         return [types.Location(uri, name) for uri, _, name in places]
-    origin = here.to_lsp(found.origin)
+    origin = here.to_lsp(answer.origin)
     return [types.LocationLink(uri, whole, name, origin) for uri, whole, name in places]
 
 

@@ -20,5 +20,5 @@ def document_highlight(
     here = server.locate(params.text_document.uri, params.position)
     if here is None:
         return None
-    found = ide_references.highlights(here.analysis, here.position)
-    return [types.DocumentHighlight(here.to_lsp(place.range), _KINDS[place.kind]) for place in found]
+    places = ide_references.highlights(here.analysis, here.position)
+    return [types.DocumentHighlight(here.to_lsp(place.range), _KINDS[place.kind]) for place in places]

@@ -19,14 +19,14 @@ def register(server: MerrowServer) -> None:
 
 
 def document_link(server: MerrowServer, params: types.DocumentLinkParams) -> list[types.DocumentLink]:
-    found: list[types.DocumentLink] = []
+    links: list[types.DocumentLink] = []
     for diagram in server.diagrams(params.text_document.uri):
         for link in ide_links.links(diagram.analysis):
             target = _target(link, diagram.document.path)
             if target is not None:
                 tooltip = link.tooltip if server.supports.document_link_tooltips else None
-                found.append(types.DocumentLink(diagram.to_lsp(link.range), target, tooltip))
-    return found
+                links.append(types.DocumentLink(diagram.to_lsp(link.range), target, tooltip))
+    return links
 
 
 def _target(link: DocumentLink, path: Path | None) -> str | None:

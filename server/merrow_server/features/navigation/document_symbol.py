@@ -37,21 +37,21 @@ def document_symbol(server: MerrowServer, params: types.DocumentSymbolParams) ->
     diagrams = server.diagrams(params.text_document.uri)
     if not server.supports.hierarchical_symbols:
         return [information for diagram in diagrams for information in flat_symbols(diagram)]
-    found: list[types.DocumentSymbol] = []
+    document_symbols: list[types.DocumentSymbol] = []
     for diagram in diagrams:
         symbols = _tree(diagram, ide_symbols.outline(diagram.analysis))
         fence = diagram.fence
         if fence is not None:
             place = diagram.document.to_lsp(fence.range)
             name = f"Diagram {fence.index}"
-            found.append(
+            document_symbols.append(
                 types.DocumentSymbol(
                     name, types.SymbolKind.Module, place, types.Range(place.start, place.start), children=symbols
                 )
             )
         else:
-            found += symbols
-    return found
+            document_symbols += symbols
+    return document_symbols
 
 
 def flat_symbols(diagram: OpenDiagram) -> list[types.SymbolInformation]:
@@ -72,8 +72,8 @@ def _tree(diagram: OpenDiagram, entries: list[OutlineEntry]) -> list[types.Docum
     """The entries as symbols. Subgraphs may nest as deep as the text is long; below `_DEEPEST` all are siblings, since writing
     the answer, and reading it, takes a call a level.
     """
-    found: list[types.DocumentSymbol] = []
-    waiting = [(entries, found, 1)]
+    document_symbols: list[types.DocumentSymbol] = []
+    waiting = [(entries, document_symbols, 1)]
     while waiting:
         group, into, depth = waiting.pop()
         for entry in group:
@@ -86,4 +86,4 @@ def _tree(diagram: OpenDiagram, entries: list[OutlineEntry]) -> list[types.Docum
             )
             if entry.children:
                 waiting.append((entry.children, children if depth < _DEEPEST else into, depth + 1))
-    return found
+    return document_symbols

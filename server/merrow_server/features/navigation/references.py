@@ -26,7 +26,7 @@ async def references(server: MerrowServer, params: types.ReferenceParams) -> lis
     if here is None or symbol is None:
         return None
     declarations = params.context.include_declaration
-    found: list[types.Location] = []
+    locations: list[types.Location] = []
     diagram = here.diagram
     if symbol.kind in ("file", "port"):
         called = callers.called_diagram(server, diagram, symbol)
@@ -35,21 +35,21 @@ async def references(server: MerrowServer, params: types.ReferenceParams) -> lis
         name = symbol.name.rpartition(":")[2] if symbol.kind == "port" else None
         if name is None and declarations:
             start = types.Position(0, 0)
-            found.append(types.Location(called.document.uri, types.Range(start, start)))
+            locations.append(types.Location(called.document.uri, types.Range(start, start)))
         elif name is not None:
-            found += _in_text(called, ide_references.node_symbol(name), declarations=declarations)
-        return found + await _in_callers(server, called, name)
+            locations += _in_text(called, ide_references.node_symbol(name), declarations=declarations)
+        return locations + await _in_callers(server, called, name)
     provider = here.document.context.provider
     for place in ide_references.references_of(here.analysis, symbol, declarations=declarations, provider=provider):
         if place.file is None:
-            found.append(types.Location(here.document.uri, here.to_lsp(place.range)))
+            locations.append(types.Location(here.document.uri, here.to_lsp(place.range)))
         elif (resource := here.document.resource(place.file)) is not None:
-            found.append(types.Location(resource.uri, resource.to_lsp(place.range)))
+            locations.append(types.Location(resource.uri, resource.to_lsp(place.range)))
     if callers.is_port(diagram, symbol):
-        return found + await _in_callers(server, diagram, symbol.name)
+        return locations + await _in_callers(server, diagram, symbol.name)
     async for other in diagrams_sharing(server, here.diagram, symbol):
-        found += _in_text(other, symbol, declarations=declarations)
-    return found
+        locations += _in_text(other, symbol, declarations=declarations)
+    return locations
 
 
 def _in_text(diagram: OpenDiagram, symbol: Symbol, *, declarations: bool) -> list[types.Location]:
@@ -60,8 +60,8 @@ def _in_text(diagram: OpenDiagram, symbol: Symbol, *, declarations: bool) -> lis
 
 async def _in_callers(server: MerrowServer, called: OpenDiagram, name: str | None) -> list[types.Location]:
     """Where callers of a file name one of its inputs and outputs, or, with None, the file itself."""
-    found: list[types.Location] = []
+    locations: list[types.Location] = []
     async for caller, paths in callers.callers_of(server, called):
-        for one in paths:
-            found += _in_text(caller, ide_references.called_symbol(one, name), declarations=False)
-    return found
+        for path in paths:
+            locations += _in_text(caller, ide_references.called_symbol(path, name), declarations=False)
+    return locations

@@ -31,16 +31,16 @@ class _WorkspaceSymbols:
         self._files: dict[Path, tuple[_Stamp, list[types.SymbolInformation]]] = {}
 
     async def answer(self, server: MerrowServer, params: types.WorkspaceSymbolParams) -> list[types.SymbolInformation]:
-        found: list[types.SymbolInformation] = []
+        symbols: list[types.SymbolInformation] = []
         for document in list(server.documents.values()):
             if document.kind != "other":
-                found += _matching(params.query, _symbols(document))
+                symbols += _matching(params.query, _symbols(document))
         for path in await workspace_paths(server):
-            if len(found) >= MOST_SYMBOLS:
+            if len(symbols) >= MOST_SYMBOLS:
                 break
-            found += _matching(params.query, self._of_file(server, path))
+            symbols += _matching(params.query, self._of_file(server, path))
             await asyncio.sleep(0)
-        return found[:MOST_SYMBOLS]
+        return symbols[:MOST_SYMBOLS]
 
     def _of_file(self, server: MerrowServer, path: Path) -> list[types.SymbolInformation]:
         try:

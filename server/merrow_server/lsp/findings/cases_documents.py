@@ -44,20 +44,20 @@ def complete(server: Host, document: OpenDocument, position: types.Position) -> 
     from merrow_analysis.ide.cases_file import complete as complete_cases
 
     file, near = _read(document)
-    found = complete_cases(file, document.position_from_lsp(position), near)
+    completions = complete_cases(file, document.position_from_lsp(position), near)
     markdown = server.supports.markdown_completion
-    return types.CompletionList(False, [_item(document, one, markdown=markdown) for one in found])
+    return types.CompletionList(False, [_item(document, completion, markdown=markdown) for completion in completions])
 
 
-def _item(document: OpenDocument, found: Completion, *, markdown: bool) -> types.CompletionItem:
+def _item(document: OpenDocument, completion: Completion, *, markdown: bool) -> types.CompletionItem:
     kinds = {"key": types.CompletionItemKind.Property, "node": types.CompletionItemKind.Variable}
     form = types.MarkupKind.Markdown if markdown else types.MarkupKind.PlainText
     return types.CompletionItem(
-        label=found.label,
-        kind=kinds.get(found.kind, types.CompletionItemKind.Value),
-        sort_text=found.sort,
-        documentation=types.MarkupContent(form, found.detail) if found.detail else None,
-        text_edit=types.TextEdit(document.to_lsp(found.edit.range), found.edit.new_text),
+        label=completion.label,
+        kind=kinds.get(completion.kind, types.CompletionItemKind.Value),
+        sort_text=completion.sort,
+        documentation=types.MarkupContent(form, completion.detail) if completion.detail else None,
+        text_edit=types.TextEdit(document.to_lsp(completion.edit.range), completion.edit.new_text),
         insert_text_format=types.InsertTextFormat.PlainText,
     )
 
@@ -67,14 +67,14 @@ def hover(server: Host, document: OpenDocument, position: types.Position) -> typ
     from merrow_analysis.ide.cases_file import hover as hover_cases
 
     file, near = _read(document)
-    found = hover_cases(file, document.position_from_lsp(position), near)
-    if found is None:
+    tooltip = hover_cases(file, document.position_from_lsp(position), near)
+    if tooltip is None:
         return None
     if server.supports.markdown_hover:
-        content = types.MarkupContent(types.MarkupKind.Markdown, found.text.markdown())
+        content = types.MarkupContent(types.MarkupKind.Markdown, tooltip.text.markdown())
     else:
-        content = types.MarkupContent(types.MarkupKind.PlainText, found.text.plain())
-    return types.Hover(content, document.to_lsp(found.range))
+        content = types.MarkupContent(types.MarkupKind.PlainText, tooltip.text.plain())
+    return types.Hover(content, document.to_lsp(tooltip.range))
 
 
 @dataclass(frozen=True, slots=True)
@@ -109,9 +109,9 @@ def cases_beside(server: Host, path: Path) -> OpenDocument | None:
         text = read_path(file, str(file)).text
     except InputError:
         return None
-    found = OpenDocument(uri, text, encoding=server.encoding, path=file)
-    found.context = server.surroundings.context_of(found)
-    return found
+    opened = OpenDocument(uri, text, encoding=server.encoding, path=file)
+    opened.context = server.surroundings.context_of(opened)
+    return opened
 
 
 def located(server: Host, uri: str) -> LocatedCases | None:

@@ -44,14 +44,14 @@ def document_diagnostics(document: OpenDocument, supports: Supports, settings: E
         return [_too_large()]
     most = settings.maximum_problems
     if document.kind in ("settings", "cases"):
-        found = findings_of_file(document)[:most]
-        return [_diagnostic(document, document, one, supports, settings) for one in found]
+        findings = findings_of_file(document)[:most]
+        return [_diagnostic(document, document, finding, supports, settings) for finding in findings]
     shown: list[PlainDiagnostic] = []
     hidden: list[tuple[OpenDiagram, Diagnostic]] = []
     for diagram in document.diagrams:
-        found, room = [*diagram.run_findings, *_found(diagram)], most - len(shown)
-        shown += _converted(diagram, found[:room], supports, settings)
-        hidden += [(diagram, one) for one in found[room:]]
+        findings, room = [*diagram.run_findings, *_found(diagram)], most - len(shown)
+        shown += _converted(diagram, findings[:room], supports, settings)
+        hidden += [(diagram, finding) for finding in findings[room:]]
     if hidden:
         diagram, last = hidden[0]
         place = diagram.to_plain(last.range)
@@ -91,14 +91,14 @@ def _too_large() -> PlainDiagnostic:
 
 
 def _converted(
-    diagram: OpenDiagram, found: Sequence[Diagnostic], supports: Supports, settings: EditorSettings
+    diagram: OpenDiagram, findings: Sequence[Diagnostic], supports: Supports, settings: EditorSettings
 ) -> list[PlainDiagnostic]:
     def convert(diagnostic: Diagnostic) -> PlainDiagnostic:
         return _diagnostic(diagram, diagram.document, diagnostic, supports, settings)
 
     if diagram.fence is not None:
-        return [convert(diagnostic) for diagnostic in found]
-    return diagram.published.converted(found, (supports, settings.rule_pages), convert)
+        return [convert(diagnostic) for diagnostic in findings]
+    return diagram.published.converted(findings, (supports, settings.rule_pages), convert)
 
 
 def _diagnostic(
@@ -123,7 +123,7 @@ def _diagnostic(
         if tags:
             plain["tags"] = tags
     if supports.related_information:
-        places = [one for related in diagnostic.related if (one := _related(part, document, related)) is not None]
+        places = [place for related in diagnostic.related if (place := _related(part, document, related)) is not None]
         if places:
             plain["relatedInformation"] = places
     if supports.diagnostic_data:

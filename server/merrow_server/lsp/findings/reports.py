@@ -102,9 +102,9 @@ class Reports:
         document = self.read(path)
         if document is None:
             return None
-        found = self.of(document)
-        self._files[path] = _File(stamp, document.context, found)
-        return found
+        report = self.of(document)
+        self._files[path] = _File(stamp, document.context, report)
+        return report
 
     def read(self, path: Path) -> OpenDocument | None:
         """A file that is not open as a document; None where it can't be read as text."""

@@ -34,7 +34,9 @@ def other_offers(
     """What can be done about a finding besides its fixes: the best is the first at each."""
     from merrow_server.lsp.offers.other_actions import other_actions
 
-    ours = {(one.code, *_corners(one.range)): one for one in sent if one.source == SOURCE}
+    ours = {
+        (diagnostic.code, *_corners(diagnostic.range)): diagnostic for diagnostic in sent if diagnostic.source == SOURCE
+    }
     for number, diagram in enumerate(document.diagrams, 1):
         within = diagram.range_from_lsp(place)
         done: set[int] = set()
@@ -85,7 +87,9 @@ def _of_file_beside(document: OpenDocument, place: types.Range, sent: list[types
         if finding.range.start > within[1] or within[0] > finding.range.end:
             continue
         shown = document.to_lsp(finding.range)
-        meant = next((one for one in sent if one.code == finding.code and one.range == shown), None)
+        meant = next(
+            (diagnostic for diagnostic in sent if diagnostic.code == finding.code and diagnostic.range == shown), None
+        )
         for number, fix in enumerate(finding.fixes):
             edits = [types.TextEdit(document.to_lsp(edit.range), edit.new_text) for edit in fix.edits]
             yield Offer(fix.title, QUICK_FIX, partial(list, edits), ready=True, sent=meant, preferred=number == 0)
@@ -158,8 +162,8 @@ def repair_offers(
     """
     if not wanted(REPAIR) or not supports.apply_edit:
         return
-    ours = [one for one in sent if one.source == SOURCE]
-    gravest = min(ours, key=lambda one: one.severity or types.DiagnosticSeverity.Hint, default=None)
+    ours = [diagnostic for diagnostic in sent if diagnostic.source == SOURCE]
+    gravest = min(ours, key=lambda diagnostic: diagnostic.severity or types.DiagnosticSeverity.Hint, default=None)
     for number, diagram in enumerate(document.diagrams, 1):
         if diagram.range_from_lsp(place) is not None and diagram.analysis.errors:
             asked = {"uri": document.uri, "diagram": number, "version": document.version}
@@ -173,12 +177,12 @@ _Sent = dict[tuple[object, ...], dict[str, types.Diagnostic]]
 
 
 def _by_place(sent: Iterable[types.Diagnostic]) -> _Sent:
-    found: _Sent = {}
+    by_place: _Sent = {}
     for diagnostic in sent:
         if diagnostic.source == SOURCE:
-            here = found.setdefault((diagnostic.code, *_corners(diagnostic.range)), {})
+            here = by_place.setdefault((diagnostic.code, *_corners(diagnostic.range)), {})
             here.setdefault(diagnostic.message, diagnostic)
-    return found
+    return by_place
 
 
 def _matched(diagram: OpenDiagram, sent: _Sent) -> Iterator[tuple[Diagnostic, types.Diagnostic]]:
@@ -193,10 +197,10 @@ def _matched(diagram: OpenDiagram, sent: _Sent) -> Iterator[tuple[Diagnostic, ty
     for finding, place in known:
         here = sent.get(place, {})
         # What a client says of a finding in other words is meant for each of the place.
-        other = next((one for message, one in here.items() if (place, message) not in told), None)
-        found = here.get(finding.message, other)
-        if found is not None:
-            yield finding, found
+        other = next((candidate for message, candidate in here.items() if (place, message) not in told), None)
+        match = here.get(finding.message, other)
+        if match is not None:
+            yield finding, match
 
 
 def _corners(place: types.Range) -> tuple[int, int, int, int]:
@@ -236,8 +240,8 @@ def _repaired(document: OpenDocument, least: Applicability, code: str | None = N
     context = document.context
 
     def diagnose(text: str) -> list[Diagnostic]:
-        found = analyse(text, path=context.path, provider=context.provider, config=context.config).diagnostics
-        return [one for one in found if code is None or one.code == code]
+        findings = analyse(text, path=context.path, provider=context.provider, config=context.config).diagnostics
+        return [finding for finding in findings if code is None or finding.code == code]
 
     edits: list[types.TextEdit] = []
     for diagram in document.diagrams:

@@ -90,10 +90,10 @@ def _free_place(diagram: OpenDiagram, path: str) -> Path | None:
 
 def _names(folder: Path, own: Path | None) -> Sequence[str]:
     try:
-        found = sorted(path.name for path, _ in zip(folder.iterdir(), range(_MOST_LISTED), strict=False) if path != own)
+        names = sorted(path.name for path, _ in zip(folder.iterdir(), range(_MOST_LISTED), strict=False) if path != own)
     except OSError:
         return ()
-    return [name for name in found if name.endswith((*_WORKFLOWS, ".md"))]
+    return [name for name in names if name.endswith((*_WORKFLOWS, ".md"))]
 
 
 def _created(supports: Supports, diagram: OpenDiagram, path: str, text: str) -> types.WorkspaceEdit | None:

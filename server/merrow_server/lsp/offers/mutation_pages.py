@@ -100,14 +100,14 @@ class MutationListing:
             made = change.make(original, self._files)
             if not isinstance(made, Move) or (made.created and not self.wanted.creates_files):
                 return None
-            said = f"{structure(made.difference)}; {_IN_TWO_FILES}"
+            words = f"{structure(made.difference)}; {_IN_TWO_FILES}"
         else:
             move = self._choice.make_if_safe(change)
             if move is None:
                 return None
-            made, said = move, effect(change)
-        missing = [word for word in missing if word not in said.casefold()]
-        return None if missing else MutationOffer(made, said)
+            made, words = move, effect(change)
+        missing = [word for word in missing if word not in words.casefold()]
+        return None if missing else MutationOffer(made, words)
 
     def _missing(self, title: str) -> list[str]:
         """The words that a title lacks."""
@@ -167,15 +167,15 @@ class MutationListing:
             yield from rewritings(original, self._files, list(chosen.nodes))
 
 
-def _sequence(found: Iterable[Proposal]) -> Sequence[Proposal]:
-    return found if isinstance(found, Sequence) else list(found)
+def _sequence(proposals: Iterable[Proposal]) -> Sequence[Proposal]:
+    return proposals if isinstance(proposals, Sequence) else list(proposals)
 
 
 def _one_after(count: int, many: Iterator[_One], few: Iterator[_One]) -> Iterator[_One]:
     """One of few after each ``count`` of many, and then what is left of either."""
-    for one in few:
+    for item in few:
         yield from islice(many, count)
-        yield one
+        yield item
     yield from many
 
 
@@ -183,7 +183,7 @@ def _in_turn(lists: Iterable[Iterable[_One]]) -> Iterator[_One]:
     """One of each list, then the next one of each."""
     waiting = deque(map(iter, lists))
     while waiting:
-        one = waiting.popleft()
-        for item in islice(one, 1):
+        items = waiting.popleft()
+        for item in islice(items, 1):
             yield item
-            waiting.append(one)
+            waiting.append(items)

@@ -78,7 +78,7 @@ def offered(diagram: OpenDiagram, place: Range, wanted: Callable[[str], bool]) -
 
 
 def _first_safe(proposals: Iterable[Proposal], choice: MoveFilter, checks: int) -> Iterator[Move]:
-    found = 0
+    count = 0
     for seen, proposal in enumerate(proposals):
         if not checks or seen == checks * _SEEN_FOR_EACH_CHECK:
             return
@@ -88,8 +88,8 @@ def _first_safe(proposals: Iterable[Proposal], choice: MoveFilter, checks: int) 
             move = choice.make_if_safe(change)
             if move is not None:
                 yield move
-                found += 1
-        if found == MOST_OFFERED:
+                count += 1
+        if count == MOST_OFFERED:
             return
 
 
@@ -131,8 +131,8 @@ def random_move(diagram: OpenDiagram, seed: int, operator: str | None = None) ->
 
 
 def _sample(proposals: Proposals, random: Random, most: int, original: Original) -> Sequence[Proposal]:
-    found = proposals(original)
-    listed = found if isinstance(found, Sequence) else list(found)
+    proposed = proposals(original)
+    listed = proposed if isinstance(proposed, Sequence) else list(proposed)
     if len(listed) <= most:
         return listed
     return [listed[number] for number in random.sample(range(len(listed)), most)]
@@ -324,8 +324,8 @@ def _specs(original: Original) -> list[OperatorSpec]:
     return [spec for spec in table if not spec.computes and spec.inputs and spec.outputs]
 
 
-def _distance(one: TypedNode, other: TypedNode) -> int:
-    return abs(one.index - other.index)
+def _distance(node: TypedNode, other: TypedNode) -> int:
+    return abs(node.index - other.index)
 
 
 def _required(spec: OperatorSpec) -> int:

@@ -33,5 +33,5 @@ def operator_actions(diagram: OpenDiagram, place: Range, wanted: Callable[[str],
                 yield NAME_STEP, move
     if wanted(USE_OPERATOR) and len(nodes) == 1:
         made = (rewriting.make(original, files) for rewriting in uses(original, files, nodes[0]))
-        for move in islice((one for one in made if isinstance(one, Move)), _MOST_OFFERED):
+        for move in islice((change for change in made if isinstance(change, Move)), _MOST_OFFERED):
             yield USE_OPERATOR, move

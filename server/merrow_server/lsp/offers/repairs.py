@@ -28,8 +28,8 @@ def searched(diagram: OpenDiagram, place: Range, meant: Container[int]) -> Itera
     Those whose identity is in ``meant``; where that is empty, those at ``place``.
     """
     deadline = time.monotonic() + TIME_LIMIT
-    findings = (one for one in diagram.analysis.diagnostics if one.severity is not Severity.HINT)
-    wanted = [one for one in findings if id(one) in meant] if meant else _at(diagram, place)
+    findings = (finding for finding in diagram.analysis.diagnostics if finding.severity is not Severity.HINT)
+    wanted = [finding for finding in findings if id(finding) in meant] if meant else _at(diagram, place)
     for finding in wanted[:_MOST_SEARCHED]:
         left = deadline - time.monotonic()
         if left > 0:
@@ -38,9 +38,11 @@ def searched(diagram: OpenDiagram, place: Range, meant: Container[int]) -> Itera
 
 def _at(diagram: OpenDiagram, place: Range) -> list[Diagnostic]:
     return [
-        one
-        for one in diagram.analysis.diagnostics
-        if one.severity is not Severity.HINT and one.range.start <= place.end and place.start <= one.range.end
+        finding
+        for finding in diagram.analysis.diagnostics
+        if finding.severity is not Severity.HINT
+        and finding.range.start <= place.end
+        and place.start <= finding.range.end
     ]
 
 
@@ -51,8 +53,8 @@ def repair_object(diagram: OpenDiagram, done: Repair, before: Analysis, after: A
         "valid": done.is_valid,
         "smallest": done.is_smallest,
         "weight": done.weight,
-        "repairs": [{"title": one.title, "weight": one.weight, "codes": list(one.codes)} for one in done.steps],
-        "left": [one.message for one in done.left],
+        "repairs": [{"title": step.title, "weight": step.weight, "codes": list(step.codes)} for step in done.steps],
+        "left": [finding.message for finding in done.left],
         "edits": diagram.edits_to_lsp(done.edits),
         "effect": _effect(done),
         "delta": delta_object(workflow_difference(before, after) if told else WorkflowDifference()),
@@ -63,6 +65,6 @@ def repair_object(diagram: OpenDiagram, done: Repair, before: Analysis, after: A
 def _effect(done: Repair) -> str:
     """What a repair does, in a sentence or two."""
     warning = given_up(done.steps)
-    said = ("" if warning is None else f"{warning} ") + "; ".join(one.title for one in done.steps) + "."
+    sentence = ("" if warning is None else f"{warning} ") + "; ".join(step.title for step in done.steps) + "."
     count = len(done.left)
-    return said if not count else f"{said} {count} {'finding is' if count == 1 else 'findings are'} left."
+    return sentence if not count else f"{sentence} {count} {'finding is' if count == 1 else 'findings are'} left."

@@ -75,7 +75,7 @@ class Live:
 
     def is_of(self, uri: str) -> bool:
         """Whether it is of the document with this URI."""
-        return unquote(uri) in {unquote(one) for one in (self.place.uri, self.beside) if one is not None}
+        return unquote(uri) in {unquote(own) for own in (self.place.uri, self.beside) if own is not None}
 
 
 @dataclass(frozen=True, slots=True)
@@ -159,7 +159,7 @@ class Following:
             """Asked here. Who cancels the job meanwhile waits for no answer, which then counts for nothing."""
             assert agree is not None  # noqa: S101 (see below)
             answer = asyncio.wrap_future(asyncio.run_coroutine_threadsafe(_called(agree, sentence), loop))
-            answer.add_done_callback(lambda one: None if one.cancelled() else one.exception())
+            answer.add_done_callback(lambda future: None if future.cancelled() else future.exception())
             await asyncio.shield(answer)
 
         def work(session: Session) -> Coroutine[Any, Any, _Done]:
@@ -172,11 +172,11 @@ class Following:
             self.live.pop(live.ticket, None)
             progress.end()
 
-    async def cancel(self, said: str) -> str | None:
+    async def cancel(self, prefix: str) -> str | None:
         """Cancel a job by its id or the beginning of it, whichever process works on it; its id, None where no process does.
         Raises `FeatureError` where there is none, or several.
         """
-        return await self.ask(lambda session: session.desk.cancel(said))
+        return await self.ask(lambda session: session.desk.cancel(prefix))
 
     def cancel_all(self, uri: str | None = None) -> list[str]:
         """Cancel the jobs of a document, or all that were ordered here; the ids of those that have one."""

@@ -21,12 +21,12 @@ AGAIN, KEEP = "Run Again", "Keep Results"
 APPLY, REFUSE = "Apply", "Refuse"
 
 
-async def ask_about_reuse(server: LanguageServer, found: ForeignResults) -> Reuse:
+async def ask_about_reuse(server: LanguageServer, foreign: ForeignResults) -> Reuse:
     """Ask whether results of another endpoint are made again or kept. Raises `FeatureError` with what to do where the client
     can't ask, and where the user doesn't say.
     """
     actions = [types.MessageActionItem(AGAIN), types.MessageActionItem(KEEP)]
-    params = types.ShowMessageRequestParams(types.MessageType.Warning, found.situation, actions)
+    params = types.ShowMessageRequestParams(types.MessageType.Warning, foreign.situation, actions)
     try:
         answer = await server.window_show_message_request_async(params)
     except asyncio.CancelledError:
@@ -34,13 +34,13 @@ async def ask_about_reuse(server: LanguageServer, found: ForeignResults) -> Reus
     except Exception:
         log.exception("The client could not ask about results of another endpoint.")
         raise FeatureError(
-            f'{found.situation} Execute the command with `reuse: "same"` to run them again, or with `reuse: "any"` to keep'
+            f'{foreign.situation} Execute the command with `reuse: "same"` to run them again, or with `reuse: "any"` to keep'
             " their results.",
             types.LSPErrorCodes.RequestFailed,
         ) from None
     title = None if answer is None else answer.title
     if title not in (AGAIN, KEEP):
-        raise FeatureError(f"{found.situation} Nothing was run.", types.LSPErrorCodes.RequestCancelled)
+        raise FeatureError(f"{foreign.situation} Nothing was run.", types.LSPErrorCodes.RequestCancelled)
     return "same" if title == AGAIN else "any"
 
 

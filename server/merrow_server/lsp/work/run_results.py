@@ -111,7 +111,7 @@ class Results:
         from merrow_runtime.visit import is_called
 
         last = self._last.get(diagram)
-        found = list(diagram.run_findings)
+        before = list(diagram.run_findings)
         for event in events:
             if last is None or event["run"] != last.run:
                 continue
@@ -133,9 +133,9 @@ class Results:
                 _tell(
                     diagram.run_findings, _node_failed(diagram, event), f"{event['node']} failed for the same reason."
                 )
-            elif kind == "run_failed" and not any(_ends_runs(one) for one in diagram.run_findings):
+            elif kind == "run_failed" and not any(_ends_runs(finding) for finding in diagram.run_findings):
                 diagram.run_findings.append(_run_failed(diagram, event))
-        if diagram.run_findings != found:
+        if diagram.run_findings != before:
             self._check_again(diagram)
         is_over = events[-1]["event"] in ("run_finished", "run_failed", "run_cancelled")
         self._draw_again(0.0 if is_over else _REFRESH)
@@ -174,7 +174,7 @@ def _result(event: Json) -> NodeResult:
         several = len(outputs) > 1
         text = "\n".join(f"{name}: {as_text(value)}" if several else as_text(value) for name, value in outputs.items())
     usage = event.get("usage") or {}
-    by = answered_by((one["endpoint"], one["model"]) for one in event.get("sources", ()))
+    by = answered_by((source["endpoint"], source["model"]) for source in event.get("sources", ()))
     visit = f"{event['path']}/{event['node']}" if event.get("path") else event["node"]
     seconds = float(event.get("seconds", 0.0))
     return NodeResult(event["run"], status, text[:_KEPT], dict(usage), seconds, by, visit, attempt_text(event))
@@ -189,11 +189,11 @@ def _note_end(last: LastRun, event: Json) -> None:
         last.boxes[event["node"]] = stopped_text(event)
 
 
-def _ends_runs(found: Diagnostic) -> bool:
+def _ends_runs(diagnostic: Diagnostic) -> bool:
     """Whether the failure of a node tells already why the run ended."""
     from merrow_analysis.diagnostics import Severity
 
-    return found.severity is Severity.ERROR
+    return diagnostic.severity is Severity.ERROR
 
 
 def _node_failed(diagram: OpenDiagram, event: Json) -> Diagnostic:

@@ -55,8 +55,8 @@ class Runs:
 
             if not isinstance(problem, ForeignResults):
                 raise
-            found = problem
-        reuse = await ask_about_reuse(self._server, found)
+            foreign = problem
+        reuse = await ask_about_reuse(self._server, foreign)
         return await self._carry_out(replace(order, reuse=reuse), place, title)
 
     async def _carry_out(self, order: Order, place: JobLocation, title: str) -> Json:
