@@ -62,13 +62,13 @@ def evaluation_object(user: Store, record: EvaluationRecord, scores: Sequence[Sc
 
 def _refused(user: Store, record: EvaluationRecord) -> dict[str, list[str]]:
     """The parameters that an endpoint which answered has refused, by model."""
-    found: dict[str, list[str]] = {}
+    refused: dict[str, list[str]] = {}
     for model in record.model.split(", "):
         learned = (user.dialects.get(origin, model) for origin in origins_of(record))
-        names = {name for one in learned for name in Dialect.from_json(one).refused}
+        names = {name for dialect in learned for name in Dialect.from_json(dialect).refused}
         if names:
-            found[model] = sorted(names)
-    return found
+            refused[model] = sorted(names)
+    return refused
 
 
 def origins_of(record: EvaluationRecord | OptimizationRecord | ExtractionRecord) -> tuple[str, ...]:
@@ -85,8 +85,10 @@ def evaluation_report(
     scores = user.evaluations.scores(record.id, outputs=whole)
     golds = record.plan["golds"]
     places = {item: place for place, item in enumerate(golds)}
-    ordered = sorted(scores, key=lambda one: (_ORDER.index(Status(one.status)), places.get(one.item, 0), one.repeat))
-    shown = with_inputs(user, [item_object(one, golds.get(one.item, "")) for one in ordered], longest)
+    ordered = sorted(
+        scores, key=lambda score: (_ORDER.index(Status(score.status)), places.get(score.item, 0), score.repeat)
+    )
+    shown = with_inputs(user, [item_object(score, golds.get(score.item, "")) for score in ordered], longest)
     if user.labels.edition:
         shown = with_verdicts(user, record, shown)
     people = _agreement(user, record, scores if whole else user.evaluations.scores(record.id, outputs=True))
@@ -117,13 +119,13 @@ def _agreement(user: Store, record: EvaluationRecord, scores: Sequence[ScoreReco
     if not user.labels.edition or record.metric == "labels":
         return {}
     pairs = []
-    for one in scores:
-        if one.output is not None and one.status in COUNTED and one.item in hashes:
-            said = user.labels.get(hashes[one.item], one.output)
-            if said is not None:
-                pairs.append((said == "good", (one.value or 0.0) >= _GOOD))
-    found = agreement(pairs)
-    return {} if found is None else {"people": asdict(found)}
+    for score in scores:
+        if score.output is not None and score.status in COUNTED and score.item in hashes:
+            verdict = user.labels.get(hashes[score.item], score.output)
+            if verdict is not None:
+                pairs.append((verdict == "good", (score.value or 0.0) >= _GOOD))
+    agreed = agreement(pairs)
+    return {} if agreed is None else {"people": asdict(agreed)}
 
 
 def with_verdicts(user: Store, record: EvaluationRecord, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
@@ -132,7 +134,11 @@ def with_verdicts(user: Store, record: EvaluationRecord, rows: Sequence[Mapping[
     """
     hashes = record.plan.get("hashes", {})
     scores = user.evaluations.scores(record.id, outputs=True)
-    outputs = {(one.item, one.repeat): one.output for one in scores if one.output is not None and one.item in hashes}
+    outputs = {
+        (score.item, score.repeat): score.output
+        for score in scores
+        if score.output is not None and score.item in hashes
+    }
     rated = bool(user.labels.edition)
     shown: list[dict[str, Any]] = []
     for row in rows:
@@ -140,16 +146,16 @@ def with_verdicts(user: Store, record: EvaluationRecord, rows: Sequence[Mapping[
         if output is None:
             shown.append(dict(row))
             continue
-        said = user.labels.label(hashes[row["item"]], output) if rated else None
-        shown.append({**row, **label_object(said)})
+        label = user.labels.label(hashes[row["item"]], output) if rated else None
+        shown.append({**row, **label_object(label)})
     return shown
 
 
-def label_object(said: AnswerLabel | None) -> dict[str, Any]:
+def label_object(label: AnswerLabel | None) -> dict[str, Any]:
     """What a person said of an answer, as plain data."""
-    if said is None:
+    if label is None:
         return {"verdict": None}
-    return {"verdict": said.verdict, **({"note": said.note} if said.note else {})}
+    return {"verdict": label.verdict, **({"note": label.note} if label.note else {})}
 
 
 def with_inputs(user: Store, rows: Sequence[Mapping[str, Any]], longest: int | None = None) -> list[dict[str, Any]]:
@@ -211,7 +217,7 @@ def comparison(user: Store, before: EvaluationRecord, after: EvaluationRecord) -
     known, now = before.plan.get("hashes", {}), after.plan.get("hashes", {})
     changed = {item for item in known.keys() & now.keys() if known[item] != now[item]}
     return compared(
-        [one for one in user.evaluations.scores(before.id) if one.item not in changed],
+        [score for score in user.evaluations.scores(before.id) if score.item not in changed],
         user.evaluations.scores(after.id),
         repeats=max(before.repeats, after.repeats),
     )

@@ -81,7 +81,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
         answers.append(f"{report['missing']:,} not asked yet")
     usage, taken = report["usage"], seconds_text(report.get("answer_seconds"))
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
-    said = {
+    facts = {
         "Evaluation": f"{report['evaluation']}, {report['status']}",
         "Stopped by": report["error"] or "",
         "Data": f"{workflow_text(report['dataset'])} (part {report['part']}{', held out' if report['held_out'] else ''})",
@@ -94,12 +94,12 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
     }
     if report["repeats"] > 1:
         passes = (f"pass^{k} {value:.3f}" for k, value in enumerate(report["pass_hat"], 1) if value is not None)
-        said["Repeats"] = f"{report['repeats']}; {', '.join(passes)}; {len(report['flaky'])} flaky"
-    said["Loops"] = exhausted_text(report["exhausted"]) if report["exhausted"] else ""
-    said["Updates"] = updates_text(report["updates"]) if "updates" in report else ""
-    said["Refused"] = " ".join(refused_texts(report))
-    said["Interrupted"] = interrupted_text(report.get("interrupted_calls", 0))
-    yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in said.items() if text) + "</dl>"
+        facts["Repeats"] = f"{report['repeats']}; {', '.join(passes)}; {len(report['flaky'])} flaky"
+    facts["Loops"] = exhausted_text(report["exhausted"]) if report["exhausted"] else ""
+    facts["Updates"] = updates_text(report["updates"]) if "updates" in report else ""
+    facts["Refused"] = " ".join(refused_texts(report))
+    facts["Interrupted"] = interrupted_text(report.get("interrupted_calls", 0))
+    yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in facts.items() if text) + "</dl>"
 
 
 def _table(report: Mapping[str, Any]) -> Iterator[str]:

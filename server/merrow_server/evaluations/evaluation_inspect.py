@@ -97,9 +97,9 @@ def _sample(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]
         "scores": {},
     }
     if answered is not None:
-        said = {"role": "assistant", "content": answered, "source": "generate", "model": model}
-        sample["messages"].append(said)
-        sample["output"] |= {"choices": [{"message": said, "stop_reason": "stop"}], "completion": answered}
+        message = {"role": "assistant", "content": answered, "source": "generate", "model": model}
+        sample["messages"].append(message)
+        sample["output"] |= {"choices": [{"message": message, "stop_reason": "stop"}], "completion": answered}
     if row["value"] is None:
         sample["error"] = _error(row["reason"])
     else:
@@ -115,8 +115,8 @@ def _usage(usage: Mapping[str, Any]) -> dict[str, Any]:
 
 
 def _error(sentence: str) -> dict[str, str]:
-    said = _text(sentence)
-    return {"message": said, "traceback": said, "traceback_ansi": said}
+    shown = _text(sentence)
+    return {"message": shown, "traceback": shown, "traceback_ansi": shown}
 
 
 def _text(text: str) -> str:

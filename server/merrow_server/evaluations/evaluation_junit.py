@@ -40,14 +40,14 @@ def _case(row: Mapping[str, Any], report: Mapping[str, Any]) -> Iterator[str]:
     )
     element = {"wrong": "failure", "failed": "failure", "invalid": "error", "unanswered": "skipped"}.get(row["status"])
     yield head + ">"
-    said = quoteattr(visible(row["reason"]))
+    quoted = quoteattr(visible(row["reason"]))
     inputs = f"inputs: {_lines(inputs_text(row['inputs']))}"
     if element in ("failure", "error"):  # of these, readers show the text
         text = escape(f"{inputs}\nread: {_lines(row['read'])}\ngold: {_lines(row['gold'])}\nrun: {row['run']}")
-        yield f'      <{element} message={said} type="{row["status"]}">{text}</{element}>'
+        yield f'      <{element} message={quoted} type="{row["status"]}">{text}</{element}>'
     else:
         if element == "skipped":
-            yield f"      <skipped message={said}/>"
+            yield f"      <skipped message={quoted}/>"
         yield f"      <system-out>{escape(inputs)}</system-out>"
     yield "    </testcase>"
 

@@ -14,37 +14,41 @@ from merrow_server.reports.run_report import workflow_text
 from merrow_server.times import ago
 
 
-def lens_title(found: Mapping[str, Any]) -> str:
+def lens_title(evaluation: Mapping[str, Any]) -> str:
     """The last evaluation in a few words: score and interval, items, age, and whether the text is another one now."""
-    lower, upper = found["interval"]
+    lower, upper = evaluation["interval"]
     words = [
-        f"Score {found['score']:.3f} [{lower:.3f}, {upper:.3f}]",
-        f"n = {found['counted']:,}",
-        ago(found["started"]),
+        f"Score {evaluation['score']:.3f} [{lower:.3f}, {upper:.3f}]",
+        f"n = {evaluation['counted']:,}",
+        ago(evaluation["started"]),
     ]
-    return " · ".join([*words, *(["before this change"] if found["changed"] else [])])
+    return " · ".join([*words, *(["before this change"] if evaluation["changed"] else [])])
 
 
-def facts(found: Mapping[str, Any]) -> list[tuple[str, str]]:
+def facts(evaluation: Mapping[str, Any]) -> list[tuple[str, str]]:
     """What an evaluation was of: data, metric, and who answered."""
-    repeats = "" if found["repeats"] == 1 else f", each item {found['repeats']} times"
-    data = f"{visible(workflow_text(found['dataset']))} (part {visible(found['part'])}{repeats})"
-    origin = named(found["endpoint"])
-    by = f"{visible(found['model'])} at {origin}" if found["model"] else origin
-    return [("data", data), ("metric", visible(found["metric"])), ("answered by", by)]
+    repeats = "" if evaluation["repeats"] == 1 else f", each item {evaluation['repeats']} times"
+    data = f"{visible(workflow_text(evaluation['dataset']))} (part {visible(evaluation['part'])}{repeats})"
+    origin = named(evaluation["endpoint"])
+    by = f"{visible(evaluation['model'])} at {origin}" if evaluation["model"] else origin
+    return [("data", data), ("metric", visible(evaluation["metric"])), ("answered by", by)]
 
 
-def last_text(found: Mapping[str, Any]) -> str:
+def last_text(evaluation: Mapping[str, Any]) -> str:
     """The last evaluation, in sentences for a hover."""
-    changed = " The workflow does something else now." if found["changed"] else ""
-    return f"Last evaluation, {ago(found['started'])}: score {score_text(found)}.{changed}"
+    changed = " The workflow does something else now." if evaluation["changed"] else ""
+    return f"Last evaluation, {ago(evaluation['started'])}: score {score_text(evaluation)}.{changed}"
 
 
-def ended_text(found: Mapping[str, Any]) -> str:
+def ended_text(evaluation: Mapping[str, Any]) -> str:
     """How an evaluation ended, for a message."""
-    *_, usage = lines = list(summary_lines(found))
-    ended = "" if found["status"] == "finished" else f"Evaluation {found['evaluation']} was {_WORDS[found['status']]}. "
-    error = f" {found['error']}" if found["error"] else ""
+    *_, usage = lines = list(summary_lines(evaluation))
+    ended = (
+        ""
+        if evaluation["status"] == "finished"
+        else f"Evaluation {evaluation['evaluation']} was {_WORDS[evaluation['status']]}. "
+    )
+    error = f" {evaluation['error']}" if evaluation["error"] else ""
     return f"{ended}{lines[0]}: {lines[1]}; {usage}.{error}"
 
 

@@ -40,12 +40,12 @@ def job_of(user: Store, run: str) -> str | None:
 def jobs_of(user: Store, runs: Iterable[str]) -> set[str]:
     """The ids of the evaluations and searches that runs are of, by their whole ids."""
     exactly = cache(user.listing.exactly)
-    found: set[str] = set()
+    jobs: set[str] = set()
     for run in runs:
         parts = run.split("/")
         for count in range(1, len(parts)):
             entry = exactly("/".join(parts[:count]))
             if entry is not None and entry.kind in _HAVE_RUNS:
-                found.add(entry.id)
+                jobs.add(entry.id)
                 break
-    return found
+    return jobs

@@ -188,17 +188,17 @@ async def _prepared(
 
 def _again(workflow: Workflow, asked: EvaluationRequest, data: DataSet) -> dict[str, Any]:
     """What a resume needs, as plain data."""
-    said = asdict(asked)
+    settings = asdict(asked)
     if not is_shipped(asked.dataset):
-        said["dataset"] = os.path.abspath(asked.dataset)  # noqa: PTH100 (as text)
-    said["base_url"] = None if asked.base_url is None else without_user(asked.base_url)
-    said["items"] = [f"@{os.path.abspath(one[1:])}" if one.startswith("@") else one for one in asked.items]  # noqa: PTH100
+        settings["dataset"] = os.path.abspath(asked.dataset)  # noqa: PTH100 (as text)
+    settings["base_url"] = None if asked.base_url is None else without_user(asked.base_url)
+    settings["items"] = [f"@{os.path.abspath(item[1:])}" if item.startswith("@") else item for item in asked.items]  # noqa: PTH100
     for key in FILE_OPTIONS:
         if isinstance(asked.metric_options.get(key), str):
-            said["metric_options"][key] = os.path.abspath(asked.metric_options[key])  # noqa: PTH100
+            settings["metric_options"][key] = os.path.abspath(asked.metric_options[key])  # noqa: PTH100
     return {
         "snapshot": workflow.snapshot(),
-        "asked": said,
+        "asked": settings,
         "part": data.part,
         "reader": data.reader,
         "held_out": data.held_out,
@@ -224,19 +224,19 @@ async def prepare_again(
         kept = user.optimizations
     elif isinstance(record, ExtractionRecord):
         kept = user.extractions
-    said = dict(record.plan["asked"])
-    before = EvaluationLimits(**said.pop("limits"))
-    said["items"] = tuple(said["items"])
-    said["base_url"] = changed.base_url or said["base_url"]
-    said["concurrency"] = changed.concurrency or said["concurrency"]
-    asked = EvaluationRequest(**said, limits=changed.limits_after(before))
+    settings = dict(record.plan["asked"])
+    before = EvaluationLimits(**settings.pop("limits"))
+    settings["items"] = tuple(settings["items"])
+    settings["base_url"] = changed.base_url or settings["base_url"]
+    settings["concurrency"] = changed.concurrency or settings["concurrency"]
+    asked = EvaluationRequest(**settings, limits=changed.limits_after(before))
     prepared = await prepare(restore(record.plan["snapshot"]), asked, user, choosing)
     why = None
     origin = prepared.plan.chosen.endpoint.origin
-    if prepared.data.hash != record.dataset or list(record.plan["golds"]) != [one.id for one in prepared.data.items]:
+    if prepared.data.hash != record.dataset or list(record.plan["golds"]) != [item.id for item in prepared.data.items]:
         why = (
-            f"The data of {kept.word} {record.id}, {said['dataset']}, are not the same any more; {kept.damaged}, and items that"
-            " did not change cost nothing."
+            f"The data of {kept.word} {record.id}, {settings['dataset']}, are not the same any more; {kept.damaged}, and"
+            " items that did not change cost nothing."
         )
     elif prepared.metric.name != LABELS and record.plan.get("scored_by") not in (None, prepared.metric.identity):
         why = (
@@ -252,7 +252,7 @@ async def prepare_again(
     plan = replace(prepared.plan, options=replace(prepared.plan.options, reuse=reuse))
     if origin != record.plan["origin"]:
         before_it = () if reuse == "same" else origins_of(record)
-        now = {"asked": {**record.plan["asked"], "base_url": said["base_url"]}, "origin": origin, "reuse": reuse}
+        now = {"asked": {**record.plan["asked"], "base_url": settings["base_url"]}, "origin": origin, "reuse": reuse}
         kept.replan(record.id, {**record.plan, **now, "origins": [*before_it, origin]})
     return replace(prepared, plan=plan)
 
@@ -271,22 +271,22 @@ def forecast_json(user: Store, prepared: PreparedEvaluation) -> dict[str, Any]:
 def remarks(user: Store, prepared: PreparedEvaluation) -> list[str]:
     """What is remarkable about an evaluation, in sentences to be read before its first call."""
     plan, data = prepared.plan, prepared.data
-    said = [OFFLINE] if plan.chosen.endpoint.origin == OFFLINE_ORIGIN else []
+    lines = [OFFLINE] if plan.chosen.endpoint.origin == OFFLINE_ORIGIN else []
     if plan.repeats > 1 and not plan.repeats_vary:
-        said.append(ONE_SUFFICES)
+        lines.append(ONE_SUFFICES)
     fed = {node.id.casefold() for node in plan.workflow.graph.inputs}
     for name, field_ in prepared.again["asked"]["mapping"].items():
         if name.casefold() not in fed:
             near = closest(name, [node.id for node in plan.workflow.graph.inputs])
             hint = f"; did you mean {near}?" if near else "."
-            said.append(f"{plan.workflow.name} has no input {name}, so that the field {field_} feeds nothing{hint}")
-    said += [*plan.workflow.how_read, *plan.chosen.notices, *prepared.metric.remarks(data.items)]
+            lines.append(f"{plan.workflow.name} has no input {name}, so that the field {field_} feeds nothing{hint}")
+    lines += [*plan.workflow.how_read, *plan.chosen.notices, *prepared.metric.remarks(data.items)]
     changed = changed_round(user, plan.workflow, plan.semantic)
     if changed is not None:
-        said.append(changed)
+        lines.append(changed)
     if data.held_out:
         before = user.evaluations.readings(data.hash, parts_with(data.part))
         times = "once" if before == 1 else f"{before} times"
         known = f"it was read {times} before." if before else "this is its first reading."
-        said.append(f"The part {data.part} is held out, for final figures only; {known}")
-    return said
+        lines.append(f"The part {data.part} is held out, for final figures only; {known}")
+    return lines

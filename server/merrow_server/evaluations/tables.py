@@ -125,7 +125,7 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
     calls = counted(usage["calls"], "call")
     tokens = usage["prompt_tokens"] + usage["completion_tokens"]
     yield from filter(None, [interrupted_text(report.get("interrupted_calls", 0))])
-    taken = f"; {said} s per answer" if (said := seconds_text(report.get("answer_seconds"))) else ""
+    taken = f"; {seconds} s per answer" if (seconds := seconds_text(report.get("answer_seconds"))) else ""
     yield f"{calls}, {tokens:,} tokens, {cost_text(usage)}, {duration(report['seconds'])}{taken}"
 
 
@@ -140,33 +140,35 @@ def people_text(people: Mapping[str, Any]) -> str:
     """How far people agree with the metric, in a sentence."""
     lower, upper = people["interval"]
     answers = counted(people["items"], "answer")
-    said = f"People agree with it on {people['share']:.3f} [{lower:.3f}, {upper:.3f}] of {answers} that they rated"
+    sentence = f"People agree with it on {people['share']:.3f} [{lower:.3f}, {upper:.3f}] of {answers} that they rated"
     if people["kappa"] is None:
-        return f"{said}; Cohen's kappa needs both verdicts."
+        return f"{sentence}; Cohen's kappa needs both verdicts."
     lower, upper = people["kappa_interval"]
-    return f"{said}, Cohen's kappa {people['kappa']:.3f} [{lower:.3f}, {upper:.3f}]."
+    return f"{sentence}, Cohen's kappa {people['kappa']:.3f} [{lower:.3f}, {upper:.3f}]."
 
 
-def comparison_lines(found: Comparison, before: str, after: str, style: Style = bare) -> Iterator[str]:
+def comparison_lines(compared: Comparison, before: str, after: str, style: Style = bare) -> Iterator[str]:
     """What turned from one evaluation to another, and how sure the difference is."""
-    if found.difference is None:
+    if compared.difference is None:
         yield f"{before} and {after} have scored no item in common."
         return
-    one = found.difference
+    difference = compared.difference
     yield (
-        f"{style('Difference', bold=True)} {one.difference:+.3f} {interval_text(one.interval, one.test)}"
-        + (f" on {counted(one.items, 'item')} ({after} minus {before}), {p_text(one.p)} ({one.test})")
+        f"{style('Difference', bold=True)} {difference.difference:+.3f} {interval_text(difference.interval, difference.test)}"
+        + (
+            f" on {counted(difference.items, 'item')} ({after} minus {before}), {p_text(difference.p)} ({difference.test})"
+        )
     )
-    if said := disagreement(one.interval, one.p):
-        yield said
-    for word, colour, items in (("better", "green", found.better), ("worse", "red", found.worse)):
+    if disagrees := disagreement(difference.interval, difference.p):
+        yield disagrees
+    for word, colour, items in (("better", "green", compared.better), ("worse", "red", compared.worse)):
         if items:
             named = ", ".join(visible(item) for item in items[:20]) + (", ..." if len(items) > 20 else "")
             yield f"{style(word, fg=colour)} on {len(items):,}: {named}"
-    if one.showable < 1:
-        yield f"This many items would show a difference of {one.showable:.3f} with probability .8."
+    if difference.showable < 1:
+        yield f"This many items would show a difference of {difference.showable:.3f} with probability .8."
     else:
         yield "So few items show no difference with probability .8, however large it is."
-    if found.left_out:
-        items = "1 item has" if found.left_out == 1 else f"{found.left_out:,} items have"
+    if compared.left_out:
+        items = "1 item has" if compared.left_out == 1 else f"{compared.left_out:,} items have"
         yield f"{items} a score in only one of them, and no part in this."

@@ -31,29 +31,29 @@ def updates_of(user: Store, record: EvaluationRecord, scores: Sequence[ScoreReco
     initial = record.plan.get("tasks")
     if not isinstance(initial, int):
         return {}
-    changed = _changed(user, {one.run for one in scores if one.run})
+    changed = _changed(user, {score.run for score in scores if score.run})
     by_item: dict[str, list[int]] = {}
-    for one in scores:
-        if one.run in changed:
-            by_item.setdefault(one.item, []).append(changed[one.run] or 0)
+    for score in scores:
+        if score.run in changed:
+            by_item.setdefault(score.item, []).append(changed[score.run] or 0)
     if not by_item:
         return {}
     mean = fsum(map(statistics.fmean, by_item.values())) / len(by_item)
-    updated = sum(changed.get(one.run) is not None for one in scores)
+    updated = sum(changed.get(score.run) is not None for score in scores)
     return {"updates": {"initial": initial, "changed": mean, "ratio": ratio_of(mean, initial), "updated": updated}}
 
 
 def _changed(user: Store, runs: set[str]) -> dict[str, int | None]:
     """How many tasks of runs changed, None for those without an update; as far as their journals are there and can be read."""
-    found: dict[str, int | None] = {}
+    counts: dict[str, int | None] = {}
     for evaluation in jobs_of(user, runs):
         path = journal_of(user, evaluation)
         with suppress(StoreFailure):
             if path.exists():
                 with closing(Store.open(path, reading=True)) as own:
                     known = own.tasks_changed()
-                    found |= {run: known[run] for run in runs if run in known}
-    return found
+                    counts |= {run: known[run] for run in runs if run in known}
+    return counts
 
 
 def updates_text(updates: Mapping[str, Any]) -> str:
@@ -69,7 +69,7 @@ def seconds_of(scores: Sequence[ScoreRecord]) -> dict[str, float] | None:
     """The ``mean`` and the standard deviation ``sd`` (that of a sample; 0 for one) of the seconds that answers took; None without
     any.
     """
-    seconds = [one.seconds for one in scores if one.run]
+    seconds = [score.seconds for score in scores if score.run]
     if not seconds:
         return None
     return {"mean": statistics.fmean(seconds), "sd": statistics.stdev(seconds) if len(seconds) > 1 else 0.0}

@@ -25,7 +25,7 @@ def plan_object(prepared: PreparedExtraction) -> dict[str, Any]:
         },
         "generator": plan.generator,
         "model": plan.base.model,
-        "stages": [one.to_json() for one in plan.forecast],
+        "stages": [stage.to_json() for stage in plan.forecast],
         "notes": list(prepared.notes),
     }
 

@@ -45,15 +45,17 @@ def _lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _parts(report: Mapping[str, Any]) -> Iterator[str]:
     yield "<h2>Operators</h2>"
-    for one in report["operators"]:
-        yield f"<h3>{_safe(one['name'])}</h3><p>{_safe(_signature(one))}; {_safe(_support(one))}</p>"
-        yield f"<pre>{_safe(one['prompt'])}</pre>"
+    for operator in report["operators"]:
+        yield f"<h3>{_safe(operator['name'])}</h3><p>{_safe(_signature(operator))}; {_safe(_support(operator))}</p>"
+        yield f"<pre>{_safe(operator['prompt'])}</pre>"
     yield "<h2>Reduction</h2>"
-    yield _table(("", "least", "most"), ((one["what"], one["least"], one["most"]) for one in report["chain"]))
+    yield _table(
+        ("", "least", "most"), ((bounds["what"], bounds["least"], bounds["most"]) for bounds in report["chain"])
+    )
     yield "<h2>Groups</h2>"
     yield _table(
         ("name", "signature", "steps", "cases"),
-        ((one["name"], _signature(one), one["steps"], one["cases"]) for one in report["groups"]),
+        ((group["name"], _signature(group), group["steps"], group["cases"]) for group in report["groups"]),
     )
     if report["paths"]:
         yield "<h2>Paths</h2>"
@@ -64,28 +66,32 @@ def _parts(report: Mapping[str, Any]) -> Iterator[str]:
         for step, mapping in enumerate(path["steps"], 1):
             yield f"<p>Step {step}</p>"
             yield _table(
-                ("from", "to", "reason"), ((one["from"], one["to"] or "(dropped)", one["reason"]) for one in mapping)
+                ("from", "to", "reason"),
+                ((merge["from"], merge["to"] or "(dropped)", merge["reason"]) for merge in mapping),
             )
         yield "</details>"
     yield "<h2>Pool</h2>"
     yield _table(
         ("name", "signature", "support", "groups"),
-        ((one["name"], _signature(one), _support(one), ", ".join(one["groups"])) for one in report["pool"]),
+        (
+            (operator["name"], _signature(operator), _support(operator), ", ".join(operator["groups"]))
+            for operator in report["pool"]
+        ),
     )
 
 
-def _signature(one: Mapping[str, Any]) -> str:
-    return f"{', '.join(one['takes'])} -> {one['gives']}"
+def _signature(operator: Mapping[str, Any]) -> str:
+    return f"{', '.join(operator['takes'])} -> {operator['gives']}"
 
 
-def _support(one: Mapping[str, Any]) -> str:
-    paths = f"support {one['support']} of {one['paths']}, " if one["paths"] else ""
-    return f"{paths}{counted(one['cases'], 'case')}"
+def _support(operator: Mapping[str, Any]) -> str:
+    paths = f"support {operator['support']} of {operator['paths']}, " if operator["paths"] else ""
+    return f"{paths}{counted(operator['cases'], 'case')}"
 
 
 def _table(head: Iterable[str], rows: Iterable[Iterable[object]]) -> str:
-    top = "".join(f"<th>{_safe(one)}</th>" for one in head)
-    body = "".join(f"<tr>{''.join(f'<td>{_safe(str(one))}</td>' for one in row)}</tr>" for row in rows)
+    top = "".join(f"<th>{_safe(cell)}</th>" for cell in head)
+    body = "".join(f"<tr>{''.join(f'<td>{_safe(str(cell))}</td>' for cell in row)}</tr>" for row in rows)
     return f"<table><tr>{top}</tr>{body}</table>"
 
 

@@ -21,14 +21,14 @@ def plan_lines(plan: ExtractionPlan, dataset: str, part: str) -> Iterator[str]:
         f" {len(plan.split.probe):,} to probe the set with. {visible(plan.generator)} names operators, {visible(plan.base.model)}"
         " carries them out."
     )
-    for one in plan.forecast:
-        if one.calls.most == 0:
-            yield f"Stage {one.stage}, {one.name}: left out."
+    for stage in plan.forecast:
+        if stage.calls.most == 0:
+            yield f"Stage {stage.stage}, {stage.name}: left out."
         else:
-            calls, tokens = (_range(bounds, "{:,.0f}") for bounds in (one.calls, one.tokens))
+            calls, tokens = (_range(bounds, "{:,.0f}") for bounds in (stage.calls, stage.tokens))
             yield (
-                f"Stage {one.stage}, {one.name}: {calls} call{'' if calls == '1' else 's'}, {tokens} tokens,"
-                f" {_money(one.cost_usd)}."
+                f"Stage {stage.stage}, {stage.name}: {calls} call{'' if calls == '1' else 's'}, {tokens} tokens,"
+                f" {_money(stage.cost_usd)}."
             )
 
 
@@ -50,9 +50,11 @@ def report_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[str
         yield visible(report["why_nothing"])
         return
     rows = [("OPERATOR", "TAKES", "GIVES", "SUPPORT", "CASES")]
-    for one in report["operators"]:
-        support = f"{one['support']} of {one['paths']}" if one["paths"] else ""
-        rows.append((one["name"], ", ".join(one["takes"]), one["gives"], support, f"{one['cases']:,}"))
+    for operator in report["operators"]:
+        support = f"{operator['support']} of {operator['paths']}" if operator["paths"] else ""
+        rows.append(
+            (operator["name"], ", ".join(operator["takes"]), operator["gives"], support, f"{operator['cases']:,}")
+        )
     if report["operators"]:
         yield from _table(rows, style)
         yield ""
@@ -63,21 +65,21 @@ def report_sentences(report: Mapping[str, Any]) -> Iterator[str]:
     """The same without the table of operators; ``report`` has operators, or looked for them."""
     if not report["operators"]:
         yield "No operator answers a case as well as the steps whose place it takes."
-    for name, said in report["coverage"].items():
+    for name, coverage in report["coverage"].items():
         extracted = name == "extraction"
-        if said["share"] is None:
+        if coverage["share"] is None:
             yield f"No case {'that operators were drawn from' if extracted else 'of the probe'} has steps to rewrite."
             continue
-        low, high = said["interval"]
-        cases = counted(said["cases"], "case" if extracted else "probe case")
+        low, high = coverage["interval"]
+        cases = counted(coverage["cases"], "case" if extracted else "probe case")
         yield (
-            f"The set covers {said['covered']:,} of the {cases}{' that it was drawn from' if extracted else ''}:"
-            f" {said['share']:.3f} (95 % interval {low:.3f} to {high:.3f})."
+            f"The set covers {coverage['covered']:,} of the {cases}{' that it was drawn from' if extracted else ''}:"
+            f" {coverage['share']:.3f} (95 % interval {low:.3f} to {high:.3f})."
         )
     choice = report["choice"]
     if choice is not None and not choice["is_exact"]:
         yield f"The choice among {len(report['pool']):,} candidates is greedy: a smaller set may do."
-    yield f"Operators: {' -> '.join(_counted(one) for one in report['chain'])}."
+    yield f"Operators: {' -> '.join(_counted(link) for link in report['chain'])}."
     if report["placed_by_model"]:
         yield f"The model placed {counted(report['placed_by_model'], 'step')} that fitted several groups."
     scores = report["scores"]
@@ -87,10 +89,10 @@ def report_sentences(report: Mapping[str, Any]) -> Iterator[str]:
             f" steps {scores['own_of_whole']:.3f}."
         )
     yield _compression(report["compression"])
-    for stage, said in report["answers"].items():
+    for stage, answers in report["answers"].items():
         yield (
-            f"Stage {stage}: {counted(said['questions'], 'question')}, {counted(said['valid_first'], 'answer')} valid at first,"
-            f" {said['valid_after_repair']:,} when sent back, {said['never_valid']:,} never."
+            f"Stage {stage}: {counted(answers['questions'], 'question')}, {counted(answers['valid_first'], 'answer')} valid"
+            f" at first, {answers['valid_after_repair']:,} when sent back, {answers['never_valid']:,} never."
         )
     if report["leaks_refused"]:
         yield f"{counted(report['leaks_refused'], 'answer')} had something of a case in a prompt and went back."
@@ -106,18 +108,18 @@ def report_sentences(report: Mapping[str, Any]) -> Iterator[str]:
     )
 
 
-def _compression(said: Mapping[str, Any]) -> str:
+def _compression(compression: Mapping[str, Any]) -> str:
     parts = []
-    for name, one in said.items():
-        ratio = "" if one["ratio"] is None else f" ({one['ratio']:.1f} times)"
+    for name, entry in compression.items():
+        ratio = "" if entry["ratio"] is None else f" ({entry['ratio']:.1f} times)"
         words = name.replace("prompt_tokens", "tokens of prompts")
-        parts.append(f"{words} {one['cases']:,} to {one['library']:,}{ratio}")
+        parts.append(f"{words} {entry['cases']:,} to {entry['library']:,}{ratio}")
     return f"Compression: {', '.join(parts)}."
 
 
-def _counted(one: Mapping[str, Any]) -> str:
-    many = f"{one['least']:,}" if one["least"] == one["most"] else f"{one['least']:,} to {one['most']:,}"
-    return f"{many} {one['what']}" if one["what"] in ("initial", "groups", "pool", "set") else many
+def _counted(link: Mapping[str, Any]) -> str:
+    many = f"{link['least']:,}" if link["least"] == link["most"] else f"{link['least']:,} to {link['most']:,}"
+    return f"{many} {link['what']}" if link["what"] in ("initial", "groups", "pool", "set") else many
 
 
 def _table(rows: Sequence[Sequence[str]], style: Style) -> Iterator[str]:

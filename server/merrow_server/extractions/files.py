@@ -68,8 +68,8 @@ def write_files(library: Path, text: str, files: Mapping[str, str], report: Mapp
                     old.unlink()
     except OSError as problem:
         raise InputError(f"The files beside {library} can't be written: {reason_of(problem)}.") from None
-    for path, one in sorted(files.items()):
-        put(library.with_name(path.split("/")[0]) / path.split("/")[1], one)
+    for path, content in sorted(files.items()):
+        put(library.with_name(path.split("/")[0]) / path.split("/")[1], content)
     as_json, page = report_files(library)
     put(as_json, json.dumps(report, indent=2, ensure_ascii=False) + "\n")
     put(page, as_html(report))

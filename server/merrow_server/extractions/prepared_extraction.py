@@ -127,8 +127,8 @@ async def prepare_extraction_again(
     """An extraction of the journal made ready to continue. Raises `RunFailure`, see `prepare_again`."""
     refuse_same(changed, user.extractions, record.id)
     base = await prepare_again(record, user, changed, _recorded(None, record.plan["replay"], choosing))
-    said = record.plan["settings"]
-    settings = ExtractionSettings(**{**said, "without": tuple(said["without"])})
+    kept = record.plan["settings"]
+    settings = ExtractionSettings(**{**kept, "without": tuple(kept["without"])})
     plan = _plan(base, settings, record.generator, record.seed)
     return PreparedExtraction(plan, base.data, base, Path(record.plan["out"]), dict(record.plan))
 
@@ -142,10 +142,10 @@ def _recorded(record: str | None, replay: str | None, choosing: Choosing) -> Cho
         if replay is not None:
             settings = read_user_settings()
             concurrency = options.concurrency or settings.concurrency
-            found = ChosenEndpoint(AnsweringRecorded(Path(replay)), settings.model)
-            return found if concurrency is None else replace(found, concurrency=concurrency)
-        found = choosing(options, base_url, machine, dialects)
-        return found if record is None else replace(found, endpoint=RecordingAnswers(found.endpoint, Path(record)))
+            choice = ChosenEndpoint(AnsweringRecorded(Path(replay)), settings.model)
+            return choice if concurrency is None else replace(choice, concurrency=concurrency)
+        choice = choosing(options, base_url, machine, dialects)
+        return choice if record is None else replace(choice, endpoint=RecordingAnswers(choice.endpoint, Path(record)))
 
     return chosen
 

@@ -9,21 +9,21 @@ from merrow_server.rendering.snippet import visible
 from merrow_server.reports.run_report import workflow_text
 
 
-def lens_title(found: Mapping[str, Any]) -> str:
+def lens_title(report: Mapping[str, Any]) -> str:
     """That a better version is known, in a few words."""
     from merrow_optimizer.evaluation.statistics.paired import p_text
 
-    result = found["held_out"]
+    result = report["held_out"]
     sure = p_text(result["p"])
     return f"Better version: {result['difference']:+.2f} (held-out, {sure})"
 
 
-def lens_text(found: Mapping[str, Any]) -> str:
+def lens_text(report: Mapping[str, Any]) -> str:
     """The same in a sentence or two."""
-    result = found["held_out"]
+    result = report["held_out"]
     lower, upper = result["interval"]
     return (
-        f"Search {found['search']} of {visible(workflow_text(found['workflow']))}: {result['crown']:.3f} and not"
+        f"Search {report['search']} of {visible(workflow_text(report['workflow']))}: {result['crown']:.3f} and not"
         f" {result['start']:.3f} on {result['items']:,} held-out items, a difference of {result['difference']:+.3f}"
         f" [{lower:+.3f}, {upper:+.3f}]. Show what it changes."
     )

@@ -12,10 +12,10 @@ if TYPE_CHECKING:
     from merrow_optimizer.optimization.record import SearchRecord
 
 
-def write_report(found: SearchRecord, file: Path | None = None) -> Path:
+def write_report(search_record: SearchRecord, file: Path | None = None) -> Path:
     """Write the report of a search, without ``file`` beside its candidates; its path. Raises `UsageFailure`."""
     from merrow_server.optimizations.search_html import as_html
 
-    path = Path(found.search.plan["folder"]) / REPORT if file is None else file
-    write_bytes(path, as_html(found).encode("utf-8", "surrogatepass"), through_links=file is not None)
+    path = Path(search_record.search.plan["folder"]) / REPORT if file is None else file
+    write_bytes(path, as_html(search_record).encode("utf-8", "surrogatepass"), through_links=file is not None)
     return path

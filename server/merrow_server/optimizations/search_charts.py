@@ -143,7 +143,7 @@ def tree_chart(name: str, leaves: Sequence[Leaf]) -> str:
 
 def _rows(leaves: Sequence[Leaf], children: Mapping[int | None, Sequence[Leaf]]) -> dict[int, float]:
     """The row of each candidate: those without a child have one each, others are in the middle of their children."""
-    found: dict[int, float] = {}
+    rows: dict[int, float] = {}
     order: list[Leaf] = []
     waiting = list(reversed(children.get(None, ())))
     while waiting:
@@ -153,10 +153,10 @@ def _rows(leaves: Sequence[Leaf], children: Mapping[int | None, Sequence[Leaf]])
     free = 0
     for leaf in order:
         if not children.get(leaf.number):
-            found[leaf.number] = float(free)
+            rows[leaf.number] = float(free)
             free += 1
     for leaf in reversed(leaves):  # Children come after their parents.
         below = children.get(leaf.number)
         if below:
-            found[leaf.number] = (found[below[0].number] + found[below[-1].number]) / 2
-    return found
+            rows[leaf.number] = (rows[below[0].number] + rows[below[-1].number]) / 2
+    return rows

@@ -51,7 +51,7 @@ def start_of(
                 f"{operators} declares types, which a search can't add to its start; name it in `libraries:`."
             )
         declared = library.operators
-        shapes = sorted(Path(operators).with_name(START).glob("*.mmd"), key=lambda one: (len(one.stem), one.stem))
+        shapes = sorted(Path(operators).with_name(START).glob("*.mmd"), key=lambda path: (len(path.stem), path.stem))
     if file is None and not declared:
         raise InputError(
             "Name the workflow to begin with, or a library of operators: merrow optimize FILE --dataset F."
@@ -66,10 +66,10 @@ def start_of(
     if file is not None:
         start = load(file)
     else:
-        single = _executor(str(operators), [one for _, one in loaded], declared)
+        single = _executor(str(operators), [workflow for _, workflow in loaded], declared)
         # Where one step can't read all inputs, the commonest shape is the start.
         start = loaded.pop(0)[1] if single is None else single
-    titled = [(made(one).text, f"the shape {path.name} of solved cases") for path, one in loaded]
+    titled = [(made(workflow).text, f"the shape {path.name} of solved cases") for path, workflow in loaded]
     return made(start), tuple(titled)
 
 

@@ -28,31 +28,31 @@ class PlanOutcome:
             "rule": {"name": rule.name, "formula": rule.formula, "fault": rule.fault},
             "requirements": None if self.coverage is None else list(self.coverage.requirements),
             "plans": [
-                {**_plan(number, one), "places": {rule: by[number - 1] for rule, by in places.items()}}
-                for number, one in enumerate(self.plans, 1)
+                {**_plan(number, plan), "places": {rule: by[number - 1] for rule, by in places.items()}}
+                for number, plan in enumerate(self.plans, 1)
             ],
-            "refused": [{"candidate": one.number, "problems": list(one.problems)} for one in self.refused],
+            "refused": [{"candidate": plan.number, "problems": list(plan.problems)} for plan in self.refused],
             "notice": self.notice,
         }
 
 
 def _places(plans: Sequence[RankedPlan]) -> dict[str, list[int]]:
     """By each rule the place of each plan, from 1, by structure alone."""
-    graphs = [one.graph for one in plans]
-    found: dict[str, list[int]] = {}
+    graphs = [plan.graph for plan in plans]
+    places: dict[str, list[int]] = {}
     for name, rule in RULES.items():
         order = [number for number, _ in ranked(graphs, rule)]
-        found[name] = [order.index(number) + 1 for number in range(len(plans))]
-    return found
+        places[name] = [order.index(number) + 1 for number in range(len(plans))]
+    return places
 
 
-def _plan(number: int, one: RankedPlan) -> dict[str, Any]:
+def _plan(number: int, plan: RankedPlan) -> dict[str, Any]:
     return {
         "rank": number,
-        "candidate": one.candidate.number,
+        "candidate": plan.candidate.number,
         "file": None,
-        "text": one.candidate.text,
-        "agents": [{"id": agent.id, "role": agent.role, "prompt": agent.prompt} for agent in one.graph.agents],
+        "text": plan.candidate.text,
+        "agents": [{"id": agent.id, "role": agent.role, "prompt": agent.prompt} for agent in plan.graph.agents],
         "tasks": [
             {
                 "id": task.id,
@@ -61,13 +61,13 @@ def _plan(number: int, one: RankedPlan) -> dict[str, Any]:
                 "output_format": task.output_format,
                 "after": list(task.after),
             }
-            for task in one.graph.tasks
+            for task in plan.graph.tasks
         ],
-        "figures": {name: dict(shown) for name, shown in one.figures.items()},
-        "metrics": one.measures.as_json(),
-        "covered": {name: list(tasks) for name, tasks in one.covered.items()},
-        "missing": list(one.missing),
-        "behind": one.is_behind,
-        "repairs": one.candidate.repairs,
-        "notes": list(one.candidate.notes),
+        "figures": {name: dict(shown) for name, shown in plan.figures.items()},
+        "metrics": plan.measures.as_json(),
+        "covered": {name: list(tasks) for name, tasks in plan.covered.items()},
+        "missing": list(plan.missing),
+        "behind": plan.is_behind,
+        "repairs": plan.candidate.repairs,
+        "notes": list(plan.candidate.notes),
     }

@@ -17,15 +17,15 @@ def report_lines(report: Json) -> Iterator[str]:
     """A report: why plans can't be used, and the others in their order, with the figures of the rule that ranked them, its
     formula and its fault.
     """
-    for one in report["refused"]:
-        yield f"plan {one['candidate']} can't be used: {visible(' '.join(one['problems']))}"
-    for one in report["plans"]:
-        yield f"{one['rank']}. {title_of(one)}; {figures_text(one, report['rule']['name'])}"
-        names = [visible(task["id"]) for task in one["tasks"]]
+    for refused in report["refused"]:
+        yield f"plan {refused['candidate']} can't be used: {visible(' '.join(refused['problems']))}"
+    for plan in report["plans"]:
+        yield f"{plan['rank']}. {title_of(plan)}; {figures_text(plan, report['rule']['name'])}"
+        names = [visible(task["id"]) for task in plan["tasks"]]
         yield f"   {', '.join(names[:_MOST_NAMED])}{', ...' if len(names) > _MOST_NAMED else ''}"
         if report["requirements"] is not None:
-            yield f"   {coverage_text(one, len(report['requirements']))}"
-        for note in one["notes"]:
+            yield f"   {coverage_text(plan, len(report['requirements']))}"
+        for note in plan["notes"]:
             yield f"   note: {visible(note)}"
     if report["plans"]:
         rule = report["rule"]

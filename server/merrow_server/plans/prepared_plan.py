@@ -75,7 +75,9 @@ class PlanForecast:
     def to_json(self) -> dict[str, Any]:
         """As ``--dry-run --format json`` prints it."""
         bounds = {"calls": self.calls, "tokens": self.tokens, "cost_usd": self.cost_usd}
-        return {name: None if one is None else {"least": one[0], "most": one[1]} for name, one in bounds.items()}
+        return {
+            name: None if bound is None else {"least": bound[0], "most": bound[1]} for name, bound in bounds.items()
+        }
 
 
 @dataclass(slots=True, kw_only=True)
@@ -102,17 +104,17 @@ class PreparedPlan(Asking[PlanOutcome]):
             candidates = await ask_for_plans(wanted, asked.n, asker, lambda what, done, _: told(what, done, steps))
         else:
             read = read_plans(asked.given, wanted.bounds)
-            candidates = [written(number, one, wanted.task) for number, one in enumerate(read, 1)]
+            candidates = [written(number, answer, wanted.task) for number, answer in enumerate(read, 1)]
         plans = usable(candidates)
         coverage: Coverage | str | None = None
         if plans and self.is_judged:
             told("comparing the plans with the task", steps - 1, steps)
             coverage = await judge(wanted.task, [graph for _, graph in plans], self.judge_model, asker)
-        found = coverage if isinstance(coverage, Coverage) else None
+        judged = coverage if isinstance(coverage, Coverage) else None
         return PlanOutcome(
-            tuple(in_order(plans, asked.rank, found)),
-            tuple(one for one in candidates if one.graph is None),
-            found,
+            tuple(in_order(plans, asked.rank, judged)),
+            tuple(candidate for candidate in candidates if candidate.graph is None),
+            judged,
             coverage if isinstance(coverage, str) else None,
         )
 
@@ -169,19 +171,19 @@ def prepare(
         name: None if place is None else str(place.absolute())
         for name, place in (("output", output), ("folder", folder))
     }
-    said = {
+    kept = {
         **asdict(asked),
         "base_url": address_kept(asked.base_url),
         "optimizer_model": model,
         "judge_model": judge_model,
     }
-    del said["limits"]
+    del kept["limits"]
     return PreparedPlan(
         user=user,
         chosen=chosen,
         file=places["output"] or places["folder"] or "",
         booked=_BOOKED,
-        again={"asked": said, **places},
+        again={"asked": kept, **places},
         shown={"task": asked.task, "model": model},
         notices=chosen.notices + ((OFFLINE,) if is_offline and asked.given is None else ()),
         limits=asked.limits,
@@ -198,13 +200,13 @@ def prepare_plans_again(
     record: JobRecord, user: Store, changed: ResumeChanges, choosing: Choosing = choose
 ) -> PreparedPlan:
     """PreparedPlan of the journal made ready to continue. Raises `RunFailure`."""
-    said = record.plan["asked"]
+    settings = record.plan["asked"]
     given = {
-        "roles": tuple(said["roles"]),
-        "base_url": changed.base_url or said["base_url"],
+        "roles": tuple(settings["roles"]),
+        "base_url": changed.base_url or settings["base_url"],
         "limits": changed.limits_after(EvaluationLimits(**record.plan["limits"])),
     }
-    plans = prepare(PlanRequest(**{**said, **given}), user, choosing=choosing)
+    plans = prepare(PlanRequest(**{**settings, **given}), user, choosing=choosing)
     plans.continues(record, changed)
     return plans
 
@@ -215,15 +217,15 @@ def _forecast(asked: PlanRequest, wanted: PlanningTask, judge_model: str, chosen
     asks = 0 if asked.given is not None else asked.n
     most = asks * (1 + REPAIRS)
     question = wanted.request()
-    one, judged = (
+    planned, judged = (
         estimate_call(replace(question, model=model), chosen.endpoint, price_at(chosen.endpoint, model))
         for model in (wanted.model, judge_model)
     )
-    known = (not asks or one.cost_usd is not None) and (not judges or judged.cost_usd is not None)
-    once, last = one.cost_usd or 0.0, judges * (judged.cost_usd or 0.0)
+    known = (not asks or planned.cost_usd is not None) and (not judges or judged.cost_usd is not None)
+    once, last = planned.cost_usd or 0.0, judges * (judged.cost_usd or 0.0)
     return PlanForecast(
         (asks + judges, most + judges),
-        ((asks + judges) * one.tokens, (most + judges) * one.tokens),
+        ((asks + judges) * planned.tokens, (most + judges) * planned.tokens),
         (asks * once + last, most * once + last) if known else None,
     )
 

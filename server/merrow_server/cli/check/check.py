@@ -134,12 +134,12 @@ class _CheckRun:
         self.wrote_to_stdout = False
 
     def check(self, paths: Sequence[str], stdin_name: str | None) -> Report:
-        found = discover(paths, stdin_name, CHECKED_ENDINGS)
-        self.report.problems += found.problems
+        discovered = discover(paths, stdin_name, CHECKED_ENDINGS)
+        self.report.problems += discovered.problems
         # A folder in which nothing was there to check is a mistake of whoever named it.
-        barren = {target.folder for target in found.targets if target.folder is not None}
+        barren = {target.folder for target in discovered.targets if target.folder is not None}
         # A difference is printed as soon as it is found: there is nothing to wait for, and a bar would be in its way.
-        for target in found.targets if self._diff else progress(found.targets, "Checking"):
+        for target in discovered.targets if self._diff else progress(discovered.targets, "Checking"):
             try:
                 if self._check(target):
                     barren.discard(target.folder or "")

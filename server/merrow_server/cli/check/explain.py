@@ -26,12 +26,12 @@ from merrow_server.rendering.terminal import console, echo
 @click.pass_context
 def command(ctx: click.Context, rule: str) -> None:
     """Show the page of a rule, given its code or name: what it reports, why, and an example before and after."""
-    found = find_rule(rule) or find_rule(f"MW{rule}")
-    if found is None:
+    known = find_rule(rule) or find_rule(f"MW{rule}")
+    if known is None:
         near = closest(rule, [word for each in all_rules() for word in (each.code, each.name)])
         hint = f"Did you mean {near}?" if near else "merrow rules lists them all."
         raise click.UsageError(f"There is no rule {rule}. {hint}", ctx)
-    page = shown_page(found.code) or f"# {found.code} {found.name}\n\n{found.summary}\n"
+    page = shown_page(known.code) or f"# {known.code} {known.name}\n\n{known.summary}\n"
     if not sys.stdout.isatty():
         echo(page, nl=False)
         return

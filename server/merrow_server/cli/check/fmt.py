@@ -59,10 +59,10 @@ def command(
     The meaning never changes, and comments are kept. Files that can't be parsed are left as they are.
     """
     options = FormatOptions(indent_width, keep_semicolons)
-    found = discover(paths, stdin_filename)
-    problems = found.problems
+    discovered = discover(paths, stdin_filename)
+    problems = discovered.problems
     changed: list[str] = []
-    for target in progress(found.targets, "Formatting"):
+    for target in progress(discovered.targets, "Formatting"):
         try:
             source = read(target)
             text = formatted(target, source.text, options)
@@ -87,11 +87,11 @@ def command(
     for sentence in problems:
         complain(sentence)
     dry = check or diff
-    if changed and (dry or found.targets[0].path is not None):
+    if changed and (dry or discovered.targets[0].path is not None):
         would = "would be" if dry else "were" if len(changed) > 1 else "was"
         echo(f"{counted(len(changed), 'file')} {would} reformatted.", err=diff)
-    elif not changed and not problems and sys.stdout.isatty() and all(target.path for target in found.targets):
-        echo(f"{style('Nothing to change', fg='green')}: {counted(len(found.targets), 'file')}.")
+    elif not changed and not problems and sys.stdout.isatty() and all(target.path for target in discovered.targets):
+        echo(f"{style('Nothing to change', fg='green')}: {counted(len(discovered.targets), 'file')}.")
     if problems:
         ctx.exit(MISUSED)
     if changed and dry:

@@ -70,8 +70,10 @@ def command(
     folders = [parent.target.base.resolve() for parent in parents]
     together = folders[0] == folders[1]
     try:
-        found = children(mine, theirs, together=together) if every else crossover(mine, theirs, seed, together=together)
-        for child in found:
+        combined = (
+            children(mine, theirs, together=together) if every else crossover(mine, theirs, seed, together=together)
+        )
+        for child in combined:
             made += 1
             _print(child, parents, output)
     except CrossoverRefusedError as problem:

@@ -55,7 +55,7 @@ OFTEN = {
     """,
 )
 @click.argument("cases", metavar="CASES", shell_complete=shell_completion.files)
-@with_options([one for one in DATA_OPTIONS if not set(_named(one)) & set(_NOT_HERE)])
+@with_options([option for option in DATA_OPTIONS if not set(_named(option)) & set(_NOT_HERE)])
 @click.option(
     "--solution", metavar="FIELD", help="The field with the worked solution; by default, the one that the reader knows."
 )
@@ -99,7 +99,7 @@ OFTEN = {
     show_default=True,
     help="How paths are put together: the smallest set that covers enough cases, or as the model says.",
 )
-@with_options([one for one in MODEL_OPTIONS if not set(_named(one)) & set(_NOT_HERE)])
+@with_options([option for option in MODEL_OPTIONS if not set(_named(option)) & set(_NOT_HERE)])
 @click.option("--record", metavar="FILE", help="Write the answers that models give now to this file.")
 @click.option("--replay", metavar="FILE", shell_complete=shell_completion.files, help="Answer from this file only.")
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")

@@ -222,19 +222,19 @@ def _wanted(given: dict[str, Any]) -> SearchAsked:
 
 def _constants(pairs: Sequence[str]) -> dict[str, float]:
     """``NAME=VALUE`` as names with numbers. Raises `InputError`."""
-    found: dict[str, float] = {}
+    constants: dict[str, float] = {}
     for pair in pairs:
-        name, mark, said = pair.partition("=")
+        name, mark, number = pair.partition("=")
         try:
-            value = float(said)
+            value = float(number)
         except ValueError:
             value = math.nan
         if not mark or not math.isfinite(value):
             raise InputError(f"--set {pair!r} is not a constant with a number; write --set NAME=NUMBER.")
-        if name in found:
+        if name in constants:
             raise InputError(f"--set {name} is given twice.")
-        found[name] = value
-    return found
+        constants[name] = value
+    return constants
 
 
 async def _dry_run(user: Store, workflow: Workflow, wanted: SearchAsked, *, as_json: bool) -> None:

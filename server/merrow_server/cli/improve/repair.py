@@ -102,10 +102,10 @@ class _RepairRun:
         self.wrote_to_stdout = False
 
     def repair(self, paths: Sequence[str], stdin_name: str | None) -> None:
-        found = discover(paths, stdin_name)
-        self.problems += found.problems
-        barren = {target.folder for target in found.targets if target.folder is not None}
-        for target in found.targets:
+        discovered = discover(paths, stdin_name)
+        self.problems += discovered.problems
+        barren = {target.folder for target in discovered.targets if target.folder is not None}
+        for target in discovered.targets:
             try:
                 if self._repair(target):
                     barren.discard(target.folder or "")
@@ -125,7 +125,7 @@ class _RepairRun:
         done = repair_file(self._checker, target, source.text, self._seconds)
         if not done.diagrams:
             return False
-        self.has_errors |= any(one.severity is Severity.ERROR for one in done.left)
+        self.has_errors |= any(finding.severity is Severity.ERROR for finding in done.left)
         if self.as_json:
             self.objects.append(self._object(target, source.text, done))
         elif not self._applying:
@@ -166,7 +166,7 @@ class _RepairRun:
             "valid": done.is_valid,
             "smallest": done.is_smallest,
             "weight": done.weight,
-            "repairs": [{"title": one.title, "weight": one.weight, "codes": list(one.codes)} for one in done.steps],
+            "repairs": [{"title": step.title, "weight": step.weight, "codes": list(step.codes)} for step in done.steps],
             "edits": [{"range": wire_range(lines, edit.range), "newText": edit.new_text} for edit in done.edits],
-            "left": [diagnostic_object(report, one) for one in done.left],
+            "left": [diagnostic_object(report, finding) for finding in done.left],
         }

@@ -48,7 +48,7 @@ class Door(Protocol):
     def listed(self, user: Store, limit: int, file: str | None) -> list[Json]:
         """The newest, newest first, of one file where its whole path is given, as plain data."""
 
-    def row(self, one: Json) -> tuple[str, ...]:
+    def row(self, entry: Json) -> tuple[str, ...]:
         """One of these as columns, the second of which is its status."""
 
     def show(self, user: Store, identity: str | None, view: View) -> None:

@@ -30,7 +30,7 @@ class AskingDoor:
     none_yet: ClassVar[str]
 
     @abstractmethod
-    def title(self, one: Json) -> str:
+    def title(self, entry: Json) -> str:
         """What one is of, to be shown."""
 
     @abstractmethod
@@ -54,11 +54,20 @@ class AskingDoor:
         from merrow_runtime.store.listed import readable
         from merrow_server.asking import job_object
 
-        return readable(user.jobs[self.kind].newest(limit, file, complain), lambda one: job_object(user, one), complain)
+        return readable(
+            user.jobs[self.kind].newest(limit, file, complain), lambda record: job_object(user, record), complain
+        )
 
-    def row(self, one: Json) -> tuple[str, ...]:
-        came = "nothing yet" if one["report"] is None else self.counted(one["report"])
-        return one[self.kind], one["status"], ago(one["started"]), came, cost_text(one["usage"]), self.title(one)
+    def row(self, entry: Json) -> tuple[str, ...]:
+        came = "nothing yet" if entry["report"] is None else self.counted(entry["report"])
+        return (
+            entry[self.kind],
+            entry["status"],
+            ago(entry["started"]),
+            came,
+            cost_text(entry["usage"]),
+            self.title(entry),
+        )
 
     def show(self, user: Store, identity: str | None, view: View) -> None:
         from merrow_server.asking import job_object

@@ -24,22 +24,22 @@ def none(workflow: str | None) -> str:  # noqa: ARG001 (all kinds have it)
 def listed(user: Store, limit: int, file: str | None) -> list[Json]:
     from merrow_server.evaluations.evaluation_data import evaluation_object
 
-    found = user.evaluations.newest(limit, file, complain)
-    return [evaluation_object(user, record, user.evaluations.scores(record.id)) for record in found]
+    records = user.evaluations.newest(limit, file, complain)
+    return [evaluation_object(user, record, user.evaluations.scores(record.id)) for record in records]
 
 
-def row(one: Json) -> tuple[str, ...]:
+def row(entry: Json) -> tuple[str, ...]:
     from merrow_server.evaluations.evaluation_data import score_text
 
     return (
-        one["evaluation"],
-        one["status"],
-        ago(one["started"]),
-        score_text(one),
-        one["metric"],
-        cost_text(one["usage"]),
-        visible(workflow_text(one["dataset"])) + f" ({one['part']})",
-        visible(workflow_text(one["workflow"])),
+        entry["evaluation"],
+        entry["status"],
+        ago(entry["started"]),
+        score_text(entry),
+        entry["metric"],
+        cost_text(entry["usage"]),
+        visible(workflow_text(entry["dataset"])) + f" ({entry['part']})",
+        visible(workflow_text(entry["workflow"])),
     )
 
 

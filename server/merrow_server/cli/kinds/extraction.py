@@ -32,14 +32,14 @@ def listed(user: Store, limit: int, file: str | None) -> list[Json]:
     return readable(records, lambda record: extraction_object(user, record), complain)
 
 
-def row(one: Json) -> tuple[str, ...]:
+def row(entry: Json) -> tuple[str, ...]:
     return (
-        one["extraction"],
-        one["status"],
-        ago(one["started"]),
-        _operators(one["report"]),
-        cost_text(one["usage"]),
-        visible(workflow_text(one["cases"])) + f" ({one['part']})",
+        entry["extraction"],
+        entry["status"],
+        ago(entry["started"]),
+        _operators(entry["report"]),
+        cost_text(entry["usage"]),
+        visible(workflow_text(entry["cases"])) + f" ({entry['part']})",
     )
 
 

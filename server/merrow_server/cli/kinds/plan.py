@@ -20,8 +20,8 @@ if TYPE_CHECKING:
 class _Plans(AskingDoor):
     kind, none_yet = "plan", 'No plans yet; make some with: merrow plan "TASK"'
 
-    def title(self, one: Json) -> str:
-        return title_of(one["task"])
+    def title(self, entry: Json) -> str:
+        return title_of(entry["task"])
 
     def counted(self, report: Json) -> str:
         return counted(len(report["plans"]), "plan")

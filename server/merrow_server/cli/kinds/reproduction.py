@@ -31,16 +31,16 @@ def listed(user: Store, limit: int, file: str | None) -> list[Json]:
     return readable(records, lambda record: reproduction_object(user, record), complain)
 
 
-def row(one: Json) -> tuple[str, ...]:
-    ended = sum(row["status"] == "ended" for row in one["rows"])
-    kind = "SIMULATED" if one["simulated"] else "LOOK" if one["look"] else ""
+def row(entry: Json) -> tuple[str, ...]:
+    ended = sum(row["status"] == "ended" for row in entry["rows"])
+    kind = "SIMULATED" if entry["simulated"] else "LOOK" if entry["look"] else ""
     return (
-        one["reproduction"],
-        one["status"],
-        ago(one["started"]),
+        entry["reproduction"],
+        entry["status"],
+        ago(entry["started"]),
         f"{counted(ended, 'row')} ended",
-        cost_text(one["usage"]),
-        one["paper"],
+        cost_text(entry["usage"]),
+        entry["paper"],
         kind,
     )
 

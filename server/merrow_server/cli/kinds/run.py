@@ -28,16 +28,16 @@ def listed(user: Store, limit: int, file: str | None) -> list[Json]:
     return [run_object(run) for run in user.runs(limit, file, complain)]
 
 
-def row(one: Json) -> tuple[str, ...]:
+def row(entry: Json) -> tuple[str, ...]:
     return (
-        one["run"],
-        one["status"],
-        ago(one["started"]),
-        "" if one["seconds"] is None else duration(one["seconds"]),
-        counted(one["usage"]["calls"], "call"),
-        cost_text(one["usage"]),
-        visible(one["answered_by"]),
-        visible(workflow_text(one["workflow"])),
+        entry["run"],
+        entry["status"],
+        ago(entry["started"]),
+        "" if entry["seconds"] is None else duration(entry["seconds"]),
+        counted(entry["usage"]["calls"], "call"),
+        cost_text(entry["usage"]),
+        visible(entry["answered_by"]),
+        visible(workflow_text(entry["workflow"])),
     )
 
 

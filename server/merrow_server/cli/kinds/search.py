@@ -34,16 +34,16 @@ def listed(user: Store, limit: int, file: str | None) -> list[Json]:
     return readable(records, lambda record: search_object(load(user, record.id)), complain)
 
 
-def row(one: Json) -> tuple[str, ...]:
+def row(entry: Json) -> tuple[str, ...]:
     return (
-        one["search"],
-        one["status"],
-        ago(one["started"]),
-        counted(one["candidates"], "candidate"),
-        _best(one),
-        cost_text(one["usage"]),
-        visible(workflow_text(one["dataset"])) + f" ({one['part']})",
-        visible(workflow_text(one["workflow"])),
+        entry["search"],
+        entry["status"],
+        ago(entry["started"]),
+        counted(entry["candidates"], "candidate"),
+        _best(entry),
+        cost_text(entry["usage"]),
+        visible(workflow_text(entry["dataset"])) + f" ({entry['part']})",
+        visible(workflow_text(entry["workflow"])),
     )
 
 
@@ -87,24 +87,24 @@ def resume(user: Store, identity: str, given: Json) -> int:
     return asyncio.run(work())
 
 
-def _check_used(found: SearchRecord, limits: EvaluationLimits) -> None:
+def _check_used(search_record: SearchRecord, limits: EvaluationLimits) -> None:
     """Raise `InputError` where less may be used than a search has used already."""
-    usage, seconds = found.usage, found.search.seconds
-    for option, limit, used, said in (
+    usage, seconds = search_record.usage, search_record.search.seconds
+    for option, limit, used, spent in (
         ("usd", limits.usd, usage.cost_usd or 0.0, f"{usage.cost_usd or 0.0:.4f} US dollars"),
         ("tokens", limits.tokens, usage.tokens, f"{usage.tokens:,} tokens"),
         ("seconds", limits.seconds, seconds, f"{seconds:.1f} seconds"),
     ):
         if limit is not None and limit < used:
-            raise InputError(f"Search {found.id} has used {said} already; give a greater --budget-{option}.")
+            raise InputError(f"Search {search_record.id} has used {spent} already; give a greater --budget-{option}.")
 
 
-def _best(one: Json) -> str:
+def _best(entry: Json) -> str:
     """The held-out difference where there is one, else what the search estimates."""
-    if one["held_out"] is not None:
-        return f"{one['held_out']['difference']:+.3f} held out"
-    if one["told"] is None:
+    if entry["held_out"] is not None:
+        return f"{entry['held_out']['difference']:+.3f} held out"
+    if entry["told"] is None:
         return "no score"
-    if one["crown"] == 0:
-        return f"start {one['told']:.3f}"
-    return f"about {one['told']:.3f}, start {one['start_told']:.3f}"
+    if entry["crown"] == 0:
+        return f"start {entry['told']:.3f}"
+    return f"about {entry['told']:.3f}, start {entry['start_told']:.3f}"

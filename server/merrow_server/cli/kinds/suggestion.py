@@ -21,8 +21,8 @@ if TYPE_CHECKING:
 class _Suggestions(AskingDoor):
     kind, none_yet = "suggestion", "No suggestions yet; ask for some with: merrow suggest FILE"
 
-    def title(self, one: Json) -> str:
-        return visible(workflow_text(one["file"])) + (f": {title_of(one['goal'])}" if one["goal"] else "")
+    def title(self, entry: Json) -> str:
+        return visible(workflow_text(entry["file"])) + (f": {title_of(entry['goal'])}" if entry["goal"] else "")
 
     def counted(self, report: Json) -> str:
         return counted(len(report["suggestions"]), "suggestion")
@@ -39,9 +39,9 @@ class _Suggestions(AskingDoor):
         from merrow_server.suggestions.prepared_suggestions import prepare_suggestions_again
 
         operators = operators_beside(record.file)
-        found = await prepare_suggestions_again(record, user, changed, operators=operators)
+        prepared = await prepare_suggestions_again(record, user, changed, operators=operators)
         name, text = workflow_text(record.file), record.plan["snapshot"]["text"]
-        return found, finishing(name, text, as_json=as_json)
+        return prepared, finishing(name, text, as_json=as_json)
 
 
 DOOR: Door = _Suggestions()

@@ -89,11 +89,11 @@ def command(ctx: click.Context, /, file: str, output: str, failure_probability: 
     analysis = opened.analysis
     if analysis.flow.scenery.undrawn is not None:
         raise InputError(f"{opened.target.name} can't be measured: {analysis.why_no_workflow}.")
-    found = metrics(analysis.typed if analysis.typed is not None else analysis.flow, failure_probability)
+    measured = metrics(analysis.typed if analysis.typed is not None else analysis.flow, failure_probability)
     rates = _rates(file, analysis) if given["journal"] else {}
-    failures = {name: one.rate for name, one in rates.items()}
+    failures = {name: rate.rate for name, rate in rates.items()}
     if failures and analysis.typed is not None:
-        found = metrics_with(analysis.typed, failure_probability, failures)
+        measured = metrics_with(analysis.typed, failure_probability, failures)
     simulated = None
     if given["simulate"] is not None:
         simulated = _simulated(analysis, failure_probability, failures, given["simulate"], given["seed"])
@@ -102,13 +102,13 @@ def command(ctx: click.Context, /, file: str, output: str, failure_probability: 
         if given["simulate"] is not None:
             more["simulated"] = None if simulated is None else simulated.as_json()
         if given["journal"]:
-            more["failures"] = {name: one.as_json() for name, one in rates.items()}
-        emit(json.dumps({"file": opened.target.name, **found.as_json(), **more}, indent=2))
+            more["failures"] = {name: rate.as_json() for name, rate in rates.items()}
+        emit(json.dumps({"file": opened.target.name, **measured.as_json(), **more}, indent=2))
     else:
-        for line in metrics_table(found, simulated):
+        for line in metrics_table(measured, simulated):
             echo(line)
-        for name, one in rates.items():
-            echo(f"{visible(name)} failed in {one.failed} of {one.executions} executions")
+        for name, rate in rates.items():
+            echo(f"{visible(name)} failed in {rate.failed} of {rate.executions} executions")
         if given["journal"] and not rates:
             echo(
                 "No node was executed at least 20 times in your runs of it, so each is taken to fail with probability"

@@ -79,22 +79,22 @@ def _month(given: str | None) -> str:
 
 
 _KEYS: dict[str, Callable[[Spent], dict[str, str]]] = {
-    "workflow": lambda one: {"workflow": one.workflow},
-    "model": lambda one: {"endpoint": one.origin, "model": one.model},
-    "day": lambda one: {"day": one.day},
+    "workflow": lambda spent: {"workflow": spent.workflow},
+    "model": lambda spent: {"endpoint": spent.origin, "model": spent.model},
+    "day": lambda spent: {"day": spent.day},
 }
 
 
 def _summed(spent: list[Spent], key: Callable[[Spent], dict[str, str]]) -> list[dict[str, Any]]:
     """A row for each key, the dearest first; days in order."""
-    found: dict[tuple[str, ...], dict[str, Any]] = {}
-    for one in spent:
-        named = key(one)
-        row = found.setdefault(tuple(named.values()), {**named, **dict.fromkeys(_SUMS, 0)})
-        values = asdict(one)
+    sums: dict[tuple[str, ...], dict[str, Any]] = {}
+    for spending in spent:
+        named = key(spending)
+        row = sums.setdefault(tuple(named.values()), {**named, **dict.fromkeys(_SUMS, 0)})
+        values = asdict(spending)
         for name in _SUMS:
             row[name] += values[name]
-    rows = list(found.values())
+    rows = list(sums.values())
     return rows if rows and "day" in rows[0] else sorted(rows, key=lambda row: (-row["usd"], -row["calls"]))
 
 

@@ -55,15 +55,15 @@ def command(ctx: click.Context, /, old: str, new: str, finished: str | None, out
             near = closest(name, before.graph.by_id)
             raise InputError(f"{old} has no node {name}." + (f" Did you mean {near}?" if near else ""))
     try:
-        found = difference(before, load(new), done)
+        changes = difference(before, load(new), done)
     except InputError:
         raise
     except UsageFailure as problem:
-        found = RevisionDifference(refused=(str(problem),))
+        changes = RevisionDifference(refused=(str(problem),))
     if output == "json":
-        emit(json.dumps(found.to_json(), indent=2))
+        emit(json.dumps(changes.to_json(), indent=2))
     else:
-        for line in difference_lines(found):
+        for line in difference_lines(changes):
             echo(line)
-    if found.refused:
+    if changes.refused:
         ctx.exit(NOT_WELL)

@@ -71,7 +71,7 @@ def command(
     from merrow_runtime.revising.asking import ask_for
     from merrow_runtime.store.database import Store
 
-    if sum(one is not None for one in (file, apply, refuse)) != 1:
+    if sum(option is not None for option in (file, apply, refuse)) != 1:
         raise InputError("Name the FILE that the run is to continue as, or a revision with --apply N or --refuse N.")
     with closing(Store.open()) as store:
         identity = run_meant(store, run)
@@ -102,7 +102,9 @@ def _awaited(store: Store, asked: RevisionRequest) -> RevisionRecord:
     while True:
         # In this order: a process that ends may settle it with its last commit.
         worked_on = store.is_worked_on(asked.run)
-        record = next((one for one in store.revisions(asked.run) if one.number == asked.record.number), None)
+        record = next(
+            (revision for revision in store.revisions(asked.run) if revision.number == asked.record.number), None
+        )
         if record is None:
             raise InputError(f"Run {asked.run} was deleted from the journal.")
         if record.state not in ("asked", "open") or not worked_on or time.monotonic() > end:

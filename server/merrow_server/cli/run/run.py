@@ -207,8 +207,8 @@ def _offer_models(options: RunOptions) -> None:
     if decide(ModelOptions(base_url=options.base_url), os.environ, read_user_settings()).source == "nothing":
         from merrow_server.choosing_models import offers
 
-        for one in offers():
-            echo(f"{style('Note:', fg='yellow')} {visible(one.sentence)}", err=True)
+        for offer in offers():
+            echo(f"{style('Note:', fg='yellow')} {visible(offer.sentence)}", err=True)
 
 
 def _dry_run(file: str, inputs: dict[str, str], options: Any, *, as_json: bool) -> None:

@@ -58,22 +58,22 @@ async def watch(user: Store, record: EvaluationRecord, prepared: PreparedEvaluat
 def report(user: Store, record: EvaluationRecord, gates: Gates, baseline: EvaluationRecord | None, output: str) -> bool:
     """Print how an evaluation came out, failures first; whether it passes the gates."""
     record = user.evaluations.get(record.id)
-    found = None if baseline is None else comparison(user, baseline, record)
+    compared = None if baseline is None else comparison(user, baseline, record)
     told = evaluation_report(user, record, whole=output in WHOLE, longest=CUT if output == "text" else None)
     if baseline is not None and (why := other_metrics(baseline, record)):
         notice(why)
-    failed = list(gates.failed(summary(record, user.evaluations.scores(record.id)), found))
+    failed = list(gates.failed(summary(record, user.evaluations.scores(record.id)), compared))
     if output != "text":
         if output == "json":
             told["gates_failed"] = failed
-            if baseline is not None and found is not None:
-                told["baseline"] = {"evaluation": baseline.id, **found.to_json()}
+            if baseline is not None and compared is not None:
+                told["baseline"] = {"evaluation": baseline.id, **compared.to_json()}
         emit(formatted(told, output, failed))
     else:
         for line in report_lines(told, whole=False, style=style):
             echo(line)
-        if baseline is not None and found is not None:
-            for line in comparison_lines(found, baseline.id, record.id, style):
+        if baseline is not None and compared is not None:
+            for line in comparison_lines(compared, baseline.id, record.id, style):
                 echo(line)
         echo(f"Evaluation {record.id}: see all of it with: merrow show {record.id}", err=True)
     for sentence in failed:

@@ -48,8 +48,8 @@ class Cell:
     def name(self) -> str:
         """What tells it from the others."""
         refined = None if self.refine is None else "with refinement" if self.refine else "without refinement"
-        said = (self.file, self.model, self.memory and f"memory {self.memory}", refined)
-        return ", ".join(one for one in said if one)
+        parts = (self.file, self.model, self.memory and f"memory {self.memory}", refined)
+        return ", ".join(part for part in parts if part)
 
 
 def cells_of(
@@ -58,21 +58,21 @@ def cells_of(
     """Every workflow with every model and every memory, in the order that they were named in, each as ``refined`` says. Raises
     `InputError`, `UsageFailure`.
     """
-    named = [_listed(said, option) for said, option in ((models, "--models"), (memories, "--memory"))]
+    named = [_listed(listed, option) for listed, option in ((models, "--models"), (memories, "--memory"))]
     for memory in named[1]:
         if memory is not None:
             memory_of(memory)
-    several = [Cell(*one) for one in product(dict.fromkeys(files), *named)]
-    return [replace(one, refine=refine) for one in several for refine in refined]
+    several = [Cell(*values) for values in product(dict.fromkeys(files), *named)]
+    return [replace(cell, refine=refine) for cell in several for refine in refined]
 
 
-def _listed(said: str | None, option: str) -> list[str | None]:
-    if said is None:
+def _listed(listed: str | None, option: str) -> list[str | None]:
+    if listed is None:
         return [None]
-    found = list(dict.fromkeys(one.strip() for one in said.split(",") if one.strip()))
-    if not found:
+    values = list(dict.fromkeys(part.strip() for part in listed.split(",") if part.strip()))
+    if not values:
         raise InputError(f"{option} names nothing; write names with commas between them.")
-    return list(found)
+    return list(values)
 
 
 async def dry_run(user: Store, table: Sequence[Cell], asked: EvaluationRequest, *, as_json: bool) -> None:
@@ -85,8 +85,8 @@ async def dry_run(user: Store, table: Sequence[Cell], asked: EvaluationRequest, 
                 shown.append({**_named(cell), **forecast_json(user, prepared)})
             else:
                 data = prepared.data
-                said = forecast_text(forecast(prepared.plan, user.evaluations.known), data_name(data.file), data.part)
-                echo(f"{visible(cell.name)}: {said}")
+                text = forecast_text(forecast(prepared.plan, user.evaluations.known), data_name(data.file), data.part)
+                echo(f"{visible(cell.name)}: {text}")
         finally:
             await prepared.close()
     if as_json:
@@ -128,19 +128,19 @@ def _named(cell: Cell) -> dict[str, Any]:
 
 
 def _rows(user: Store, table: Sequence[Cell], records: Sequence[EvaluationRecord]) -> Iterator[dict[str, Any]]:
-    scores = [user.evaluations.scores(one.id) for one in records]
+    scores = [user.evaluations.scores(other.id) for other in records]
     objects = [
-        {**evaluation_object(user, one, each), **updates_of(user, one, each)}
-        for one, each in zip(records, scores, strict=True)
+        {**evaluation_object(user, other, each), **updates_of(user, other, each)}
+        for other, each in zip(records, scores, strict=True)
     ]
-    compared = [comparison(user, records[0], one).to_json() for one in records[1:]]
+    compared = [comparison(user, records[0], other).to_json() for other in records[1:]]
     # Several are compared with one: without a correction one of them would seem to differ by chance too often.
-    tested = [one for one in compared if one["items"]]
-    for one, p in zip(tested, holm([one["p"] for one in tested]), strict=True):
-        one["p_holm"] = p
-    points = [(one["score"], one["usage"]["cost_usd"]) for one in objects]
+    tested = [pair for pair in compared if pair["items"]]
+    for pair, p in zip(tested, holm([pair["p"] for pair in tested]), strict=True):
+        pair["p_holm"] = p
+    points = [(evaluation["score"], evaluation["usage"]["cost_usd"]) for evaluation in objects]
     for number, (cell, record, shown) in enumerate(zip(table, records, objects, strict=True)):
-        found = None if number == 0 else compared[number - 1]
+        difference = None if number == 0 else compared[number - 1]
         yield {
             **_named(cell),
             "model": shown["model"],
@@ -153,7 +153,7 @@ def _rows(user: Store, table: Sequence[Cell], records: Sequence[EvaluationRecord
             "exhausted": shown["exhausted"],
             **({"updates": shown["updates"]} if "updates" in shown else {}),
             **({"masking": shown["masking"]} if "masking" in shown else {}),
-            "difference": found,
+            "difference": difference,
             "is_on_front": _is_on_front(number, points),
         }
 
@@ -165,8 +165,8 @@ def _is_on_front(number: int, points: Sequence[tuple[float | None, float | None]
     score, cost = points[number]
     if score is None or cost is None:
         return False
-    others = [(one, paid) for one, paid in points if one is not None and paid is not None]
-    return not any(one >= score and paid <= cost and (one, paid) != (score, cost) for one, paid in others)
+    others = [(other, paid) for other, paid in points if other is not None and paid is not None]
+    return not any(other >= score and paid <= cost and (other, paid) != (score, cost) for other, paid in others)
 
 
 def _distinct(names: Iterable[str]) -> str:

@@ -72,10 +72,10 @@ def finishing(output: Path | None, folder: Path | None, *, as_json: bool) -> Fin
 
     def finish(_ended: EndedJob[PlanOutcome], told: Json) -> int:
         plans = told["plans"]
-        files = _written([one["text"] for one in plans], output, folder)
+        files = _written([shown["text"] for shown in plans], output, folder)
         if as_json:
-            for one, file in zip(plans, files, strict=False):
-                one["file"] = file
+            for shown, file in zip(plans, files, strict=False):
+                shown["file"] = file
             emit(json.dumps(told, indent=2, ensure_ascii=False))
         else:
             print_plans(told, files)

@@ -77,11 +77,11 @@ def _tell_refused(failure: RunFailure) -> None:
     emit(json.dumps(Event("run_failed", None, data=broken(failure)).to_json()))
 
 
-def _ask(found: ForeignResults) -> Reuse:
-    echo(visible(found.situation), err=True)
+def _ask(foreign: ForeignResults) -> Reuse:
+    echo(visible(foreign.situation), err=True)
     answers = click.Choice(["run", "keep"])
-    said = click.prompt("Run them again, or keep their results?", type=answers, err=True)
-    return "same" if said == "run" else "any"
+    answer = click.prompt("Run them again, or keep their results?", type=answers, err=True)
+    return "same" if answer == "run" else "any"
 
 
 async def _watch(

@@ -188,7 +188,7 @@ class _RunStanding:
         if running:
             more = f" and {len(running) - _NAMED:,} more" if len(running) > _NAMED else ""
             parts.append(f"waits for {', '.join(running[:_NAMED])}{more}")
-        parts += [f"{name}: {said}" for name, said in list(self._frames.items())[-_NAMED:]]
+        parts += [f"{name}: {text}" for name, text in list(self._frames.items())[-_NAMED:]]
         return ", ".join(parts)
 
 
@@ -282,8 +282,8 @@ def _line(event: Event, begun: set[str]) -> str | None:
         case "revision_applied":
             return style(f"revision {data['revision']} ({data['trigger']}) is applied", fg="cyan") + _became(data)
         case "revision_refused":
-            said = visible(str(data.get("reason", "")))
-            return style(f"revision {data['revision']} ({data['trigger']}) is refused: {said}", fg="yellow")
+            reason = visible(str(data.get("reason", "")))
+            return style(f"revision {data['revision']} ({data['trigger']}) is refused: {reason}", fg="yellow")
         case "revision_unchanged":
             return f"revision {data['revision']} ({data['trigger']}) changes nothing"
         case "revision_waiting":
@@ -452,19 +452,19 @@ class LiveTable:
             seconds = until - self._began[node] if running and node in self._began else event.data.get("seconds", 0.0)
             by = "set by a person" if _is_set(event.data) else ""
             valid = judged_text(event.data) if event.event == "node_judged" else attempt_text(event.data)
-            said = str(_error(event) or ", ".join(filter(None, (event.data.get("case"), by, valid))))
+            what = str(_error(event) or ", ".join(filter(None, (event.data.get("case"), by, valid))))
             if running:
-                said = said or " ".join(self._texts.get(node, "").split())
+                what = what or " ".join(self._texts.get(node, "").split())
             tokens = Usage.from_json(event.data["usage"]).tokens if "usage" in event.data else 0
             table.add_row(
                 f"[bold]{escape(visible(node))}[/]",
                 "[yellow]bypassed[/]" if node in self._bypassed else _STATES[event.event] if since is None else _QUEUED,
                 duration(seconds),
                 f"{tokens:,} tokens" if tokens else "",
-                escape(visible(said)[:_SHORT]),
+                escape(visible(what)[:_SHORT]),
             )
-        for name, said in list(self._frames.items())[-_FRAMES:]:
-            table.add_row(f"[bold]{escape(visible(name))}[/]", escape(said), "", "", "")
+        for name, what in list(self._frames.items())[-_FRAMES:]:
+            table.add_row(f"[bold]{escape(visible(name))}[/]", escape(what), "", "", "")
         calls = counted(self._usage.calls, "call")
         spent = f"{calls}, {self._usage.tokens:,} tokens, {cost_text(self._usage.to_json())}"
         return Group(table, f"[dim]{spent}[/]")

@@ -55,9 +55,9 @@ async def watch(user: Store, record: OptimizationRecord, prepared: PreparedSearc
         echo(f"Search {record.id}; its candidates are files in {folder}", err=True)
     shown = _shown(prepared.plan, as_json=as_json)
     code, _ = await watched(prepared, shown, lambda told: work(user, record, prepared.plan, told))
-    found = load(user, record.id)
+    search_record = load(user, record.id)
     try:
-        page = write_report(found)
+        page = write_report(search_record)
     except UsageFailure as problem:
         complain(f"{problem} Write the report elsewhere with: merrow show {record.id} --format html -o FILE")
     else:

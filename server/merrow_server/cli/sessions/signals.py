@@ -31,8 +31,8 @@ def ended_by_signals(end: Callable[[int], object]) -> Iterator[None]:
 
     def first(number: int, frame: FrameType | None) -> None:
         del frame
-        for one in before:
-            signal.signal(one, signal.SIG_DFL)
+        for stop_signal in before:
+            signal.signal(stop_signal, signal.SIG_DFL)
         _end_in(_BUSY_S)
         with contextlib.suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(heard, number)

@@ -58,10 +58,12 @@ def finishing_file(opened: Opened, chosen: int | None, *, as_json: bool) -> Fini
 
     def finish(ended: EndedJob[SuggestionOutcome], told: Json) -> int:
         assert ended.outcome is not None  # noqa: S101 (there is a report)
-        for one, suggestion in zip(told["suggestions"], ended.outcome.suggestions, strict=True):
+        for entry, suggestion in zip(told["suggestions"], ended.outcome.suggestions, strict=True):
             edits = list(suggestion.edits)
-            one["text"] = apply_edits(opened.text, edits if opened.fence is None else opened.fence.edits_to_host(edits))
-        texts = [one["text"] for one in told["suggestions"]]
+            entry["text"] = apply_edits(
+                opened.text, edits if opened.fence is None else opened.fence.edits_to_host(edits)
+            )
+        texts = [entry["text"] for entry in told["suggestions"]]
         if chosen is None:
             return shown(ended, told)
         if chosen > len(texts):
@@ -87,16 +89,16 @@ def _write(opened: Opened, text: str) -> None:
 
 def print_suggestions(name: str, text: str, told: Json) -> None:
     """Print a report on suggestions for the workflow ``name``, whose ``text`` was this."""
-    for number, one in enumerate(told["suggestions"], 1):
-        echo(style(f"{number}  {visible(one['title'])}  ({score_text(one['scores'])})", bold=True))
-        echo(f"   {visible(one['reason'])}")
-        echo(f"   {visible(one['effect'])}. A run: {run_text(one['run'])}; now {run_text(told['run'])}.")
-        if one["scores"] is not None:
-            echo(f"   The judge: {visible(one['scores']['reason'])}")
-        print_diff(name, text, one["text"])
+    for number, shown in enumerate(told["suggestions"], 1):
+        echo(style(f"{number}  {visible(shown['title'])}  ({score_text(shown['scores'])})", bold=True))
+        echo(f"   {visible(shown['reason'])}")
+        echo(f"   {visible(shown['effect'])}. A run: {run_text(shown['run'])}; now {run_text(told['run'])}.")
+        if shown["scores"] is not None:
+            echo(f"   The judge: {visible(shown['scores']['reason'])}")
+        print_diff(name, text, shown["text"])
         echo("")
-    for one in told["refused"]:
-        echo(f"{style('Refused:', fg='yellow')} {visible(one['title'])}: {visible(one['why'])}", err=True)
+    for refused in told["refused"]:
+        echo(f"{style('Refused:', fg='yellow')} {visible(refused['title'])}: {visible(refused['why'])}", err=True)
     for line in valid_lines(told["valid"]):
         echo(line, err=True)
     for notice in told["notices"]:

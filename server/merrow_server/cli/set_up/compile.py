@@ -62,14 +62,14 @@ def command(
     if checked:
         if output is not None or standalone:
             raise InputError("--check goes with FILE alone: the program says itself how it was compiled.")
-        said = [one for one in (file, *more) if one is not None]
-        sources = [one for one in said if not one.endswith(_PROGRAMS)]
-        programs = [*checked, *(one for one in said if one.endswith(_PROGRAMS))]
+        names = [name for name in (file, *more) if name is not None]
+        sources = [name for name in names if not name.endswith(_PROGRAMS)]
+        programs = [*checked, *(name for name in names if name.endswith(_PROGRAMS))]
         if len(sources) > 1 or (sources and len(programs) > 1):
             raise InputError("One program is checked against a FILE; without FILE each names its own workflow.")
         wrong = 0
-        for one in programs:
-            why = out_of_date(Path(one), sources[0] if sources else None)
+        for path in programs:
+            why = out_of_date(Path(path), sources[0] if sources else None)
             if why is not None:
                 wrong += 1
                 complain(why)

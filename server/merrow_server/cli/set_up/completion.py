@@ -30,11 +30,11 @@ class _Shell(ShellComplete):
         *words, last = split_arg_string(os.environ["COMP_LINE"] + _END)
         typed = last.removesuffix(_END)
         option = typed.index("=") + 1 if typed.startswith("-") and "=" in typed else 0
-        found = self.get_completions(words[1:], typed)
-        skip = option + max((item.skip or 0 for item in found), default=0)
-        return self.answer(found, typed, skip)
+        items = self.get_completions(words[1:], typed)
+        skip = option + max((item.skip or 0 for item in items), default=0)
+        return self.answer(items, typed, skip)
 
-    def answer(self, found: list[CompletionItem[str]], typed: str, skip: int) -> str:
+    def answer(self, items: list[CompletionItem[str]], typed: str, skip: int) -> str:
         """What the script reads."""
         raise NotImplementedError
 
@@ -68,12 +68,12 @@ class _Bash(_Shell):
 complete -o nosort -F %(complete_func)s %(prog_name)s
 """
 
-    def answer(self, found: list[CompletionItem[str]], typed: str, skip: int) -> str:
+    def answer(self, items: list[CompletionItem[str]], typed: str, skip: int) -> str:
         word = os.environ.get("COMP_WORD", "")
         left = len(typed) - len(word) if typed.endswith(word) else skip
-        if any(item.skip for item in found):
+        if any(item.skip for item in items):
             return f"behind,{typed[left:skip]},{typed[skip:]}"
-        return "\n".join(f"{item.type},{_SPECIAL.sub(_escaped, (typed[:skip] + item.value)[left:])}" for item in found)
+        return "\n".join(f"{item.type},{_SPECIAL.sub(_escaped, (typed[:skip] + item.value)[left:])}" for item in items)
 
 
 class _Zsh(_Shell):
@@ -108,10 +108,10 @@ else
 fi
 """
 
-    def answer(self, found: list[CompletionItem[str]], typed: str, skip: int) -> str:  # noqa: ARG002
+    def answer(self, items: list[CompletionItem[str]], typed: str, skip: int) -> str:  # noqa: ARG002
         return (
-            "\n".join([str(skip), *(f"{item.type}\n{item.value}\n{item.help or ''}" for item in found)])
-            if found
+            "\n".join([str(skip), *(f"{item.type}\n{item.value}\n{item.help or ''}" for item in items)])
+            if items
             else ""
         )
 
@@ -140,20 +140,20 @@ end
 complete --no-files --command %(prog_name)s --arguments '(%(complete_func)s)'
 """
 
-    def answer(self, found: list[CompletionItem[str]], typed: str, skip: int) -> str:
+    def answer(self, items: list[CompletionItem[str]], typed: str, skip: int) -> str:
         return "\n".join(
             f"{item.type},{skip}"
             if item.type in ("file", "dir")
             else f"{item.type},{typed[:skip]}{item.value}" + (f"\t{item.help}" if item.help else "")
-            for item in found
+            for item in items
         )
 
 
 _SHELLS: dict[str, type[_Shell]] = {"bash": _Bash, "zsh": _Zsh, "fish": _Fish}
 
 
-def _escaped(found: re.Match[str]) -> str:
-    return f"\\{found[0]}"
+def _escaped(match: re.Match[str]) -> str:
+    return f"\\{match[0]}"
 
 
 @click.command(
@@ -184,8 +184,8 @@ def answer(asked: str) -> int:
     if shell is None:
         return NOT_WELL
     try:
-        found = shell(program, {}, _PROGRAM, COMPLETION).complete()
+        completions = shell(program, {}, _PROGRAM, COMPLETION).complete()
     except Exception:  # noqa: BLE001 (a traceback would be drawn over the line that is being typed)
         return NOT_WELL
-    emit(found)
+    emit(completions)
     return OK

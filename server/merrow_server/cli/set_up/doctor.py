@@ -39,10 +39,10 @@ def command(ctx: click.Context, paths: tuple[str, ...], base_url: str | None, no
 
     The exit code is 1 when something that a run needs is missing.
     """
-    found = discover(paths or (".",))
-    if paths and found.problems:
-        raise InputError(found.problems[0])
-    files = (target.name for target in found.targets if target.path is not None)
+    discovered = discover(paths or (".",))
+    if paths and discovered.problems:
+        raise InputError(discovered.problems[0])
+    files = (target.name for target in discovered.targets if target.path is not None)
     report = health(base_url, discovers=not no_discovery and sys.stdout.isatty(), files=files)
     if output == "json":
         emit(json.dumps(report, indent=2))

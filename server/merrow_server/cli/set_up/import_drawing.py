@@ -58,11 +58,11 @@ def command(ctx: click.Context, file: str, output: str | None, operators: bool) 
     if file.endswith((".py", ".pyz")):
         from merrow_server.importing import imported
 
-        found = imported(Path(file))
-        _tell(found.notes)
-        if found.called and output is None:
+        workflow = imported(Path(file))
+        _tell(workflow.notes)
+        if workflow.called and output is None:
             raise InputError(f"{file} calls other workflows, which get files of their own: name the file with -o.")
-        text, called = found.text, found.called
+        text, called = workflow.text, workflow.called
     elif is_plan_file(file):
         text = _planned(file)
     else:
@@ -98,14 +98,14 @@ def _tell(sentences: Iterable[str]) -> None:
 
 def _planned(file: str) -> str:
     """The workflow of a task graph. Raises `InputError` where it is none."""
-    found = open_plans(file)
-    if len(found.plans) > 1:
-        raise InputError(f"{file} has {len(found.plans)} task graphs; name one of them, such as {file}#1.")
-    (plan,) = found.plans
+    read = open_plans(file)
+    if len(read.plans) > 1:
+        raise InputError(f"{file} has {len(read.plans)} task graphs; name one of them, such as {file}#1.")
+    (plan,) = read.plans
     if plan.graph is None:
         raise InputError(f"{file} can't be imported. {' '.join(plan.problems)}")
     _tell(plan.notes)
-    return workflow_text(plan.graph, found.task or "Do the tasks of the plan.")
+    return workflow_text(plan.graph, read.task or "Do the tasks of the plan.")
 
 
 def _workflow(opened: Opened) -> str:

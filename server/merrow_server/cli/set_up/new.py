@@ -58,12 +58,15 @@ def command(ctx: click.Context, name: str | None, template: str, listing: bool, 
     known = templates()
     if listing:
         if output == "json":
-            told = [{"name": one.name, "title": one.title, "source": one.source} for one in known.values()]
+            told = [
+                {"name": known_template.name, "title": known_template.title, "source": known_template.source}
+                for known_template in known.values()
+            ]
             emit(json.dumps(told, indent=2, ensure_ascii=False))
         else:
             width = max(map(len, known), default=0)
-            for one in known.values():
-                echo(f"{style(f'{one.name:<{width}}', bold=True)}  {one.title}")
+            for known_template in known.values():
+                echo(f"{style(f'{known_template.name:<{width}}', bold=True)}  {known_template.title}")
         return
     if name is None:
         raise click.UsageError("Name the new file, such as `merrow new flow.mmd`.", ctx)
@@ -81,9 +84,9 @@ def command(ctx: click.Context, name: str | None, template: str, listing: bool, 
     if problem is not None:
         complain(problem)
         ctx.exit(MISUSED)
-    said = shlex.quote(str(path))
+    quoted = shlex.quote(str(path))
     echo(f"{path} is written: {known[template].title}.")
-    echo(f"Next: merrow check {said}, then merrow run {said} --dry-run")
+    echo(f"Next: merrow check {quoted}, then merrow run {quoted} --dry-run")
     ctx.exit(OK)
 
 

@@ -132,13 +132,13 @@ def command(ctx: click.Context, /, task: str | None, **given: Any) -> None:
         raise click.BadParameter("name at least one role", ctx, param_hint="--roles")
     if given["form"] == "mermaid" and given["source"] is not None:
         raise click.UsageError("--from reads plans from a file, so no model is asked for --form mermaid.", ctx)
-    said = _said(task)
-    if not said and given["source"] is None:
+    text = _said(task)
+    if not text and given["source"] is None:
         raise click.UsageError('Say the task: merrow plan "TASK", or merrow plan @FILE', ctx)
     ctx.exit(
         plan(
             PlanRequest(
-                said,
+                text,
                 given["count"],
                 given["rank"],
                 roles,

@@ -54,21 +54,23 @@ def summary_lines(results: Sequence[tuple[Suite, CaseResult]], seconds: float, *
         yield ""
         yield f"{style('skipped', fg='cyan')}: {skipped.message}"
     for suite, result in results:
-        for one in result.changed:
+        for answer in result.changed:
             yield ""
             yield f"{style('changed', fg='yellow')}: {visible(f'{suite.path}::{result.case.id}')}" + (
-                f", repeat {one.repeat + 1}" if result.case.repeat > 1 else ""
+                f", repeat {answer.repeat + 1}" if result.case.repeat > 1 else ""
             )
-            yield from _block("before", as_text(_one(one.before)))
-            yield from _block("after", as_text(_one(one.after)))
-    found = counts(result for _, result in results)
-    each = ", ".join(style(f"{number} {status}", fg=_COLOUR[CaseStatus(status)]) for status, number in found.items())
+            yield from _block("before", as_text(_one(answer.before)))
+            yield from _block("after", as_text(_one(answer.after)))
+    by_status = counts(result for _, result in results)
+    each = ", ".join(
+        style(f"{number} {status}", fg=_COLOUR[CaseStatus(status)]) for status, number in by_status.items()
+    )
     used = sum((result.usage for _, result in results), NOTHING)
     cost = f", {cost_text(used.to_json())}" if used.calls else ""
     total = counted(len(results), "case")
     yield ""
     yield f"{total}: {each}, in {duration(seconds)}{cost}"
-    if allow_stale and found.get(CaseStatus.STALE.value):
+    if allow_stale and by_status.get(CaseStatus.STALE.value):
         yield "Stale cases are allowed, and say nothing of the workflow."
 
 

@@ -12,23 +12,23 @@ if TYPE_CHECKING:
     from merrow_runtime.revising.difference import RevisionDifference
 
 
-def difference_lines(found: RevisionDifference) -> Iterator[str]:
+def difference_lines(revision_difference: RevisionDifference) -> Iterator[str]:
     """What differs, a line for each kind of it."""
-    if found.refused:
-        for sentence in found.refused:
+    if revision_difference.refused:
+        for sentence in revision_difference.refused:
             yield f"{style('refused', fg='red')}  {visible(sentence)}"
         return
-    if found.is_empty:
+    if revision_difference.is_empty:
         yield "Nothing differs that a run would notice."
-    renamed = [f"{new} (was {old})" for new, old in found.renamed.items()]
+    renamed = [f"{new} (was {old})" for new, old in revision_difference.renamed.items()]
     for word, colour, names in (
-        ("kept", "green", found.kept),
-        ("reset", "yellow", found.reset),
-        ("added", "cyan", found.added),
-        ("removed", "red", found.removed),
-        ("changed", "yellow", found.changed),
+        ("kept", "green", revision_difference.kept),
+        ("reset", "yellow", revision_difference.reset),
+        ("added", "cyan", revision_difference.added),
+        ("removed", "red", revision_difference.removed),
+        ("changed", "yellow", revision_difference.changed),
         ("renamed", "blue", renamed),
-        ("redone", "yellow", found.redone),
+        ("redone", "yellow", revision_difference.redone),
     ):
         if names:
             yield f"{style(f'{word:8}', fg=colour)} {visible(', '.join(names))}"

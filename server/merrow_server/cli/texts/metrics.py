@@ -15,9 +15,11 @@ if TYPE_CHECKING:
 _LONGEST_PATH = 6
 
 
-def metrics_table(found: Metrics, simulated: Simulation | None = None) -> Iterator[str]:
+def metrics_table(metrics: Metrics, simulated: Simulation | None = None) -> Iterator[str]:
     """The figures as lines of text."""
-    columns = [(title, part) for title, part in (("subtasks", found.workflow), ("whole graph", found.graph)) if part]
+    columns = [
+        (title, part) for title, part in (("subtasks", metrics.workflow), ("whole graph", metrics.graph)) if part
+    ]
     rows = [("", [title for title, _ in columns])]
     figures = [_figures(part) for _, part in columns]
     rows += [(name, [column[name] for column in figures]) for name in figures[0]]
@@ -25,12 +27,12 @@ def metrics_table(found: Metrics, simulated: Simulation | None = None) -> Iterat
     if simulated is not None:
         interval = f"95 % interval {_number(simulated.low)} to {_number(simulated.high)}"
         yield f"\nexpected completed, simulated: {_number(simulated.mean)} ({interval}, {simulated.runs:,} runs)"
-    if found.calls is not None:
-        least, most = found.calls.least, found.calls.most
+    if metrics.calls is not None:
+        least, most = metrics.calls.least, metrics.calls.most
         most_said = "or more" if most is None else f"to {most}"
         yield f"\ncalls: {least}" if least == most else f"\ncalls: {least} {most_said}"
-    if found.promises:
-        yield f"\n{found.promises} of the types are promises of the author (returns:)."
+    if metrics.promises:
+        yield f"\n{metrics.promises} of the types are promises of the author (returns:)."
     for title, part in columns:
         if part.critical_path is not None:
             yield f"\ncritical path ({title}): {_path(part.critical_path)}"

@@ -22,29 +22,29 @@ from merrow_server.rendering.terminal import echo, emit
 
 def print_metrics(file: str, output: str, failure_probability: float, runs: int | None, seed: int) -> int:
     """Print the figures; the exit code is 1 where a graph of the file can't be read. Raises `InputError`."""
-    found = open_plans(file)
-    shown = [_Measured(plan, failure_probability, runs, seed) for plan in found.plans]
-    first = _ranking([one.graph for one in shown])
+    read = open_plans(file)
+    shown = [_Measured(plan, failure_probability, runs, seed) for plan in read.plans]
+    first = _ranking([measured.graph for measured in shown])
     if output == "json":
-        plans = [{"plan": number, **one.as_json()} for number, one in enumerate(shown, 1)]
+        plans = [{"plan": number, **measured.as_json()} for number, measured in enumerate(shown, 1)]
         emit(
             json.dumps(
-                {"file": found.name, **(shown[0].as_json() if len(plans) == 1 else {"plans": plans, "first": first})},
+                {"file": read.name, **(shown[0].as_json() if len(plans) == 1 else {"plans": plans, "first": first})},
                 indent=2,
             )
         )
     else:
-        for number, one in enumerate(shown, 1):
+        for number, measured in enumerate(shown, 1):
             if len(shown) > 1:
                 echo(f"{'' if number == 1 else chr(10)}task graph {number}")
-            for line in one.lines():
+            for line in measured.lines():
                 echo(line)
         if len(shown) > 1 and first:
             echo(f"\nfirst by rule: {', '.join(f'{rule} {number}' for rule, number in first.items())}")
-    bad = [one for one in shown if one.graph is None]
+    bad = [measured for measured in shown if measured.graph is None]
     if bad:
         complain(
-            f"{found.name}: {len(bad)} of {len(shown)} can't be read."
+            f"{read.name}: {len(bad)} of {len(shown)} can't be read."
             if len(shown) > 1
             else " ".join(bad[0].reading.problems)
         )

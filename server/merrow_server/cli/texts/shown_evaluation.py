@@ -50,8 +50,8 @@ def show_evaluation(user: Store, evaluation: str, item: str | None, output: str,
         near = closest(item, golds)
         hint = f" Did you mean {near}?" if near else ""
         raise InputError(f"Evaluation {record.id} has no item {item}.{hint}")
-    found = [user.evaluations.score(record.id, item, repeat) for repeat in range(record.repeats)]
-    objects = with_inputs(user, [item_object(one, golds[item]) for one in found if one is not None])
+    scores = [user.evaluations.score(record.id, item, repeat) for repeat in range(record.repeats)]
+    objects = with_inputs(user, [item_object(score, golds[item]) for score in scores if score is not None])
     if user.labels.edition:
         objects = with_verdicts(user, record, objects)
     if output == "json":
@@ -59,10 +59,10 @@ def show_evaluation(user: Store, evaluation: str, item: str | None, output: str,
         return
     if not objects:
         echo(f"Item {visible(item)} was not asked yet; continue it with: merrow resume {record.id}")
-    for number, one in enumerate(objects):
+    for number, answer in enumerate(objects):
         if number:
             echo("")
-        for line in _lines(one, several=record.repeats > 1):
+        for line in _lines(answer, several=record.repeats > 1):
             echo(line)
 
 
@@ -74,17 +74,17 @@ def _input_lines(inputs: Mapping[str, Any] | None) -> Iterator[str]:
         yield f"\n{style(f'input {visible(name)}', fg='cyan')}\n{plain(as_text(value))}"
 
 
-def _lines(one: Mapping[str, Any], *, several: bool) -> Iterator[str]:
-    which = f", answer {one['repeat'] + 1}" if several else ""
-    value = "" if one["value"] is None else f" {one['value']:g}"
-    yield f"{style(visible(one['item']), bold=True)}{which}: {one['status']}{value}"
-    yield f"{cost_text(one['usage'])}, {duration(one['seconds'])}, run {one['run']}"
-    yield from _input_lines(one["inputs"])
-    for heading, text in (("read", one["read"]), ("gold", one["gold"]), ("reason", one["reason"])):
+def _lines(answer: Mapping[str, Any], *, several: bool) -> Iterator[str]:
+    which = f", answer {answer['repeat'] + 1}" if several else ""
+    value = "" if answer["value"] is None else f" {answer['value']:g}"
+    yield f"{style(visible(answer['item']), bold=True)}{which}: {answer['status']}{value}"
+    yield f"{cost_text(answer['usage'])}, {duration(answer['seconds'])}, run {answer['run']}"
+    yield from _input_lines(answer["inputs"])
+    for heading, text in (("read", answer["read"]), ("gold", answer["gold"]), ("reason", answer["reason"])):
         if text:
             yield f"\n{style(heading, fg='cyan')}\n{plain(text)}"
-    if "output" in one:
-        yield f"\n{style('answer', fg='cyan')}\n{plain(as_text(one['output']))}"
-    if one.get("verdict"):
-        yield f"\n{style('people', fg='cyan')}\n{': '.join(filter(None, (one['verdict'], plain(one.get('note', '')))))}"
-    yield f"\nSee its nodes with: merrow show {one['run']}"
+    if "output" in answer:
+        yield f"\n{style('answer', fg='cyan')}\n{plain(as_text(answer['output']))}"
+    if answer.get("verdict"):
+        yield f"\n{style('people', fg='cyan')}\n{': '.join(filter(None, (answer['verdict'], plain(answer.get('note', '')))))}"
+    yield f"\nSee its nodes with: merrow show {answer['run']}"

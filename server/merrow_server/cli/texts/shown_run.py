@@ -43,7 +43,7 @@ def show_run(store: Store, run: str, node: str | None, revision: int | None, *, 
         return
     report = run_report(store, run, node)
     if node is not None and not report["nodes"]:
-        known = [one["node"] for one in run_report(store, run)["nodes"]]
+        known = [record["node"] for record in run_report(store, run)["nodes"]]
         near = closest(node, known)
         if near is None or near.casefold() != node.casefold():
             hint = f" Did you mean {near}?" if near else ""
@@ -64,7 +64,7 @@ def _snapshot(store: Store, run: str, number: int, *, as_json: bool) -> None:
 
     snapshot = json.loads(snapshot_at(store, run, number))
     if as_json:
-        known = next((one for one in store.revisions(run) if one.number == number), None)
+        known = next((revision for revision in store.revisions(run) if revision.number == number), None)
         told = {"revision": 0, "state": "applied"} if known is None else revision_object(known)
         emit(json.dumps({"run": run, **told, "text": snapshot["text"], "files": snapshot["files"]}, indent=2))
         return
@@ -98,12 +98,12 @@ def _whole(report: dict[str, Any]) -> Iterator[str]:
         first, *more = _results(node)
         yield f"{name}  {_status(node['status'], 10)}  {took}  {first}".rstrip()
         yield from (" " * (width + 22) + line for line in more)
-    for one in report["revisions"]:
-        said = f": {one['reason']}" if one["reason"] else ""
-        yield f"revision {one['revision']} ({one['trigger']}) {_status(one['state'])}{visible(said)}"
-        if one["diff"].get("bypassed"):
-            yield style(f"  bypassed: {visible(', '.join(one['diff']['bypassed']))}", fg="yellow")
-        yield from (f"  {choice}" for choice in [choice_text(one["diff"])] if choice)
+    for revision in report["revisions"]:
+        reason = f": {revision['reason']}" if revision["reason"] else ""
+        yield f"revision {revision['revision']} ({revision['trigger']}) {_status(revision['state'])}{visible(reason)}"
+        if revision["diff"].get("bypassed"):
+            yield style(f"  bypassed: {visible(', '.join(revision['diff']['bypassed']))}", fg="yellow")
+        yield from (f"  {choice}" for choice in [choice_text(revision["diff"])] if choice)
     if report["updates"] is not None:
         yield visible(updates_text(report["updates"]))
     for lost in report["lost"]:
@@ -153,8 +153,8 @@ def _one(node: dict[str, Any], visits: Sequence[str]) -> Iterator[str]:
         yield f"chose {visible(node['choice'])}"
     if node.get("masked"):
         yield style("masked: what it was answered is in its calls, and was not passed on", fg="yellow")
-    for one in node.get("attempts", ()):
-        yield from _verdict(one)
+    for verdict in node.get("attempts", ()):
+        yield from _verdict(verdict)
     if node["why_no_call"]:
         yield from _part("Why no call", node["why_no_call"])
     yield from _inputs(node["inputs"] or {})
@@ -174,17 +174,17 @@ def _one(node: dict[str, Any], visits: Sequence[str]) -> Iterator[str]:
         yield from _part(f"output {name}", _text(value))
 
 
-def _verdict(one: dict[str, Any]) -> Iterator[str]:
+def _verdict(attempt: dict[str, Any]) -> Iterator[str]:
     """What a validator said of one attempt."""
-    sample = f", sample {one['sample'] + 1}" if "sample" in one else ""
-    verdict = style("valid", fg="green") if one["valid"] else style("not valid", fg="yellow")
-    yield f"\nattempt {one['attempt']}{sample}: {verdict}"
-    for reason in one["reasons"]:
+    sample = f", sample {attempt['sample'] + 1}" if "sample" in attempt else ""
+    verdict = style("valid", fg="green") if attempt["valid"] else style("not valid", fg="yellow")
+    yield f"\nattempt {attempt['attempt']}{sample}: {verdict}"
+    for reason in attempt["reasons"]:
         first, *more = _text(reason).split("\n")
         yield f"  - {first}"
         yield from (f"    {line}" for line in more)
-    if one["feedback"]:
-        yield f"  feedback: {' '.join(_text(one['feedback']).split())}"
+    if attempt["feedback"]:
+        yield f"  feedback: {' '.join(_text(attempt['feedback']).split())}"
 
 
 def _inputs(inputs: dict[str, Any]) -> Iterator[str]:

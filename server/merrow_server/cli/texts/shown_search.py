@@ -26,25 +26,25 @@ def show_search(user: Store, search: str, output: str, file: str | None) -> None
     """Print a search as text, as JSON Lines or as a page, this to a ``file`` where it is named. Raises `InputError`."""
     if output not in FORMATS:
         raise InputError(f"A search is shown as {', '.join(FORMATS[:-1])} or {FORMATS[-1]}, not as {output}.")
-    found = load(user, search)
+    search_record = load(user, search)
     if output == "html":
         if file is not None:
-            write_report(found, Path(file))
+            write_report(search_record, Path(file))
             return
         from merrow_server.optimizations.search_html import as_html
 
-        emit(as_html(found))
+        emit(as_html(search_record))
         return
     if output == "json":
-        for event in record_lines(found):
+        for event in record_lines(search_record):
             emit(json.dumps(event))
         return
-    record = found.search
+    record = search_record.search
     echo(
-        f"{record.id}  {found.state}  {ago(record.started)}  {record.strategy}  {visible(workflow_text(record.workflow))}"
+        f"{record.id}  {search_record.state}  {ago(record.started)}  {record.strategy}  {visible(workflow_text(record.workflow))}"
         f" on {visible(workflow_text(record.plan['asked']['dataset']))} (part {visible(record.part)}, {visible(record.metric)})"
     )
     if record.error:
         echo(style(plain(record.error), fg="red"))
-    for line in report_lines(found, whole=True, style=style):
+    for line in report_lines(search_record, whole=True, style=style):
         echo(line)
