@@ -224,8 +224,8 @@ class _Reader:
         return Meant(pieces, nodes, arrows)
 
     def _over_space(self, at: int) -> int:
-        found = _SPACE.match(self.line, at)
-        return at if found is None else found.end()
+        match = _SPACE.match(self.line, at)
+        return at if match is None else match.end()
 
     def _title(self, at: int) -> Iterator[Piece]:
         """The id and the title of a box, or its title alone."""
@@ -240,8 +240,8 @@ class _Reader:
             yield Piece("title", (at, len(self.line)))
 
     def _named(self, start: int, end: int) -> Iterator[Piece]:
-        for found in re.finditer("[^,]+", self.line[start:end]):
-            yield Piece("id", (start + found.start(), start + found.end()))
+        for match in re.finditer("[^,]+", self.line[start:end]):
+            yield Piece("id", (start + match.start(), start + match.end()))
 
     def _chain(self, at: int, depth: int) -> _Rest | None:
         """A node and what follows it up to the end of the statement."""
@@ -263,8 +263,8 @@ class _Reader:
 
     def _after_node(self, at: int) -> int:
         for pattern in (_CLASS, _METADATA):
-            found = pattern.match(self.line, at)
-            at = at if found is None else found.end()
+            match = pattern.match(self.line, at)
+            at = at if match is None else match.end()
         return at
 
     def _follow(self, at: int, depth: int) -> _Rest | None:
@@ -311,7 +311,7 @@ class _Reader:
             inside = start + len(opener)
             wrong = _WRONGLY_CLOSED.match(self.line, inside)
             if wrong is not None:
-                closer = next((one for one in closers if wrong["closer"].startswith(one)), closers[0])
+                closer = next((sign for sign in closers if wrong["closer"].startswith(sign)), closers[0])
                 label = Piece("label", wrong.span("text"), opener, closer)
                 yield (*space, label, Piece("closer", wrong.span("closer"), opener, closer)), wrong.end()
         for opener, closers in openers:
@@ -329,14 +329,14 @@ class _Reader:
         """A label with brackets of its own, behind which its end lacks a bracket: ``((f(x))``."""
         if len(opener) == 1 or len(set(opener)) > 1:
             return
-        for found in re.finditer(rf"{re.escape(closer[0])}+(?=[ \t]*(?:$|;|&|{_ARROW}))", self.line[inside:]):
+        for match in re.finditer(rf"{re.escape(closer[0])}+(?=[ \t]*(?:$|;|&|{_ARROW}))", self.line[inside:]):
             self.steps += 1
-            text = self.line[inside : inside + found.start()]
+            text = self.line[inside : inside + match.start()]
             own = len(_closes(text[::-1], closer[0]))
             if self.steps > _MOST_STEPS or _SWALLOWED.search(text) or "\n" in text:
                 return
-            if own and own < len(found[0]) < own + len(opener) and not _closes(text, opener[0]):
-                middle, end = inside + found.start() + own, inside + found.end()
+            if own and own < len(match[0]) < own + len(opener) and not _closes(text, opener[0]):
+                middle, end = inside + match.start() + own, inside + match.end()
                 yield (
                     (Piece("label", (inside, middle), opener, closer), Piece("closer", (middle, end), opener, closer)),
                     end,
@@ -351,8 +351,8 @@ class _Reader:
                 yield (*space, stray, Piece("label", (inside, end), opener, closer)), end + len(closer)
 
     def _end_of_unclosed(self, inside: int) -> int | None:
-        found = _END_OF_UNCLOSED.search(self.line, inside)
-        return None if found is None else max(found.start(), inside)
+        match = _END_OF_UNCLOSED.search(self.line, inside)
+        return None if match is None else max(match.start(), inside)
 
     def _ends(self, inside: int, opener: str, closers: tuple[str, ...]) -> Iterator[tuple[int, str]]:
         """Where a label may end: in quotes at a quote, where one is before a bracket; otherwise at any of the brackets."""
@@ -378,18 +378,18 @@ class _Reader:
             begin = begins.match(self.line, at)
             if begin is None:
                 continue
-            for found in ends.finditer(self.line, begin.end()):
+            for match in ends.finditer(self.line, begin.end()):
                 self.steps += 1
                 if self.steps > _MOST_STEPS:
                     return
-                if "\n" in self.line[at : found.start()]:
+                if "\n" in self.line[at : match.start()]:
                     break
-                yield (Piece("edge label", (begin.end(), found.start()), begin[0], found[0]),), found.end()
+                yield (Piece("edge label", (begin.end(), match.start()), begin[0], match[0]),), match.end()
             wrong = _WRONG_TEXT_END.search(self.line, begin.end(), _line_end(self.line, begin.end()))
             if wrong is not None and self.line[begin.end() : wrong.start()].strip():
                 closer = _WHOLE[begin[0][-2:]]
-                said = Piece("edge label", (begin.end(), wrong.start()), begin[0], closer)
-                yield (said, Piece("closer", wrong.span(), closer=closer)), wrong.end()
+                piece = Piece("edge label", (begin.end(), wrong.start()), begin[0], closer)
+                yield (piece, Piece("closer", wrong.span(), closer=closer)), wrong.end()
         half = _HALF_LINK.match(self.line, at)
         if half is not None:
             arrow = Piece("arrow", half.span(), closer=_WHOLE[half[0]])
@@ -502,13 +502,13 @@ def _closes(text: str, opener: str) -> list[int]:
     backwards that of a closing one.
     """
     depth = 0
-    found = []
+    places = []
     closer = _PAIRS.get(opener)
     for place, char in enumerate(text):
         if char == opener:
             depth += 1
         elif char == closer:
             if depth == 0:
-                found.append(place)
+                places.append(place)
             depth = max(0, depth - 1)
-    return found
+    return places

@@ -61,18 +61,18 @@ class StatementFailure:
     """Up to where the text was looked at besides."""
 
 
-def explain(lexer: Lexer, first: int, begin: int, found: Lexeme | None, lexical_at: int | None) -> StatementFailure:
+def explain(lexer: Lexer, first: int, begin: int, lexeme: Lexeme | None, lexical_at: int | None) -> StatementFailure:
     """Say what is wrong with the statement that begins at ``begin``, in a block of lines from ``first`` on.
 
-    ``found`` is the token that does not fit; None with ``lexical_at`` where no token can be read.
+    ``lexeme`` is the token that does not fit; None with ``lexical_at`` where no token can be read.
     """
-    at = found.start if found is not None else lexical_at if lexical_at is not None else len(lexer.text)
-    kind: Literal["syntax", "lexical"] = "lexical" if found is None else "syntax"
+    at = lexeme.start if lexeme is not None else lexical_at if lexical_at is not None else len(lexer.text)
+    kind: Literal["syntax", "lexical"] = "lexical" if lexeme is None else "syntax"
     over = OverLines(None, 0)
     if lexer.long_strings or lexer.long_texts or any(opened.text in _CLOSERS for opened in lexer.open):
         over = read_over_lines(lexer.text, lexer.text.rfind("\n", 0, begin) + 1)
     failure = None if over.meant is None else _in_long_label(lexer, begin, over.meant, at, over.looked, kind)
-    failure = failure or _explain(lexer, first, begin, found, at, kind)
+    failure = failure or _explain(lexer, first, begin, lexeme, at, kind)
     failure.looked = over.looked
     return failure
 
@@ -92,23 +92,23 @@ def _in_long_label(
     start, stop = (line_start + place for place in here.span)
     mark = at if start <= at < stop else start
     what = {"label": "label", "title": "title"}.get(here.kind, "text")
-    said = quotes_missing(lexer.text[start : max(mark, start + 1)], lexer.text[mark : mark + 1], what)
-    if said is None:
+    quotes = quotes_missing(lexer.text[start : max(mark, start + 1)], lexer.text[mark : mark + 1], what)
+    if quotes is None:
         return None
     shown, after = _visible(lexer.text, mark, mark + 1, begin)
-    return StatementFailure(*said, shown, after, at, end - 1, kind)
+    return StatementFailure(*quotes, shown, after, at, end - 1, kind)
 
 
 def _explain(
-    lexer: Lexer, first: int, begin: int, found: Lexeme | None, at: int, kind: Literal["syntax", "lexical"]
+    lexer: Lexer, first: int, begin: int, lexeme: Lexeme | None, at: int, kind: Literal["syntax", "lexical"]
 ) -> StatementFailure:
     text = lexer.text
-    end = found.end if found is not None else min(at + 1, len(text))
-    unfinished = _unfinished(lexer, first, begin, found, at)
+    end = lexeme.end if lexeme is not None else min(at + 1, len(text))
+    unfinished = _unfinished(lexer, first, begin, lexeme, at)
     if unfinished is not None:
         message, start, stop = unfinished
         return StatementFailure("syntax-error", message, start, stop, at, stop - 1, kind)
-    cause = _never_closed(lexer, found, at)
+    cause = _never_closed(lexer, lexeme, at)
     if cause is not None:
         start, stop = cause.start, cause.start + len(cause.text)
         closer = _CLOSERS.get(cause.text, "")
@@ -129,7 +129,7 @@ def _explain(
         message = "A comment needs a line of its own: Mermaid reads what follows %% here as part of the statement."
         return StatementFailure("comment-after-statement", message, comment, line_end, at, line_end, kind)
     told = slip(text, at, any(opened.mode.endswith("edge_text") for opened in lexer.open))
-    flaw, message = _describe(lexer, begin, found, at) if told is None else (told.flaw, told.message)
+    flaw, message = _describe(lexer, begin, lexeme, at) if told is None else (told.flaw, told.message)
     resume = max(at, begin)
     closed = True
     if lexer.modes and lexer.modes[-1] in ("shape_data", "shape_data_string"):
@@ -149,7 +149,7 @@ _HALF_ARROW = re.compile(r"[-=.<>ox ]*")
 _CLICK = re.compile(r"\bclick\s+$", re.ASCII)
 
 
-def _unfinished(lexer: Lexer, first: int, begin: int, found: Lexeme | None, at: int) -> tuple[str, int, int] | None:
+def _unfinished(lexer: Lexer, first: int, begin: int, lexeme: Lexeme | None, at: int) -> tuple[str, int, int] | None:
     """What is half typed at the end of a line, so that Mermaid reads on into lines that have nothing to do with it.
 
     A sentence and the place of what is unfinished; None where the mistake is another one.
@@ -174,10 +174,10 @@ def _unfinished(lexer: Lexer, first: int, begin: int, found: Lexeme | None, at: 
     arrow = _ARROW_AT_END.search(before)
     if arrow is not None and begin + arrow.start() > begin:
         start, stop = begin + arrow.start(), begin + arrow.end()
-        if found is not None and found.type in ("NEWLINE", "EOF", "OVER", "SEMI"):
+        if lexeme is not None and lexeme.type in ("NEWLINE", "EOF", "OVER", "SEMI"):
             return "This arrow leads nowhere: write a node after it, or remove it.", start, stop
         if "\n" in text[stop:at] and first_word(text, at) is not None:
-            shown = _shown(text, at, found)
+            shown = _shown(text, at, lexeme)
             why = f"This arrow continues onto the next line, where {shown} is not a node"
             return f"{why}: write a node after it, or remove it.", start, stop
     click = _CLICK.search(text, max(begin - 200, first), begin)
@@ -212,7 +212,7 @@ def _finished(mark: str) -> str:
     return "==>" if "=" in mark else ".->" if "." in mark else "-->"
 
 
-def _never_closed(lexer: Lexer, found: Lexeme | None, at: int) -> Delimiter | None:
+def _never_closed(lexer: Lexer, lexeme: Lexeme | None, at: int) -> Delimiter | None:
     """The bracket or quote that was never closed, where that is why the token at ``at`` does not fit."""
     text = lexer.text
     if lexer.long_strings:
@@ -220,17 +220,17 @@ def _never_closed(lexer: Lexer, found: Lexeme | None, at: int) -> Delimiter | No
     if lexer.long_texts:
         return lexer.long_texts[0]
     for delimiter in lexer.open:
-        if delimiter.start >= at and found is not None:
+        if delimiter.start >= at and lexeme is not None:
             break
         if delimiter.text not in _CLOSERS:
             continue
         runs_on = (
-            found is None
-            or found.type == "OVER"
+            lexeme is None
+            or lexeme.type == "OVER"
             or "\n" in text[delimiter.start : at + 1]
             or _swallows_a_node(text, delimiter, at)
         )
-        if runs_on and (found is not None or delimiter.text != "@{"):
+        if runs_on and (lexeme is not None or delimiter.text != "@{"):
             return _quote_inside(lexer, delimiter) or delimiter
     return None
 
@@ -263,10 +263,10 @@ def _quote_inside(lexer: Lexer, bracket: Delimiter) -> Delimiter | None:
     return None if quote is None or "\n" in lexer.text[bracket.start : quote.start] else quote
 
 
-def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[Flaw, str]:
+def _describe(lexer: Lexer, begin: int, lexeme: Lexeme | None, at: int) -> tuple[Flaw, str]:
     text = lexer.text
-    shown = _shown(text, at, found)
-    if found is None:
+    shown = _shown(text, at, lexeme)
+    if lexeme is None:
         inside = lexer.modes[-1] if lexer.modes else "initial"
         if inside == "shape_data":
             return (
@@ -284,19 +284,19 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
                 f"{shown} isn't allowed in the text on an arrow: put the text in quotes or between | and |.",
             )
         return "syntax-error", f"{shown} has no meaning here: put text in quotes, and use letters, digits and _ in ids."
-    if found.type == "END":
+    if lexeme.type == "END":
         return (
             "reserved-word",
             "The word end closes a subgraph, so it can't be a node's id: choose another id, such as End.",
         )
     opened = [d for d in lexer.open if d.text in _CLOSERS and d.start < at]
-    closes = found.type.endswith(("END", "STOP")) or found.type in ("PE", "SQE")
+    closes = lexeme.type.endswith(("END", "STOP")) or lexeme.type in ("PE", "SQE")
     if opened and not closes and text[at : at + 1] in tuple('[](){}|"'):
         return (
             "bracket-in-label",
             f"{shown} isn't allowed in a label without quotes: write the whole label in double quotes.",
         )
-    if opened or found.type in ("PE", "SQE", "DIAMOND_STOP", "STADIUM_END", "SUBROUTINE_END", "CYLINDER_END"):
+    if opened or lexeme.type in ("PE", "SQE", "DIAMOND_STOP", "STADIUM_END", "SUBROUTINE_END", "CYLINDER_END"):
         last = opened[-1] if opened else None
         if last is not None:
             outer = opened[-2] if len(opened) > 1 else None
@@ -311,7 +311,7 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
                 f"{shown} does not close {last.text}: write {_CLOSERS[last.text]}, or put the label in quotes.",
             )
         return "bracket-in-label", f"{shown} closes nothing: remove it, or put the label in double quotes."
-    if found.type in ("NEWLINE", "EOF", "OVER", "SEMI"):
+    if lexeme.type in ("NEWLINE", "EOF", "OVER", "SEMI"):
         wanted = next((form for word, form in _FORMS.items() if re.match(rf"{word}\b", text[begin:at])), None)
         if wanted is not None:
             return "syntax-error", f"This line is unfinished: write `{wanted}`."
@@ -320,12 +320,12 @@ def _describe(lexer: Lexer, begin: int, found: Lexeme | None, at: int) -> tuple[
             mark, what = ("&", "a node") if before.endswith("&") else (":::", "a class")
             return "syntax-error", f"{_quote(mark)} needs {what} after it: write one, or remove it."
         return "syntax-error", f"The statement ends too early after {_quote(before[-20:])}: something must follow."
-    if found.type in ("LINK", "START_LINK"):
+    if lexeme.type in ("LINK", "START_LINK"):
         if not text[begin:at].strip():
             return "syntax-error", f"An arrow needs a node before it: write the source before {shown}."
         return "syntax-error", f"An arrow isn't allowed here: {shown} needs a node before and after it."
-    if found.type in ("STYLE", "CLASS", "CLASSDEF", "CLICK", "SUBGRAPH", "LINKSTYLE", "GRAPH", "INTERPOLATE"):
-        word = _quote((found.value.split() or text[begin:at].split() or [found.value])[-1])
+    if lexeme.type in ("STYLE", "CLASS", "CLASSDEF", "CLICK", "SUBGRAPH", "LINKSTYLE", "GRAPH", "INTERPOLATE"):
+        word = _quote((lexeme.value.split() or text[begin:at].split() or [lexeme.value])[-1])
         return (
             "reserved-word",
             f"The word {word} has a meaning of its own here: choose another id, or put the text in quotes.",
@@ -359,10 +359,10 @@ def _line_end(text: str, at: int) -> int:
     return len(text) if end == -1 else end
 
 
-def _shown(text: str, at: int, found: Lexeme | None) -> str:
-    if found is None:
+def _shown(text: str, at: int, lexeme: Lexeme | None) -> str:
+    if lexeme is None:
         return _quote(text[at : at + 1])
-    return _quote(_first_line(text[found.start : found.end])[:30])
+    return _quote(_first_line(text[lexeme.start : lexeme.end])[:30])
 
 
 def _first_line(text: str) -> str:

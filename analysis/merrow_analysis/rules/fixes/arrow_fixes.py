@@ -47,33 +47,33 @@ _Change = tuple[int, int, str]
 
 
 def _tries(line: str, names: Collection[str]) -> Iterator[tuple[str, list[_Change]]]:
-    kept = [found.span() for found in _KEPT.finditer(line)]
+    kept = [match.span() for match in _KEPT.finditer(line)]
 
-    def is_free(found: re.Match[str]) -> bool:
-        return not any(start <= found.start() < end for start, end in kept)
+    def is_free(match: re.Match[str]) -> bool:
+        return not any(start <= match.start() < end for start, end in kept)
 
-    begun = [found for found in _BEGUN.finditer(line) if is_free(found) and found["text"] not in names]
+    begun = [match for match in _BEGUN.finditer(line) if is_free(match) and match["text"] not in names]
     if begun:
-        yield f"Write {_BEGIN} {begun[0]['text']} {_ARROW}", [(*found.span("mark"), _BEGIN) for found in begun]
-    wrong = [found for found in _NEARLY.finditer(line) if is_free(found) and not _RIGHT.fullmatch(found[0])]
+        yield f"Write {_BEGIN} {begun[0]['text']} {_ARROW}", [(*match.span("mark"), _BEGIN) for match in begun]
+    wrong = [match for match in _NEARLY.finditer(line) if is_free(match) and not _RIGHT.fullmatch(match[0])]
     if wrong:
-        yield f"Write {_arrow(wrong[0][0])}", [(*found.span(), _arrow(found[0])) for found in wrong]
+        yield f"Write {_arrow(wrong[0][0])}", [(*match.span(), _arrow(match[0])) for match in wrong]
     back = _BACK.fullmatch(line)
     if back is not None:
         arrow = f"{back[3]} {_ARROW} {back[2]}"
         yield f"Write {arrow}", [(len(back[1]), len(line.rstrip()), arrow)]
-    bare = [found for found in _WITHOUT_ARROW.finditer(line) if is_free(found)]
+    bare = [match for match in _WITHOUT_ARROW.finditer(line) if is_free(match)]
     if bare:
-        yield f"Write {_ARROW}", [(*found.span(), f" {_ARROW}") for found in bare]
+        yield f"Write {_ARROW}", [(*match.span(), f" {_ARROW}") for match in bare]
     labels = list(_TEXT_BEHIND.finditer(line))
     if labels:
-        said = [(found[1], found[2] or found[3]) for found in labels]
-        changes = [(*found.span(), f"{arrow}|{text}| ") for found, (arrow, text) in zip(labels, said, strict=True)]
-        yield f"Write |{said[0][1]}|", changes
-    lists = [found for found in _LISTED.finditer(line) if is_free(found)]
-    if lists and all(name in names for found in lists for name in _BETWEEN.split(found[0])):
-        joined = [" & ".join(_BETWEEN.split(found[0])) for found in lists]
-        yield f"Write {joined[0]}", [(*found.span(), text) for found, text in zip(lists, joined, strict=True)]
+        arrows = [(match[1], match[2] or match[3]) for match in labels]
+        changes = [(*match.span(), f"{arrow}|{text}| ") for match, (arrow, text) in zip(labels, arrows, strict=True)]
+        yield f"Write |{arrows[0][1]}|", changes
+    lists = [match for match in _LISTED.finditer(line) if is_free(match)]
+    if lists and all(name in names for match in lists for name in _BETWEEN.split(match[0])):
+        joined = [" & ".join(_BETWEEN.split(match[0])) for match in lists]
+        yield f"Write {joined[0]}", [(*match.span(), text) for match, text in zip(lists, joined, strict=True)]
 
 
 def _arrow(written: str) -> str:

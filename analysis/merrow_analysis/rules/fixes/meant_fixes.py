@@ -43,8 +43,8 @@ def label_fixes(line_number: int, line: str) -> Iterator[Fix]:
         return
     changes = label_changes(line, meant)
     if changes and is_as_meant(changed(line, [*changes, *with_other_ids(line, meant)]), meant):
-        edits = tuple(TextEdit(range_in(line_number, one.span, line), one.new) for one in changes)
-        safe = all(one.safe for one in changes)
+        edits = tuple(TextEdit(range_in(line_number, change.span, line), change.new) for change in changes)
+        safe = all(change.safe for change in changes)
         yield Fix(_title(changes), edits, Applicability.SAFE if safe else Applicability.UNSAFE)
 
 
@@ -58,19 +58,19 @@ def range_in(line: int, span: Span, text: str = "") -> Range:
 
 
 def changed(line: str, changes: Iterable[Change]) -> str:
-    for one in sorted(changes, key=lambda one: one.span, reverse=True):
-        line = line[: one.span[0]] + one.new + line[one.span[1] :]
+    for change in sorted(changes, key=lambda change: change.span, reverse=True):
+        line = line[: change.span[0]] + change.new + line[change.span[1] :]
     return line
 
 
 def _title(changes: Sequence[Change]) -> str:
-    said = list(dict.fromkeys(one.said for one in changes))
-    if len(said) == 1:
-        return said[0].replace("the label in", "the labels in") if len(changes) > 1 else said[0]
-    first, *others = said
+    titles = list(dict.fromkeys(change.said for change in changes))
+    if len(titles) == 1:
+        return titles[0].replace("the label in", "the labels in") if len(changes) > 1 else titles[0]
+    first, *others = titles
     return (
         f"{first} and {others[0][0].lower()}{others[0][1:]}"
-        if len(said) == 2
+        if len(titles) == 2
         else "Write the labels as Mermaid reads them"
     )
 
@@ -109,14 +109,14 @@ def _moved_comment(line: str, span: Span) -> Iterator[Change]:
     text = line[slice(*span)]
     words = text.lstrip("%/#").strip()
     is_mermaid = text.startswith("%%")
-    said = "Move the comment to a line of its own" if is_mermaid else "Write the comment with %% on a line of its own"
+    title = "Move the comment to a line of its own" if is_mermaid else "Write the comment with %% on a line of its own"
     indent = len(line) - len(line.lstrip())
     if words:
         comment = text.rstrip() if is_mermaid else f"%% {words}"
-        yield Change((indent, indent), f"{comment}\n{line[:indent]}", said, safe=is_mermaid)
+        yield Change((indent, indent), f"{comment}\n{line[:indent]}", title, safe=is_mermaid)
     else:
-        said = "Remove the empty comment"
-    yield Change((len(line[: span[0]].rstrip()), span[1]), "", said, safe=is_mermaid)
+        title = "Remove the empty comment"
+    yield Change((len(line[: span[0]].rstrip()), span[1]), "", title, safe=is_mermaid)
 
 
 def _written(piece: Piece, text: str) -> Change:
@@ -136,14 +136,14 @@ def _written(piece: Piece, text: str) -> Change:
     once = inside.removeprefix('"').removesuffix('"')
     if quoted and inside.count('"') == 1 and once != inside and not inside.endswith('\\"'):
         return Change((start, end), f'{margin}"{once}"', "Remove the second quote", safe=False)
-    written, said = _escaped(inside)
+    written, title = _escaped(inside)
     what = "title" if piece.kind == "title" else "label"
     if not quoted:
-        said = 'Add "' if text.count('"') == 1 and text.strip().startswith('"') else f"Put the {what} in quotes"
+        title = 'Add "' if text.count('"') == 1 and text.strip().startswith('"') else f"Put the {what} in quotes"
     closer = piece.closer if piece.kind == "unclosed" else ""
     tail = text[len(text.rstrip()) :] if not closer else ""
     clear = quoted or (piece.kind in ("label", "edge label", "title") and _ARROW.search(inside) is None)
-    return Change((start, end), f'{margin}"{written}"{tail}{closer}', said, safe=clear)
+    return Change((start, end), f'{margin}"{written}"{tail}{closer}', title, safe=clear)
 
 
 def _filled(piece: Piece) -> Change:
@@ -194,25 +194,25 @@ def is_as_meant(line: str, meant: Meant) -> bool:
     if meant.boxes:
         return len(statements) == 1 and isinstance(statements[0], SubgraphStart)
     if not meant.nodes:
-        return not any(isinstance(one, (Broken, Chain)) for one in statements)
+        return not any(isinstance(statement, (Broken, Chain)) for statement in statements)
     return _counts(statements) == (meant.nodes, meant.arrows)
 
 
 def _statements(line: str) -> list[Statement]:
     blocks = parse_diagram(f"flowchart TD\n{line}\n").blocks
-    return [one for block in blocks for one in block.statements if not isinstance(one, Header | Comment)] or [
-        Header("", "", "", (0, 0))
-    ]
+    return [
+        statement for block in blocks for statement in block.statements if not isinstance(statement, Header | Comment)
+    ] or [Header("", "", "", (0, 0))]
 
 
 def _counts(statements: list[Statement]) -> tuple[int, int] | None:
     """How many nodes and arrows statements have; None where they are anything else as well."""
     nodes = arrows = 0
-    for one in statements:
-        if not isinstance(one, Chain):
+    for statement in statements:
+        if not isinstance(statement, Chain):
             return None
-        nodes += sum(map(len, one.groups))
-        arrows += len(one.arrows)
+        nodes += sum(map(len, statement.groups))
+        arrows += len(statement.arrows)
     return nodes, arrows
 
 
@@ -228,7 +228,7 @@ def is_id(name: str) -> bool:
     """Whether Mermaid reads a word as the id of a node wherever one may be."""
     statements = _statements(f"x --> {name}")
     return _counts(statements) == (2, 1) and all(
-        isinstance(one, Chain) and one.groups[-1][0].name.text == name for one in statements
+        isinstance(statement, Chain) and statement.groups[-1][0].name.text == name for statement in statements
     )
 
 
