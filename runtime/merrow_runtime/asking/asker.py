@@ -98,10 +98,10 @@ class Asker:
             except AnswerFailure as failure:
                 return reply, (), failure
 
-        found = await until_read(question.messages, question.tries, put)
-        if found.failure is not None:
-            raise found.failure
-        return ReadAnswer(found.value[0], found.reply.text, used, found.attempts, source)
+        answer = await until_read(question.messages, question.tries, put)
+        if answer.failure is not None:
+            raise answer.failure
+        return ReadAnswer(answer.value[0], answer.reply.text, used, answer.attempts, source)
 
     def close(self) -> None:
         """No more is asked; what was paid is written down."""

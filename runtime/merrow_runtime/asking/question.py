@@ -44,8 +44,8 @@ class Key:
 
     def of(self, asked: QuestionAttempt) -> bytes:
         """The key of one answer."""
-        said = canonical(list(self.parts(asked)))
-        return hashlib.sha256(said.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+        text = canonical(list(self.parts(asked)))
+        return hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
 
 
 def _unheard(attempt: int) -> None:

@@ -17,7 +17,8 @@ _PAID = "paid"
 def paid_in(kept: Mapping[str, Mapping[str, Any]]) -> Usage:
     """What a job has paid, by what the journal has of it."""
     return sum(
-        (Usage.from_json(one["usage"]) for one in kept.values() if "usage" in one and one.get(_PAID, True)), NOTHING
+        (Usage.from_json(entry["usage"]) for entry in kept.values() if "usage" in entry and entry.get(_PAID, True)),
+        NOTHING,
     )
 
 
@@ -49,9 +50,9 @@ class JobRows:
         """See `merrow_runtime.asking.asker.Rows`."""
         del started
         key = _row(asked)
-        said = {**reply.to_json(), _PAID: source == "endpoint"}
-        await self._kept.keep(self._identity, key, said)
-        self._known[key], self._used[key] = said, reply.usage
+        kept = {**reply.to_json(), _PAID: source == "endpoint"}
+        await self._kept.keep(self._identity, key, kept)
+        self._known[key], self._used[key] = kept, reply.usage
 
 
 def _row(asked: QuestionAttempt) -> str:

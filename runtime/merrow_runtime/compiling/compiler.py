@@ -29,8 +29,10 @@ def compile_workflow(workflow: Workflow, source: str | None = None) -> str:
     check_compiled(workflow)
     files = workflow.reached()
     names = PythonNames([*IMPORTED, *_TAKEN])
-    functions = {one.place: "workflow" if not one.place else names.of(one.place.rpartition("/")[2]) for one in files}
-    written = [FileLines(one, functions, names).write() for one in files]
+    functions = {
+        file.place: "workflow" if not file.place else names.of(file.place.rpartition("/")[2]) for file in files
+    }
+    written = [FileLines(file, functions, names).write() for file in files]
     text = "\n".join([*_head(workflow, written, source), *_body(written)]) + "\n"
     _check_python(text)
     return text
@@ -52,15 +54,16 @@ def _check_python(text: str) -> None:
 
 def source_hash(workflow: Workflow) -> str:
     """The hash of all that a workflow is made of: its text and the files that it reads and calls."""
-    said = [
-        [one.place, one.text, {path: dict(known) for path, known in one.files.items()}] for one in workflow.reached()
+    texts = [
+        [reached.place, reached.text, {path: dict(known) for path, known in reached.files.items()}]
+        for reached in workflow.reached()
     ]
-    return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).hexdigest()
+    return hashlib.sha256(canonical(texts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
 def _head(workflow: Workflow, written: Iterable[ProgramLines], source: str | None) -> Iterator[str]:
-    said = workflow.analysis.settings.document.values.get("title")
-    title = " ".join(str(said).split()) if isinstance(said, str) else ""
+    title_written = workflow.analysis.settings.document.values.get("title")
+    title = " ".join(str(title_written).split()) if isinstance(title_written, str) else ""
     name = file_name(workflow)
     about = [title or f"The workflow of {name}.", "", f"Made by `merrow compile` of {name}.", ""]
     about += left_out(runs=runs_code(workflow))
@@ -68,21 +71,21 @@ def _head(workflow: Workflow, written: Iterable[ProgramLines], source: str | Non
     yield ""
     yield f"{SOURCE}{in_quotes(source or name)[1:-1]}, SHA-256 {source_hash(workflow)}, Merrow {VERSION}"
     yield from ("from __future__ import annotations", "")
-    if any(one.is_revised for one in written):
+    if any(file.is_revised for file in written):
         yield "from merrow_optimizer.revising.model import ModelReviser"
-    words = {word for one in written for word in one.words}
+    words = {word for file in written for word in file.words}
     imported = ", ".join(sorted({"Flow", "Result", "run_program", *words}))
     yield f"from merrow_runtime.compiled import {imported}"
 
 
 def _body(written: Iterable[ProgramLines]) -> Iterator[str]:
     several = list(written)
-    for one in several:
+    for file in several:
         yield ""
-        yield from one.constants
-        yield from one.table
-    for one in reversed(several):
-        yield from ("", "", *one.function)
+        yield from file.constants
+        yield from file.table
+    for file in reversed(several):
+        yield from ("", "", *file.function)
     yield from (
         "",
         "",

@@ -86,7 +86,9 @@ class FileLines:
         if self._agents:
             written.constants.append(f"{self._agents_name} = {value(self._agents)}")
         written.table += [f"{self._nodes} = {{"]
-        written.table += [f"{_INDENT}{in_quotes(name)}: {value(said)}," for name, said in entries if said]
+        written.table += [
+            f"{_INDENT}{in_quotes(name)}: {value(parameters)}," for name, parameters in entries if parameters
+        ]
         written.table += ["}"]
         inputs = ", ".join(map(self._parameter, graph.inputs))
         if self._is_main:
@@ -104,26 +106,26 @@ class FileLines:
     @property
     def _title(self) -> str:
         """What the file is called, in one line."""
-        said = self._workflow.analysis.settings.document.values.get("title")
-        text = " ".join(str(said).split()) if isinstance(said, str) else ""
+        written = self._workflow.analysis.settings.document.values.get("title")
+        text = " ".join(str(written).split()) if isinstance(written, str) else ""
         return text or f"{UNTITLED} {file_name(self._workflow)}"
 
     def _flow(self, types: bool, validators: bool) -> str:
         settings = self._workflow.analysis.settings
-        said: dict[str, object] = {"types": PythonCode(self._types)} if types else {}
-        said |= {"agents": PythonCode(self._agents_name)} if self._agents else {}
-        said |= {"validators": PythonCode(self._validators_name)} if validators else {}
-        said |= {} if settings.model is None else {"model": settings.model}
-        said |= {"drawn": True} if self._graph.core.loose else {}
+        options: dict[str, object] = {"types": PythonCode(self._types)} if types else {}
+        options |= {"agents": PythonCode(self._agents_name)} if self._agents else {}
+        options |= {"validators": PythonCode(self._validators_name)} if validators else {}
+        options |= {} if settings.model is None else {"model": settings.model}
+        options |= {"drawn": True} if self._graph.core.loose else {}
         if self._is_main:
             budget = settings.budget
             limits = {"tokens": budget.tokens, "seconds": budget.seconds, "usd": budget.usd}
-            said |= {name: limit for name, limit in limits.items() if limit is not None}
+            options |= {name: limit for name, limit in limits.items() if limit is not None}
             header: Any = self._workflow.analysis.settings.document.values.get("workflow")
             for key in ("refine", "redo") if isinstance(header, dict) else ():
-                said |= {key: header[key]} if header.get(key) else {}
-            self._written.is_revised = "refine" in said
-        more = "".join(f", {name}={value(one)}" for name, one in said.items())
+                options |= {key: header[key]} if header.get(key) else {}
+            self._written.is_revised = "refine" in options
+        more = "".join(f", {name}={value(setting)}" for name, setting in options.items())
         return f"Flow({in_quotes(file_name(self._workflow))}, {self._nodes}{more})"
 
     def _parameter(self, node: TypedNode) -> str:
@@ -168,8 +170,8 @@ class FileLines:
 
     def _box(self, box: Composite) -> str:
         keys = _LOOP_KEYS if box.kind == "loop" else _MAP_KEYS
-        said = {key: box.parameters[key].value for key in keys if key in box.parameters}
-        return ", ".join([in_quotes(box.id), *(f"{key}={value(one)}" for key, one in said.items())])
+        settings = {key: box.parameters[key].value for key in keys if key in box.parameters}
+        return ", ".join([in_quotes(box.id), *(f"{key}={value(setting)}" for key, setting in settings.items())])
 
     def _line(self, node: TypedNode) -> str:
         name = in_quotes(node.id)
@@ -178,7 +180,7 @@ class FileLines:
             return f"{variable} = flow.input({name}, {variable})"
         ports, order = self._given(node)
         if node.kind == "output":
-            sources = [one for ones in ports.values() for one in ones]
+            sources = [source for ones in ports.values() for source in ones]
             return f"flow.output({', '.join([name, *sources, *_as_arguments(order)])})"
         many = {port.name for port in node.input_ports if port.many}
         arguments = {
@@ -210,8 +212,8 @@ class FileLines:
             if not edge.feeds:
                 (only_if if is_gate(edge) else after).append(self._handle(edge, None))
         order = {"only_if": only_if, "after": after}
-        said = {key: ones[0] if len(ones) == 1 else f"[{', '.join(ones)}]" for key, ones in order.items() if ones}
-        return ports, said
+        given = {key: ones[0] if len(ones) == 1 else f"[{', '.join(ones)}]" for key, ones in order.items() if ones}
+        return ports, given
 
     def _feeds(self, edge: TypedEdge) -> Iterator[tuple[str, str]]:
         """The ports that an edge feeds, and with what. A Decision that asks passes on all that it is given as one."""
@@ -243,46 +245,48 @@ class FileLines:
 
     def _entry(self, node: TypedNode) -> dict[str, Any]:
         """What the table says of a node; nothing where all is as usual."""
-        said: dict[str, Any] = {}
+        entry: dict[str, Any] = {}
         title = self._layout.titles[node.index]
         if node.kind == "input":
             type_ = node.outputs.get(INPUT_OUTPUT) or "Any"
-            said |= {} if type_ == "Problem" else {"type": type_}
+            entry |= {} if type_ == "Problem" else {"type": type_}
         elif node.kind == "decision":
-            said |= self._of_decision(node)
+            entry |= self._of_decision(node)
         elif node.kind == "output" and node.resolution.declared is not None:
-            said["type"] = node.resolution.declared
+            entry["type"] = node.resolution.declared
         step = self._steps.get(node.index)
         if step is not None and node.kind != "output":
-            said = {**self._of_step(node, step), **said}
-        said |= validation_of_node(self._workflow, node)
+            entry = {**self._of_step(node, step), **entry}
+        entry |= validation_of_node(self._workflow, node)
         if node.kind != "output" and title != (node.id if node.spec is None else node.spec.name):
-            said["title"] = title
-        return said
+            entry["title"] = title
+        return entry
 
     def _of_decision(self, node: TypedNode) -> dict[str, Any]:
         cases, parameters = node.cases, node.resolution.parameters
         assert cases is not None  # noqa: S101 (it is a Decision)
-        said: dict[str, Any] = {"by": cases.decided_by, "cases": list(cases.labels)}
+        entry: dict[str, Any] = {"by": cases.decided_by, "cases": list(cases.labels)}
         if node.resolution.expression is not None:
-            said["if"] = node.resolution.expression
+            entry["if"] = node.resolution.expression
         if not node.asks:
             on_error = parameters.get("on_error")
             usual = self._workflow.analysis.settings.on_error or "fail"
             chosen = usual if on_error is None else str(on_error.value)
-            said |= {} if chosen == "fail" else {"on_error": chosen}
+            entry |= {} if chosen == "fail" else {"on_error": chosen}
         default = parameters.get("default")
         if default is not None and default.value is not None:
-            said["default"] = default.value
-        return said
+            entry["default"] = default.value
+        return entry
 
     def _of_step(self, node: TypedNode, step: Step) -> dict[str, Any]:
         definition, memory = step.definition, step.memory
         own = objective_of(self._workflow, node)
-        parameters = {name: one for name, one in definition.parameters.items() if name not in ("file", "text")}
+        parameters = {
+            name: parameter for name, parameter in definition.parameters.items() if name not in ("file", "text")
+        }
         spec = None if definition.spec is None else dict(definition.spec)
         default, locked, turns = (node.resolution.parameters.get(key) for key in ("default", "locked", "turns"))
-        said: dict[str, Any] = {
+        entry: dict[str, Any] = {
             "operator": definition.operator,
             "agent": None if step.agent is None else self._agent(step.agent),
             "prompt": self._prompt(node, own),
@@ -309,11 +313,11 @@ class FileLines:
             "locked": None if locked is None else locked.value,
             "turns": None if turns is None else turns.value,
         }
-        return {key: one for key, one in said.items() if one is not None}
+        return {key: part for key, part in entry.items() if part is not None}
 
     def _agent(self, agent: Agent) -> str:
-        said = {"role": agent.role, "prompt": agent.prompt or None, "instances": agent.instances}
-        self._agents[agent.name] = {key: one for key, one in said.items() if one is not None}
+        entry = {"role": agent.role, "prompt": agent.prompt or None, "instances": agent.instances}
+        self._agents[agent.name] = {key: part for key, part in entry.items() if part is not None}
         return agent.name
 
     def _prompt(self, node: TypedNode, prompt: str | None) -> PythonCode | None:
@@ -361,16 +365,16 @@ def _declared(types: TypeTable) -> dict[str, Any]:
     """The types that the file declares, as a program has them: a tuple has the words of an enumeration, a mapping the fields of a
     record, a list the kinds of a union, and a text the type that another is a kind of.
     """
-    found: dict[str, Any] = {}
+    declared: dict[str, Any] = {}
     for name, parent in types.parents.items():
         if name in BUILT_IN:
             continue
         if name in types.words:
-            found[name] = tuple(types.words[name])
+            declared[name] = tuple(types.words[name])
         elif name in types.records:
-            found[name] = dict(types.records[name])
+            declared[name] = dict(types.records[name])
         elif name in types.unions:
-            found[name] = list(types.unions[name])
+            declared[name] = list(types.unions[name])
         elif parent is not None:
-            found[name] = parent
-    return found
+            declared[name] = parent
+    return declared

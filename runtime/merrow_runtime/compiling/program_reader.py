@@ -55,12 +55,14 @@ def is_compiled(tree: ast.Module) -> bool:
     """Whether a file has what `merrow compile` writes."""
     names = {
         target.id
-        for one in tree.body
-        if isinstance(one, ast.Assign)
-        for target in one.targets
+        for statement in tree.body
+        if isinstance(statement, ast.Assign)
+        for target in statement.targets
         if isinstance(target, ast.Name)
     }
-    functions = {one.name for one in tree.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))}
+    functions = {
+        statement.name for statement in tree.body if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+    }
     return "NODES" in names and {"workflow", "main"} <= functions
 
 
@@ -133,7 +135,7 @@ def _constant(node: ast.expr, known: _Constants) -> Any:
             if key is not None
         }
     if isinstance(node, (ast.List, ast.Tuple)):
-        values = [_constant(one, known) for one in node.elts]
+        values = [_constant(element, known) for element in node.elts]
         return values if isinstance(node, ast.List) else tuple(values)
     try:
         value = ast.literal_eval(node)
@@ -152,10 +154,10 @@ class _Function:
         self._node, self._constants, self._functions = node, constants, functions
         self._values: dict[str, Any] = {}
         arguments = node.args
-        names = [one.arg for one in arguments.args]
+        names = [argument.arg for argument in arguments.args]
         if arguments.posonlyargs or arguments.kwonlyargs or arguments.vararg or arguments.kwarg:
             raise NotReadError(node.lineno, f"`{node.name}` takes its inputs by name alone.")
-        defaults = [_constant(one, constants) for one in arguments.defaults]
+        defaults = [_constant(default, constants) for default in arguments.defaults]
         self._values.update(dict.fromkeys(names, MISSING))
         self._values.update(zip(names[len(names) - len(defaults) :], defaults, strict=True))
         self._flow: FunctionLines | None = None
@@ -211,13 +213,13 @@ class _Function:
                 raise NotReadError(node.lineno, "in brackets behind a node is the name of an output or a case.")
             return handle[key]
         if isinstance(node, ast.List):
-            return [self._value(one) for one in node.elts]
+            return [self._value(element) for element in node.elts]
         if isinstance(node, ast.Call):
             return self._call(node)
         return _constant(node, self._constants)
 
     def _call(self, node: ast.Call) -> Any:
-        given = [self._value(one) for one in node.args]
+        given = [self._value(argument) for argument in node.args]
         named: dict[str, Any] = {}
         for keyword in node.keywords:
             if keyword.arg is not None:
@@ -236,7 +238,7 @@ class _Function:
                 return self._flow
             if function.id == "flow" and self._flow is not None:
                 return self._flow(*given, **named)
-            if function.id in _WORDS and all(isinstance(one, Handle) for one in given):
+            if function.id in _WORDS and all(isinstance(argument, Handle) for argument in given):
                 return _WORDS[function.id](*given, **named)
         elif (
             (

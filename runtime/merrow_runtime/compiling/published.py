@@ -60,24 +60,30 @@ def read_published(text: str, prompts: str | None = None) -> tuple[str, list[str
     Raises `NotReadError` that names the line which is not understood.
     """
     tree = parse(text)
-    found = [one for one in tree.body if isinstance(one, ast.ClassDef) and one.name == "Workflow"]
-    if not found:
+    classes = [
+        statement for statement in tree.body if isinstance(statement, ast.ClassDef) and statement.name == "Workflow"
+    ]
+    if not classes:
         raise NotReadError(1, "it has neither a class `Workflow` nor what merrow compile writes.")
     constants = _texts(tree)
     if prompts is not None:
         constants |= _texts(parse(prompts))
-    reader = _Class(found[0], constants)
+    reader = _Class(classes[0], constants)
     reader.read()
     return "".join(f"{line}\n" for line in reader.lines()), list(dict.fromkeys(reader.notes))
 
 
 def _texts(tree: ast.Module) -> dict[str, str]:
     """The texts that a file gives names."""
-    found: dict[str, str] = {}
-    for one in tree.body:
-        if isinstance(one, ast.Assign) and isinstance(one.value, ast.Constant) and isinstance(one.value.value, str):
-            found |= {target.id: one.value.value for target in one.targets if isinstance(target, ast.Name)}
-    return found
+    texts: dict[str, str] = {}
+    for statement in tree.body:
+        if (
+            isinstance(statement, ast.Assign)
+            and isinstance(statement.value, ast.Constant)
+            and isinstance(statement.value.value, str)
+        ):
+            texts |= {target.id: statement.value.value for target in statement.targets if isinstance(target, ast.Name)}
+    return texts
 
 
 class _Class:
@@ -95,10 +101,14 @@ class _Class:
 
     def read(self) -> None:
         """Take in ``__init__`` and ``__call__``. Raises `NotReadError`."""
-        methods = {one.name: one for one in self._node.body if isinstance(one, (ast.FunctionDef, ast.AsyncFunctionDef))}
+        methods = {
+            statement.name: statement
+            for statement in self._node.body
+            if isinstance(statement, (ast.FunctionDef, ast.AsyncFunctionDef))
+        }
         made = methods.get("__init__")
-        for one in [] if made is None else made.body:
-            self._attribute(one)
+        for statement in [] if made is None else made.body:
+            self._attribute(statement)
         call = methods.get("__call__")
         if not isinstance(call, ast.AsyncFunctionDef):
             raise NotReadError(self._node.lineno, "its class `Workflow` has no `async def __call__`.")
@@ -125,32 +135,37 @@ class _Class:
 
     def _body(self, body: Sequence[ast.stmt], gate: tuple[str, str] | None) -> bool:
         """Take in some lines; whether they end by returning."""
-        for number, one in enumerate(body):
-            if isinstance(one, ast.Expr) and isinstance(one.value, ast.Constant):
+        for number, statement in enumerate(body):
+            if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Constant):
                 continue
-            if isinstance(one, ast.Return):
-                self._return(one, gate)
+            if isinstance(statement, ast.Return):
+                self._return(statement, gate)
                 return True
-            if isinstance(one, ast.If):
-                return self._choice(one, list(body[number + 1 :]), gate)
-            self._statement(one, gate)
+            if isinstance(statement, ast.If):
+                return self._choice(statement, list(body[number + 1 :]), gate)
+            self._statement(statement, gate)
         return False
 
-    def _statement(self, one: ast.stmt, gate: tuple[str, str] | None) -> None:
-        if isinstance(one, ast.Assign) and len(one.targets) == 1 and isinstance(one.targets[0], ast.Name):
-            name = one.targets[0].id
-            if isinstance(one.value, ast.Await):
-                self._values[name] = [PublishedValue(self._call(one.value, name, gate))]
+    def _statement(self, statement: ast.stmt, gate: tuple[str, str] | None) -> None:
+        if (
+            isinstance(statement, ast.Assign)
+            and len(statement.targets) == 1
+            and isinstance(statement.targets[0], ast.Name)
+        ):
+            name = statement.targets[0].id
+            if isinstance(statement.value, ast.Await):
+                self._values[name] = [PublishedValue(self._call(statement.value, name, gate))]
             else:
-                self._values[name] = self._given(one.value)
+                self._values[name] = self._given(statement.value)
             return
-        if isinstance(one, ast.For):
-            self._samples(one, gate)
+        if isinstance(statement, ast.For):
+            self._samples(statement, gate)
             return
-        if isinstance(one, ast.Expr) and isinstance(one.value, ast.Call) and self._appends(one.value):
+        if isinstance(statement, ast.Expr) and isinstance(statement.value, ast.Call) and self._appends(statement.value):
             return
         raise NotReadError(
-            one.lineno, f"`{ast.unparse(one).splitlines()[0][:60]}` is not understood as a step of a workflow."
+            statement.lineno,
+            f"`{ast.unparse(statement).splitlines()[0][:60]}` is not understood as a step of a workflow.",
         )
 
     def _appends(self, call: ast.Call) -> bool:
@@ -163,9 +178,9 @@ class _Class:
         self._values[name] = [*self._values.get(name, []), *self._given(call.args[0])]
         return True
 
-    def _samples(self, one: ast.For, gate: tuple[str, str] | None) -> None:
+    def _samples(self, loop: ast.For, gate: tuple[str, str] | None) -> None:
         """A loop that asks the same several times and keeps all answers."""
-        times = one.iter
+        times = loop.iter
         if not (
             isinstance(times, ast.Call)
             and isinstance(times.func, ast.Name)
@@ -174,43 +189,43 @@ class _Class:
             and isinstance(times.args[0], ast.Constant)
             and isinstance(times.args[0].value, int)
         ):
-            raise NotReadError(one.lineno, "a loop is understood as `for _ in range(3)` alone.")
+            raise NotReadError(loop.lineno, "a loop is understood as `for _ in range(3)` alone.")
         before = set(self._nodes)
-        awaited = [step for step in one.body if isinstance(step, ast.Assign) and isinstance(step.value, ast.Await)]
-        if len(awaited) != 1 or len(one.body) != 2:
-            raise NotReadError(one.lineno, "a loop is understood where it asks one question and appends its answer.")
-        for step in one.body:
+        awaited = [step for step in loop.body if isinstance(step, ast.Assign) and isinstance(step.value, ast.Await)]
+        if len(awaited) != 1 or len(loop.body) != 2:
+            raise NotReadError(loop.lineno, "a loop is understood where it asks one question and appends its answer.")
+        for step in loop.body:
             self._statement(step, gate)
         for name in self._nodes.keys() - before:
             self._nodes[name].said["samples"] = times.args[0].value
 
-    def _choice(self, one: ast.If, rest: list[ast.stmt], gate: tuple[str, str] | None) -> bool:
+    def _choice(self, choice: ast.If, rest: list[ast.stmt], gate: tuple[str, str] | None) -> bool:
         """An ``if``: a Decision, whose other way is the ``else`` or what follows."""
         if gate is not None:
-            raise NotReadError(one.lineno, "an `if` inside an `if` is not understood.")
-        test, turned = one.test, False
+            raise NotReadError(choice.lineno, "an `if` inside an `if` is not understood.")
+        test, turned = choice.test, False
         if isinstance(test, ast.UnaryOp) and isinstance(test.op, ast.Not):
             test, turned = test.operand, True
         given = self._given(test)
         source = given[0] if len(given) == 1 else None
         operator = None if source is None or source.node not in self._nodes else self._nodes[source.node].operator
         if source is None or (operator, source.output) not in _TRUTHS:
-            raise NotReadError(one.lineno, "an `if` is understood on the `result` of Test or Review alone.")
+            raise NotReadError(choice.lineno, "an `if` is understood on the `result` of Test or Review alone.")
         decision = self._fresh("CHECK")
         self._nodes[decision] = PublishedNode(
             decision, "Decision", ports=[("when", PublishedValue(source.node, "result"))]
         )
         yes, no = ("no", "yes") if turned else ("yes", "no")
         known = dict(self._values)
-        ends = self._body(one.body, (decision, yes))
+        ends = self._body(choice.body, (decision, yes))
         first = self._values
         self._values = dict(known)
-        other = [*one.orelse, *rest] if ends else one.orelse
+        other = [*choice.orelse, *rest] if ends else choice.orelse
         ends_too = self._body(other, (decision, no))
         if ends != ends_too:
-            raise NotReadError(one.lineno, "both ways of an `if` must return, or neither.")
+            raise NotReadError(choice.lineno, "both ways of an `if` must return, or neither.")
         if not ends:
-            self._join(known, first, one.lineno)
+            self._join(known, first, choice.lineno)
             return self._body(rest, None)
         return True
 
@@ -219,19 +234,19 @@ class _Class:
     ) -> None:
         """After both ways: what only one of them changed can't be told apart."""
         for name in {*first, *self._values}:
-            one, other = first.get(name), self._values.get(name)
-            if one == other:
+            earlier, other = first.get(name), self._values.get(name)
+            if earlier == other:
                 continue
-            if one is None or other is None or known.get(name) in (one, other):
+            if earlier is None or other is None or known.get(name) in (earlier, other):
                 raise NotReadError(line, f"`{name}` must be made on both ways of the `if`, or on neither.")
-            self._values[name] = [*one, *other]
+            self._values[name] = [*earlier, *other]
 
-    def _return(self, one: ast.Return, gate: tuple[str, str] | None) -> None:
-        value = one.value
+    def _return(self, statement: ast.Return, gate: tuple[str, str] | None) -> None:
+        value = statement.value
         if isinstance(value, ast.Tuple) and value.elts:
             value = value.elts[0]  # beside it stands what the run has cost
         if value is None:
-            raise NotReadError(one.lineno, "it returns nothing.")
+            raise NotReadError(statement.lineno, "it returns nothing.")
         self._results += [(given, gate) for given in self._sources(value)]
 
     # Expressions
@@ -253,7 +268,7 @@ class _Class:
         node = PublishedNode(self._fresh(name), operator, gate=gate)
         ports = _PORTS[operator]
         arguments = dict(zip(ports, call.args, strict=False))
-        arguments |= {one.arg: one.value for one in call.keywords if one.arg is not None}
+        arguments |= {keyword.arg: keyword.value for keyword in call.keywords if keyword.arg is not None}
         for port, value in arguments.items():
             if port not in ports:
                 raise NotReadError(value.lineno, f"{operator} has no port `{port}`.")
@@ -331,8 +346,8 @@ class _Class:
         elif isinstance(value, ast.FormattedValue):
             yield from self._parts(value.value)
         elif isinstance(value, (ast.List, ast.Tuple)):
-            for one in value.elts:
-                yield from self._parts(one)
+            for element in value.elts:
+                yield from self._parts(element)
         elif isinstance(value, ast.Call) and isinstance(value.func, ast.Name) and value.func.id == "str" and value.args:
             yield from self._parts(value.args[0])
         else:
@@ -347,11 +362,11 @@ class _Class:
 
     def _fresh(self, name: str) -> str:
         plain = re.sub(r"\W+", "_", name).upper() or "STEP"
-        found, number = plain, 1
-        while found in self._nodes or found in _INTERFACE.values() or found == "RETURN":
+        free, number = plain, 1
+        while free in self._nodes or free in _INTERFACE.values() or free == "RETURN":
             number += 1
-            found = f"{plain}_{number}"
-        return found
+            free = f"{plain}_{number}"
+        return free
 
     # The workflow
 
@@ -366,9 +381,9 @@ class _Class:
         yield from (f"    {_INTERFACE[name]}([{name}]):::Interface" for name in self._inputs)
         for node in self._nodes.values():
             shape = {"shape": "diam", "label": "passed?"} if node.operator == "Decision" else {}
-            said = {"op": node.operator, **shape, **node.said}
+            parameters = {"op": node.operator, **shape, **node.said}
             shown = ", ".join(
-                f"{key}: {flow(value) or quoted(str(value), in_statement=True)}" for key, value in said.items()
+                f"{key}: {flow(value) or quoted(str(value), in_statement=True)}" for key, value in parameters.items()
             )
             yield f"    {node.id}@{{ {shown} }}"
         yield "    RETURN([answer]):::Interface"

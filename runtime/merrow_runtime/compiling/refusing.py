@@ -38,14 +38,14 @@ def check_compiled(workflow: Workflow) -> None:
 
 
 def _reasons(workflow: Workflow) -> Iterator[str]:
-    for one in workflow.reached():
-        settings = one.analysis.settings
-        for key in _header(one):
+    for reached in workflow.reached():
+        settings = reached.analysis.settings
+        for key in _header(reached):
             if str(key) not in _HELD and str(key) not in settings.machine_keys:
                 yield f"A program can't hold `{key}:`: use merrow run."
         if settings.refine is not None and settings.refine.ask:
             yield "`refine: {ask: true}` asks a person, which a program can't: use merrow run."
-        for node in one.graph.nodes:
+        for node in reached.graph.nodes:
             spec = node.spec
             own = frozenset() if spec is None else spec.parameters | {spec.instruction_key or "role"}
             ports = frozenset() if spec is None else frozenset(spec.ports)
@@ -56,34 +56,34 @@ def _reasons(workflow: Workflow) -> Iterator[str]:
 
 def _header(workflow: Workflow) -> Mapping[str, object]:
     """The keys of the header of a file that say what it does."""
-    said = workflow.analysis.settings.document.values.get("workflow")
-    return said if isinstance(said, dict) else {}
+    front = workflow.analysis.settings.document.values.get("workflow")
+    return front if isinstance(front, dict) else {}
 
 
 def runs_code(workflow: Workflow) -> bool:
     """Whether a run may need the sandbox: for what models write, or for checks of validators."""
-    for one in workflow.reached():
-        if any(node.spec is not None and node.spec.name in _RUN_CODE for node in one.graph.nodes):
+    for reached in workflow.reached():
+        if any(node.spec is not None and node.spec.name in _RUN_CODE for node in reached.graph.nodes):
             return True
-        if any(check.kind in CHECKS_WITH_CODE for check in checks_of(one)):
+        if any(check.kind in CHECKS_WITH_CODE for check in checks_of(reached)):
             return True
     return False
 
 
 def checks_of(workflow: Workflow) -> list[ValidatorCheck]:
     """The checks of all validators that nodes of one file name."""
-    found = (resolve_validation(node, workflow.analysis.settings) for node in workflow.graph.nodes)
-    return [check for one in found if one is not None for _, check in one.checks]
+    validations = (resolve_validation(node, workflow.analysis.settings) for node in workflow.graph.nodes)
+    return [check for validation in validations if validation is not None for _, check in validation.checks]
 
 
 def left_out(*, runs: bool) -> list[str]:
     """What is not in the program, as lines of its docstring. ``runs`` says that it may run code that models write."""
-    said = [
+    limits = [
         "It runs as with `merrow run`, but keeps no journal: it can't be resumed, and no answers are cached.",
         "--record and --replay write and read the same recordings.",
     ]
     if runs:
-        said.append(
+        limits.append(
             "Code that models write, or validators, runs in a sandbox, or the run ends; --allow-unsafe-code runs it without one."
         )
-    return said
+    return limits

@@ -63,7 +63,7 @@ def same_files(first: bytes, second: bytes) -> bool:
 
 
 def _members(archive: bytes, only: str | None = None) -> Mapping[str, bytes] | None:
-    found: dict[str, bytes] = {}
+    members: dict[str, bytes] = {}
     left = 10 * _MOST
     try:
         with zipfile.ZipFile(io.BytesIO(archive)) as packed:
@@ -75,10 +75,10 @@ def _members(archive: bytes, only: str | None = None) -> Mapping[str, bytes] | N
                 left -= len(content)
                 if len(content) > _MOST or left < 0:
                     raise UsageFailure(f"{info.filename} in the archive is too large.")
-                found[info.filename] = content
+                members[info.filename] = content
     except (zipfile.BadZipFile, EOFError, OSError, ValueError, NotImplementedError, RuntimeError, zlib.error):
         return None
-    return found
+    return members
 
 
 def _files(packages: list[str]) -> Iterator[tuple[str, bytes]]:
@@ -91,20 +91,20 @@ def _licences(package: str) -> Iterator[tuple[str, bytes]]:
     """The licence that goes with each copy of a package."""
     name = "merrow" if package.startswith("merrow_") else package
     try:
-        found = distribution(name).files or ()
+        shipped = distribution(name).files or ()
     except PackageNotFoundError:
         return
-    for one in sorted(found, key=str):
-        if one.name.upper().startswith(("LICENCE", "LICENSE", "COPYING")):
-            yield f"licences/{package}/{one.name}", one.read_binary()
+    for file in sorted(shipped, key=str):
+        if file.name.upper().startswith(("LICENCE", "LICENSE", "COPYING")):
+            yield f"licences/{package}/{file.name}", file.read_binary()
 
 
 def _inside(path: str, folder: Traversable) -> Iterator[tuple[str, bytes]]:
-    for one in sorted(folder.iterdir(), key=lambda one: one.name):
-        if one.name in _LEFT_OUT or one.name.endswith(".pyc"):
+    for entry in sorted(folder.iterdir(), key=lambda entry: entry.name):
+        if entry.name in _LEFT_OUT or entry.name.endswith(".pyc"):
             continue
-        inner = f"{path}/{one.name}"
-        if one.is_dir():
-            yield from _inside(inner, one)
+        inner = f"{path}/{entry.name}"
+        if entry.is_dir():
+            yield from _inside(inner, entry)
         else:
-            yield inner, one.read_bytes()
+            yield inner, entry.read_bytes()

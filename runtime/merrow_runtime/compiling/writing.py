@@ -19,14 +19,16 @@ class PythonCode(str):
 
 def in_quotes(text: str) -> str:
     """A text as a literal on one line."""
-    return '"' + "".join(_ESCAPED.get(one) or _shown(one) for one in text) + '"'
+    return '"' + "".join(_ESCAPED.get(letter) or _shown(letter) for letter in text) + '"'
 
 
 def in_lines(text: str) -> str:
     """A text as a literal, over several lines where it has some."""
     if "\n" not in text:
         return in_quotes(text)
-    lines = "".join(one if one == "\n" else _ESCAPED[one] if one == "\\" else _shown(one) for one in text)
+    lines = "".join(
+        letter if letter == "\n" else _ESCAPED[letter] if letter == "\\" else _shown(letter) for letter in text
+    )
     # No three quotes in a row, and none before those that end the literal.
     lines = re.sub(r'"(?=""|"?\Z)', r"\"", lines)
     # A blank at the end of a line is seen, and no editor takes it away.
@@ -48,7 +50,7 @@ def value(given: object) -> str:
     if isinstance(given, str):
         return in_quotes(given)
     if isinstance(given, Mapping):
-        return "{" + ", ".join(f"{value(key)}: {value(one)}" for key, one in given.items()) + "}"
+        return "{" + ", ".join(f"{value(key)}: {value(part)}" for key, part in given.items()) + "}"
     if isinstance(given, tuple):
         return "(" + ", ".join(map(value, given)) + ("," if len(given) == 1 else "") + ")"
     if isinstance(given, Sequence):
@@ -71,9 +73,9 @@ class PythonNames:
         if not name.isidentifier():
             name = re.sub(r"[^0-9A-Za-z_]", "_", name).strip("_")
             name = name if name.isidentifier() else f"{'N' if constant else 'n'}_{name}".rstrip("_")
-        found, number = name, 1
-        while found in self._taken or found in self.given:
+        free, number = name, 1
+        while free in self._taken or free in self.given:
             number += 1
-            found = f"{name}_{number}"
-        self.given.add(found)
-        return found
+            free = f"{name}_{number}"
+        self.given.add(free)
+        return free

@@ -148,11 +148,11 @@ def _ignore_failure(written: asyncio.Future[None]) -> None:
         written.exception()
 
 
-def delete(user: Store, kept: Listed[Any], said: str) -> None:
+def delete(user: Store, kept: Listed[Any], prefix: str) -> None:
     """Delete one of ``kept`` with all that it has come by and the journal of its runs. Raises `StoreFailure` while a process
     works on it.
     """
-    identity = kept.id_of(said)
+    identity = kept.id_of(prefix)
     if is_open(user, identity):
         raise StoreFailure(
             f"{kept.word.capitalize()} {identity} is still going on; stop it first with: merrow cancel {identity}"

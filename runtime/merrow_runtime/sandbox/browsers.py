@@ -55,8 +55,8 @@ def browser_program() -> str | None:
     wanted = os.environ.get(VARIABLE, "").strip()
     if wanted:
         return shutil.which(wanted)
-    found = (shutil.which(name) for name in (*_PROGRAMS, *_PLACES.get(sys.platform, ())))
-    return next((program for program in found if program is not None), None)
+    programs = (shutil.which(name) for name in (*_PROGRAMS, *_PLACES.get(sys.platform, ())))
+    return next((program for program in programs if program is not None), None)
 
 
 def without_own_sandbox() -> list[str]:

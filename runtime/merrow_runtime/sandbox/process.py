@@ -73,12 +73,12 @@ def parsed_report(payload: bytes) -> dict[str, Any]:
 
 def _parsed(payload: bytes) -> dict[str, Any]:
     try:
-        said = json.loads(payload)
+        report = json.loads(payload)
     except (ValueError, RecursionError):
-        said = None
-    if not isinstance(said, dict):
+        report = None
+    if not isinstance(report, dict):
         raise GuestEndedError("crashed", "the process sent an invalid message")
-    return said
+    return report
 
 
 class GuestEndedError(Exception):

@@ -116,7 +116,7 @@ class SandboxProgram:
                 self._measure()
                 # Where soft and hard limit of processor time are the same, it is killed like what `end` ends.
                 if not self._ended and code in {
-                    sign for one in (signal.SIGXCPU, signal.SIGKILL) for sign in (-one, 128 + one)
+                    sign for number in (signal.SIGXCPU, signal.SIGKILL) for sign in (-number, 128 + number)
                 }:
                     raise ProgramEndedError(f"it needed more than {self._limits.cpu_s} s of processor time")
                 return code

@@ -124,8 +124,8 @@ class _Trial:
             while True:
                 kind, payload = await judge.receive()
                 if kind == b"v":
-                    said = parsed_report(payload)
-                    return TestFailure(test, error, _brief(judge, said.get("traceback")))
+                    report = parsed_report(payload)
+                    return TestFailure(test, error, _brief(judge, report.get("traceback")))
                 await judge.send(b"d", error)
         except GuestEndedError:
             self._judge = None
@@ -133,10 +133,10 @@ class _Trial:
 
 
 def _verdict(judge: Guest, test: str, payload: bytes, calls: int) -> tuple[TestOutcome, TestFailure | None]:
-    said = parsed_report(payload)
-    if said.get("outcome") == "passed":
+    report = parsed_report(payload)
+    if report.get("outcome") == "passed":
         return ("passed", None) if calls else ("failed", TestFailure(test, _NEVER_CALLED))
-    return "failed", TestFailure(test, _brief(judge, said.get("error")), _brief(judge, said.get("traceback")))
+    return "failed", TestFailure(test, _brief(judge, report.get("error")), _brief(judge, report.get("traceback")))
 
 
 def _brief(guest: Guest, text: object) -> str:

@@ -238,9 +238,9 @@ class Ledger:
         with self._lock:
             if self._month[0] != month:
                 try:
-                    found = self._database.execute(_MONTH, {"m": f"{month}-*"})
+                    rows = self._database.execute(_MONTH, {"m": f"{month}-*"})
                     # Those of this process count once they have ended.
-                    self._month = month, float(found.fetchone()[0]) - sum(self._begun.values())
+                    self._month = month, float(rows.fetchone()[0]) - sum(self._begun.values())
                 except sqlite3.Error as problem:
                     raise self._failure(problem) from problem
             pending = sum(sums[3] for key, sums in self._pending.items() if str(key[0]).startswith(month))
@@ -292,8 +292,8 @@ class Ledger:
 
 
 def _has_tables(database: DatabaseConnection) -> bool:
-    found = database.execute("SELECT count(*) FROM sqlite_schema WHERE name IN ('spent', 'begun')").fetchone()
-    return bool(found[0] == 2)
+    tables = database.execute("SELECT count(*) FROM sqlite_schema WHERE name IN ('spent', 'begun')").fetchone()
+    return bool(tables[0] == 2)
 
 
 def _identity(path: Path) -> tuple[int, int]:

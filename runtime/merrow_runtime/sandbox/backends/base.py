@@ -134,13 +134,13 @@ def libraries() -> Libraries:
     readable: list[str] = []
     for package in _PACKAGES:
         try:
-            found = importlib.util.find_spec(package)
+            spec = importlib.util.find_spec(package)
         except (ImportError, ValueError):
             continue
-        if found is None or found.origin is None:
+        if spec is None or spec.origin is None:
             continue
-        origin = Path(found.origin)
-        place = origin.parent if found.submodule_search_locations else origin
+        origin = Path(spec.origin)
+        place = origin.parent if spec.submodule_search_locations else origin
         folder = place.parent
         readable += [str(place), *(str(extra) for extra in (folder / f"{package}.libs",) if extra.is_dir())]
         if str(folder) not in folders:

@@ -80,13 +80,13 @@ class Bubblewrap:
 
 def _links_of(path: str) -> list[str]:
     """A virtual environment's python is a chain of links; each of them must be there, and the file that says where home is."""
-    found: list[str] = []
+    links: list[str] = []
     place = Path(path)
     for _ in range(8):
         if not place.is_symlink():
             break
         target = place.readlink()
         place = target if target.is_absolute() else place.parent / target
-        found.append(os.fspath(place))
+        links.append(os.fspath(place))
     settings = Path(sys.prefix, "pyvenv.cfg")
-    return [*found, os.fspath(settings)] if settings.exists() else found
+    return [*links, os.fspath(settings)] if settings.exists() else links

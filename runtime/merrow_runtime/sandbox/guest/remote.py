@@ -205,10 +205,10 @@ class Remote:
         self._remote("delitem", key)
 
     def __iter__(self) -> Iterator[Any]:
-        found = self._remote("iter")
-        if not isinstance(found, RemoteIterator):
+        iterator = self._remote("iter")
+        if not isinstance(iterator, RemoteIterator):
             raise TypeError(f"{object.__getattribute__(self, '_remote_name')!r} object is not iterable")
-        return found
+        return iterator
 
 
 class RemoteIterator(Remote):

@@ -163,18 +163,18 @@ class _Solution:
 
         The function under test always goes by number. If it went as data (`f = int`), no call of it would reach this process.
         """
-        found: dict[str, Any] = {}
+        names: dict[str, Any] = {}
         for name, value in list(namespace.items()):
             if not isinstance(name, str) or name.startswith("__") or isinstance(value, types.ModuleType):
                 continue
             with contextlib.suppress(Exception):  # data that can't travel (nested without end, say) has no stand-in
                 if name == entry and callable(value):
-                    found[name] = self._extend(value, 0)
+                    names[name] = self._extend(value, 0)
                 elif isinstance(value, type) and issubclass(value, Exception):
-                    found[name] = ["exception", *(kind.__name__ for kind in value.__mro__)]
+                    names[name] = ["exception", *(kind.__name__ for kind in value.__mro__)]
                 else:
-                    found[name] = self.encode(value)
-        return found
+                    names[name] = self.encode(value)
+        return names
 
 
 def _awaited(target: types.CoroutineType[Any, Any, Any]) -> Any:

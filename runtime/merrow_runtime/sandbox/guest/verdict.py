@@ -63,11 +63,11 @@ _COMPARING = {
 
 def _shared_imports(code: str) -> dict[str, Any]:
     """What the solution imports at top level from harmless modules under its own name, imported here."""
-    found: dict[str, Any] = {}
+    imports: dict[str, Any] = {}
     try:
         statements = ast.parse(code).body
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return found
+        return imports
     for statement in statements:
         if not isinstance(statement, ast.Import | ast.ImportFrom):
             continue
@@ -81,12 +81,12 @@ def _shared_imports(code: str) -> dict[str, Any]:
             with contextlib.suppress(ImportError, AttributeError):
                 imported = importlib.import_module(source)
                 if isinstance(statement, ast.Import):
-                    found[alias.asname or source] = imported
+                    imports[alias.asname or source] = imported
                 elif alias.name == "*":
-                    found.update({name: value for name, value in vars(imported).items() if not name.startswith("_")})
+                    imports.update({name: value for name, value in vars(imported).items() if not name.startswith("_")})
                 else:
-                    found[alias.name] = getattr(imported, alias.name)
-    return found
+                    imports[alias.name] = getattr(imported, alias.name)
+    return imports
 
 
 def _own_names(test: str, solution_imports: dict[str, Any]) -> dict[str, Any]:
@@ -95,21 +95,21 @@ def _own_names(test: str, solution_imports: dict[str, Any]) -> dict[str, Any]:
     Modules, and functions that compare (`isclose`): a solution that defined them would judge itself. Where the solution imports
     such a name from the module that it belongs to, that import decides (`from bisect import bisect`).
     """
-    found: dict[str, Any] = {}
+    names: dict[str, Any] = {}
     try:
         mentioned = [node for node in ast.walk(ast.parse(test)) if isinstance(node, ast.Name)]
     except (SyntaxError, ValueError, RecursionError, MemoryError):
-        return found
+        return names
     used = {node.id for node in mentioned} - {node.id for node in mentioned if isinstance(node.ctx, ast.Store)}
     for name in used & (_MODULES.keys() | _COMPARING.keys()):
         with contextlib.suppress(ImportError, AttributeError):
             if name in solution_imports:
-                found[name] = solution_imports[name]
+                names[name] = solution_imports[name]
             elif name in _MODULES:
-                found[name] = importlib.import_module(_MODULES[name])
+                names[name] = importlib.import_module(_MODULES[name])
             elif _COMPARING[name]:
-                found[name] = getattr(importlib.import_module(_COMPARING[name]), name)
-    return found
+                names[name] = getattr(importlib.import_module(_COMPARING[name]), name)
+    return names
 
 
 def _may_have(name: str, entry: str) -> bool:
