@@ -12,7 +12,7 @@ from zlib import crc32
 
 import pytest
 from tests.optimizer.extraction.planted import shown_parts
-from tests.optimizer.suggestions.scripted import is_judging, said, verdicts, whole
+from tests.optimizer.suggestions.scripted import candidate, is_judging, said, verdicts
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
 from tests.server.program import Outcome, merrow, write
 
@@ -25,29 +25,6 @@ PLAN = {
         for name, after in (("k", ""), ("l", ""), ("m", "k"), ("n", "kl"), ("o", "mn"), ("p", "o"))
     ],
 }
-FLOW = """\
----
-workflow: {temperature: 0.2}
----
-flowchart TD
-    PROBLEM([Problem]):::Interface
-    SOLVE@{op: Custom, prompt: "Think NUMBER times, then answer."}
-    RETURN([Answer]):::Interface
-    PROBLEM --> SOLVE --> RETURN
-"""
-CODE_FLOW = """\
----
-workflow: {temperature: 0.2}
----
-flowchart TD
-    PROBLEM([Task]):::Interface
-    ENTRY_POINT([Name]):::Interface
-    WRITE@{op: CustomCodeGenerate, instruction: "Write the function NUMBER times."}
-    RETURN([Program]):::Interface
-    PROBLEM -->|problem| WRITE
-    ENTRY_POINT -->|entry_point| WRITE
-    WRITE --> RETURN
-"""
 FUNCTION = "def first(x):\n    return x\n"
 CHECK = "def check(candidate):\n    assert candidate(1) == 1\n"
 
@@ -118,7 +95,8 @@ def answer(request: Received) -> Step:
         return Reply(json.dumps({name: _value(one) for name, one in properties.items()}))
     text = json.dumps(messages)
     if "function" in text or "def first" in text:
-        return Reply(f"```python\n{FUNCTION}```")
+        is_right = crc32(json.dumps(request.body, sort_keys=True).encode()) % 2
+        return Reply(f"```python\n{FUNCTION if is_right else FUNCTION.replace('return x', 'return 0')}```")
     number = re.findall(r"Case (\d+)|are (\d+) cats", text)
     known = int(max(number[0])) if number else 7
     return Reply(f"The answer is {known + 7 * (crc32(json.dumps(request.body, sort_keys=True).encode()) % 3)}.")
@@ -144,9 +122,15 @@ def _improved(request: Received) -> str:
     """Candidates that follow from the question, and verdicts that are all alike."""
     if is_judging(request):
         return verdicts(request)
-    text = json.dumps(request.body["messages"])
-    flow = CODE_FLOW if "ENTRY_POINT" in text else FLOW
-    return said(whole(flow.replace("NUMBER", str(crc32(text.encode()))), "Another prompt"))
+    text = "\n".join(message["content"] for message in request.body["messages"])
+    menu = re.findall(r'"- ([0-9a-f]{12}): Insert (?:Custom|Format|AnswerGenerate) on', text)
+    (node, *_) = re.findall(r"Replace \w+ (\w+) by", text)
+    codes = [crc32(f"{n} {json.dumps(request.body)}".encode()) for n in range(2)]
+    # A temperature of its own makes it another candidate than all before.
+    own = [{"set": {"node": node, "temperature": 0.1 + code % 9_000 / 10_000}} for code in codes]
+    grown = [{"apply": menu[code % len(menu)]} for code in codes if menu]
+    moves = [[*grown[n : n + 1], own[n]] if codes[n] % 3 == 0 else [own[n]] for n in range(2)]
+    return said(*(candidate(*several, title=f"By {code}") for several, code in zip(moves, codes, strict=True)))
 
 
 def _value(schema: Mapping[str, Any]) -> Any:

@@ -19,7 +19,7 @@ _ANSWER_SHARE = 0.3
 _HALF = 0.5
 """Calls that a Decision or a vote may make or not."""
 _UNBOUNDED = 1.5
-_GROWN = 2.0
+_GROWN = 1.0
 """Calls that a workflow which a search found makes beside those of its start."""
 _PROPOSAL, _JUDGED = (4_000, 1_500), (4_000, 600)
 """Tokens of a question and its answer, to a model that proposes candidates, and to the one that judges them."""
@@ -28,7 +28,7 @@ _ORDERS = 2
 _TASKS, _REVISIONS = 7, 2
 """Calls of a planned workflow, and of the model that revises a run of it."""
 _TASK = (1_500, 900)
-_CASE_CALLS = 3.0
+_CASE_CALLS = 2.0
 """Calls of the workflow of a solved case."""
 _SECONDS_A_CALL = 3.0
 
@@ -84,13 +84,15 @@ def of_search(plan: SearchPlan, rounds: int) -> Estimate:
         return searched
     models, chosen = plan.proposing.models, plan.base.chosen
     asked = of_calls(chosen, models.optimizer, rounds - 1, _PROPOSAL)
+    if plan.strategy != "evolve":  # one candidate a round: nobody has to choose
+        return searched + asked
     return searched + asked + of_calls(chosen, models.judge or models.optimizer, _ORDERS * (rounds - 1), _JUDGED)
 
 
 def of_extraction(plan: ExtractionPlan) -> Estimate:
     """An extraction: what its stages usually need of their bounds."""
     settings, found = plan.settings, Estimate()
-    usual = {3: settings.paths * settings.steps, 4: settings.steps + 1}
+    usual = {3: settings.paths * (settings.steps + 1) / 2}  # a path ends where nothing is put together any more
     for stage in plan.forecast:
         least = Estimate(stage.calls.least, stage.tokens.least, stage.cost_usd.least)
         if stage.cost_usd.most is None:

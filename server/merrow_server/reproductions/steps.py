@@ -61,6 +61,8 @@ from merrow_server.reproductions.request import ReproductionRequest
 Told = Callable[[str], None]
 """Hears what is done now."""
 _LIBRARY = "operators.yaml"
+_NEVER = 1_000_000
+"""Equal rounds in a row after which a search has converged, where it should not end early."""
 _LOOK_PLANS = 3
 """Plans that are asked for where only a look is wanted."""
 
@@ -263,7 +265,15 @@ class SearchStep(RowStep):
         if len(ordered) < place:
             raise UsageFailure(f"The search {self.id} scored {len(ordered)} workflows, and has no place {place}.")
         one = ordered[place - 1]
-        return check_workflow(one.text, name=str(self.bench.folder(self.row) / "search" / one.file))
+        return self._warm(check_workflow(one.text, name=str(self.bench.folder(self.row) / "search" / one.file)))
+
+    def _warm(self, workflow: Workflow) -> Workflow:
+        """A workflow at the temperature of the row: the shapes of solved cases say none."""
+        return workflow if self.row.temperature is None else with_temperature(workflow, self.row.temperature)
+
+    def _constants(self, said: Mapping[str, float]) -> dict[str, float]:
+        """Those of the loop. In a look it has all of its rounds: the scores of few items are soon equal."""
+        return {**said, **({"rounds": _NEVER} if self.bench.request.is_look else {})}
 
     @property
     def _rounds(self) -> int:
@@ -279,13 +289,14 @@ class SearchStep(RowStep):
         assert said is not None and row.workflow is not None  # noqa: S101, PT018 (as above)
         operators = str(self._operators.library) if has_operators and self._operators is not None else BUILT_IN
         start, shapes = start_of(str(workflow_file(row.workflow)), operators, row.memory)
+        shapes = tuple((self._warm(check_workflow(text, name=title)).text, title) for text, title in shapes)
         data, reader = self._data("validate")
         is_moves = self.bench.request.simulate
         wanted = SearchAsked(
             self._asked(data, reader=reader, judge_model=None if is_moves else self.model("judge"), limits=left),
             said.strategy,
             "moves" if is_moves else said.proposer,
-            bounds=Bounded(small=True, constants=dict(said.constants)),
+            bounds=Bounded(small=True, constants=self._constants(said.constants)),
             optimizer_model=None if is_moves else self.model("optimizer"),
             shapes=shapes,
             extracted_from=extracted_from(operators),
