@@ -149,7 +149,8 @@ def place(monkeypatch: pytest.MonkeyPatch, folder: Path, server: OpenAIServer) -
         here.setenv("MERROW_CONFIG_DIR", str(folder / "config"))
         here.setenv("OPENAI_BASE_URL", server.base_url)
         here.setenv("OPENAI_API_KEY", "sk-test")
-        write("config/config.toml", f'[prices."{server.origin}"]\n"*" = {{input = 1.0, output = 2.0}}\n')
+        prices = f'[prices."{server.origin}"]\n"*" = {{input = 1.0, output = 2.0}}\n'
+        write("config/config.toml", f"{prices}[models]\nmax_tokens = 300\n")
         tiny_data(folder / "data")
         yield
 

@@ -9,13 +9,15 @@ from typing import Any
 from merrow_optimizer.evaluation.plan import EvaluationForecast, Known, Plan, forecast
 from merrow_optimizer.extraction.plan import ExtractionPlan
 from merrow_optimizer.optimization.plan import SearchPlan
+from merrow_runtime.models.endpoint import answer_limit_at
 from merrow_runtime.models.prices import price_at
+from merrow_runtime.models.tokens import EXPECTED_COMPLETION
 from merrow_runtime.running.forecast_figures import Bounds
 from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.usage import Usage
 
-_ANSWER_SHARE = 0.3
-"""An answer has some 300 tokens, of the 1,024 that a forecast has at most."""
+_ANSWER = 300
+"""Tokens of an answer, where a forecast has only how many it may have."""
 _HALF = 0.5
 """Calls that a Decision or a vote may make or not."""
 _UNBOUNDED = 1.5
@@ -61,7 +63,7 @@ def total(estimates: Iterable[Estimate]) -> Estimate:
 
 def of_evaluation(plan: Plan, known: Known) -> Estimate:
     """An evaluation, beside what is known."""
-    return _of_forecast(forecast(plan, known))
+    return _of_forecast(forecast(plan, known), plan)
 
 
 def of_found(plan: Plan, known: Known) -> Estimate:
@@ -78,7 +80,7 @@ def _growth(calls: float) -> float:
 
 def of_search(plan: SearchPlan, rounds: int) -> Estimate:
     """A search of so many rounds: the start once, then candidates, and what a model proposes them for."""
-    start = _of_forecast(plan.forecast).times(plan.first)
+    start = _of_forecast(plan.forecast, plan.base).times(plan.first)
     searched = start + start.times((rounds - 1) * (1 + _growth(start.calls / max(1, plan.first))) / 2)
     if plan.proposing is None:
         return searched
@@ -117,9 +119,11 @@ def of_calls(chosen: ChosenEndpoint, model: str, calls: float, tokens: tuple[int
     return Estimate(calls, calls * sum(tokens), cost)
 
 
-def _of_forecast(found: EvaluationForecast) -> Estimate:
-    cost = None if found.cost_usd.most is None else _between(found.cost_usd, _ANSWER_SHARE)
-    return Estimate(_between(found.calls, _HALF), _between(found.tokens, _ANSWER_SHARE), cost)
+def _of_forecast(found: EvaluationForecast, plan: Plan) -> Estimate:
+    longest = answer_limit_at(plan.chosen.endpoint, plan.model.partition(", ")[0]) or EXPECTED_COMPLETION
+    share = min(1.0, _ANSWER / longest)
+    cost = None if found.cost_usd.most is None else _between(found.cost_usd, share)
+    return Estimate(_between(found.calls, _HALF), _between(found.tokens, share), cost)
 
 
 def _between(bounds: Bounds, share: float) -> float:
