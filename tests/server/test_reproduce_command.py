@@ -184,9 +184,9 @@ def test_a_budget_that_ends_in_row_3_leaves_rows_1_and_2_whole(server: OpenAISer
     server.answer, server.requests[:] = dear, []
     write("again/.keep", "")
     env = {"MERROW_STATE_DIR": str(Path("again").absolute())}
-    done = merrow(
-        "reproduce", "mermaidflow", "--data", "data", "--other-data", *ROUND_1, "--budget-usd", f"{budget:.6f}", env=env
-    )
+    # One after another: calls in flight have reserved what they may use, and are made.
+    given = ("--data", "data", "--other-data", *ROUND_1, "--concurrency", "1", "--budget-usd", f"{budget:.6f}")
+    done = merrow("reproduce", "mermaidflow", *given, env=env)
     assert done.code == 1, done.err
     rows = rows_of(merrow("show", "repro/mermaidflow", "--format", "json", env=env).json)
     assert [rows[row]["status"] for row in order[:2]] == ["ended", "ended"]
