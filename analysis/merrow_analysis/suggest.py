@@ -29,7 +29,7 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
     best_distance = limit + 1
     for candidate in islice(candidates, _MOST_COMPARED):
         other = candidate.casefold()
-        if folded in (other, other * 2):
+        if folded in (other, other * 2) or other == folded * 2:
             return candidate
         if best_distance <= 1 or abs(len(other) - len(folded)) >= best_distance or len(other) > _LONGEST:
             continue

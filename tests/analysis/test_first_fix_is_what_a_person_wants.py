@@ -125,6 +125,22 @@ CASES = {
         "Write class before it",
     ),
     "the word flowchart is missing": Case(slip(CHAIN, ("flowchart TD", "TD")), "MW011", "Write flowchart TD"),
+    "a step leads nowhere, and a review lacks what it gives": Case(
+        workflow(
+            A,
+            B,
+            C,
+            'REVIEW["Review<br/>"]',
+            "OUT([Out]):::Interface",
+            "PROBLEM -->|input| A & B",
+            "PROBLEM -->|problem| REVIEW",
+            "B -->|input| C --> RETURN",
+            "REVIEW -->|feedback:| OUT",
+        ),
+        "MW102",
+        "Lead A to REVIEW",
+        is_alone=False,
+    ),
     "a chain is broken": Case(slip(CHAIN, ("DRAFT --> POLISH\n", "")), "MW102", "Lead DRAFT to POLISH"),
     "an edge is drawn backwards": Case(
         slip(CHAIN, ("POLISH --> RETURN", "RETURN --> POLISH")), "MW113", "Turn the edge round: POLISH → RETURN"
@@ -293,6 +309,21 @@ def test_the_first_fix_is_the_repair_that_is_wanted(name: str, ending: str) -> N
     assert (case.code, finding.message) not in [(one.code, one.message) for one in left]
     assert not case.is_alone or not left, after
     assert ending == "\n" or "\n" not in after.replace("\r\n", "")
+
+
+def test_a_voice_of_an_ensemble_names_no_port() -> None:
+    text = workflow(
+        A,
+        B,
+        PY,
+        VOTE,
+        "PROBLEM -->|input| A",
+        "PROBLEM -->|problem| PY",
+        "PY -->|output:input| B",
+        "B --> VOTE --> RETURN",
+    )
+    [finding] = analyse(text).errors
+    assert "\nA --> VOTE\n" in apply_edits(text, finding.fixes[0].edits)
 
 
 def test_a_prompt_stays_with_the_node_whose_operator_is_written() -> None:
