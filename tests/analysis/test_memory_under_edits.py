@@ -12,6 +12,7 @@ from tests.sizes import sized
 
 from merrow_analysis import shared_values
 from merrow_analysis.check import Analyser
+from merrow_analysis.graph import language
 from merrow_analysis.text import Position, Range, TextEdit
 
 pytestmark = pytest.mark.thinned(8, "memory")
@@ -81,6 +82,7 @@ def _objects() -> Counter[str]:
 @pytest.mark.parametrize("kind", KINDS)
 def test_edits_leave_nothing_behind(kind: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setattr(shared_values, "_MOST_RECENT", 10)
+    monkeypatch.setattr(language, "_FEW", 10)
     analyser = Analyser("\n".join(HEAD) + "\n")
     analyser.analysis()
     _edited(analyser, kind, 0, EDITS)

@@ -97,10 +97,10 @@ Holm's method for several tests.
 * No other row has a better score for no more money.
 """,
     )
-    unknown = f"2 items of own.jsonl (part all), each once: 4 calls, at most about 4,168 tokens, cost unknown; {rest}"
+    unknown = f"2 items of own.jsonl (part all), each once: 4 calls, at most about 16,456 tokens, cost unknown; {rest}"
     assert done.err.splitlines() == [
         "flow.mmd, good",
-        f"2 items of own.jsonl (part all), each once: 4 calls, at most about 4,168 tokens, at most about $4.1680; {rest}",
+        f"2 items of own.jsonl (part all), each once: 4 calls, at most about 16,456 tokens, at most about $16.4560; {rest}",
         "flow.mmd, bad",
         unknown,
         "flow.mmd, broken",

@@ -174,7 +174,7 @@ def test_a_budget_that_ends_on_the_way_can_be_raised(server: OpenAIServer) -> No
     shown = merrow("show", identity_)
     assert shown.code == 0
     head, why, _ = shown.out.splitlines()
-    assert re.fullmatch(rf"{identity_}  stopped  \d+\.\d s ago  math_validate\.jsonl \(part validate, (\w+)\)", head), (
+    assert re.fullmatch(rf"{identity_}  stopped  [0-9.]+ s ago  math_validate\.jsonl \(part validate, (\w+)\)", head), (
         head
     )
     assert why.startswith("The budget of 45000 tokens is used up (")
@@ -182,7 +182,7 @@ def test_a_budget_that_ends_on_the_way_can_be_raised(server: OpenAIServer) -> No
     listed = merrow("runs", "--kind", "extraction")
     [row] = listed.out.splitlines()
     assert re.fullmatch(
-        rf"{identity_}  stopped  \d+\.\d s ago  no operators  cost unknown  math_validate\.jsonl \(validate\)", row
+        rf"{identity_}  stopped  [0-9.]+ s ago  no operators  cost unknown  math_validate\.jsonl \(validate\)", row
     ), row
     assert listed.err == ""
     cancelled = merrow("cancel", identity_)
@@ -200,7 +200,7 @@ def test_a_budget_that_ends_on_the_way_can_be_raised(server: OpenAIServer) -> No
         ),
         (
             ("resume", identity_, "--reuse", "same"),
-            f"Extraction {identity_} goes by the answers that it has; choose --reuse any to keep them, or begin another one.",
+            f"Extraction {identity_} goes by the answers that it has; choose --reuse any to keep them, or begin another extraction.",
         ),
         (("show", identity_, "--revision", "1"), f"--revision goes with a run; {identity_} is an extraction."),
         (("show", identity_, "--format", "html"), whole),

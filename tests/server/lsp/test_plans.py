@@ -161,7 +161,7 @@ async def test_what_is_just_allowed_is_planned_and_who_shows_no_runs_is_told_wha
             await editor.execute(PLAN, task=TASK)
         dry = await editor.execute(PLAN, task=TASK, dryRun=True)
         assert caught.value.message == (
-            f"Plan a workflow: {dry['text']} Execute the command with `agreed: true` to plan."
+            f"Planning a workflow: {dry['text']} Execute the command with `agreed: true` to plan."
         )
         assert server.requests == []
         uri = editor.open("flowchart TD\n    A --> B\n")

@@ -278,4 +278,4 @@ async def test_over_a_pipe(client: LanguageClient) -> None:
         types.DidOpenTextDocumentParams(types.TextDocumentItem(uri, "mermaid", 1, "flowchart LR\n A --> B\n"))
     )
     answer = await client.protocol.send_request_async("merrow/graph", {"textDocument": {"uri": uri}})
-    assert [node.id for node in answer.nodes] == ["A", "B"]
+    assert [node["id"] for node in answer["nodes"]] == ["A", "B"]

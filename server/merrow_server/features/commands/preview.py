@@ -26,8 +26,6 @@ from collections.abc import Mapping
 from typing import TYPE_CHECKING, Any
 
 from merrow_analysis.diagnostics import Diagnostic
-from merrow_analysis.graph.plain_steps import is_played
-from merrow_analysis.graph.remembering import readers
 from merrow_analysis.ide import picture as ide_picture
 from merrow_analysis.text import Position, Range
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
@@ -100,6 +98,10 @@ def drawn(document: OpenDocument, number: int) -> dict[str, Any]:
     picture = ide_picture.picture(analysis)
     boxes = {} if analysis.typed is None else analysis.typed.composites.boxes
     typed = analysis.typed
+    from merrow_analysis.graph.remembering import (
+        readers,
+    )  # late: the server answers `initialize` before it knows the language
+
     remembers = {} if typed is None else readers(typed, analysis.settings, _MOST_REMEMBERED)
     encode = _PictureEncoder(diagram, remembers)
     return _Json(
@@ -171,6 +173,8 @@ class _PictureEncoder:
         ]
 
     def node(self, node: ide_picture.NodePicture) -> dict[str, Any]:
+        from merrow_analysis.graph.plain_steps import is_played  # late, as above
+
         label, typed = node.flow.label, node.typed
         return {
             "id": node.flow.id,
