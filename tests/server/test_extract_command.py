@@ -200,7 +200,8 @@ def test_a_budget_that_ends_on_the_way_can_be_raised(server: OpenAIServer) -> No
         ),
         (
             ("resume", identity_, "--reuse", "same"),
-            f"Extraction {identity_} goes by the answers that it has; choose --reuse any to keep them, or begin another extraction.",
+            f"Extraction {identity_} goes by the answers that it has; choose --reuse any to keep them, or begin another "
+            "extraction.",
         ),
         (("show", identity_, "--revision", "1"), f"--revision goes with a run; {identity_} is an extraction."),
         (("show", identity_, "--format", "html"), whole),
