@@ -53,6 +53,7 @@ export const Command = {
   compareTwoEvaluations: 'merrow.compareTwoEvaluations',
   deleteEvaluations: 'merrow.deleteEvaluations',
   optimizeWorkflow: 'merrow.optimizeWorkflow',
+  extractOperators: 'merrow.extractOperators',
   openSearch: 'merrow.openSearch',
   openBetterVersion: 'merrow.openBetterVersion',
   resumeSearch: 'merrow.resumeSearch',

@@ -61,6 +61,17 @@ def report_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[str
     yield from report_sentences(report)
 
 
+def ended_text(ended: Mapping[str, Any]) -> str:
+    """How an extraction ended, for a client that shows no more: the sentences of its report, and where its files are."""
+    report = ended["report"]
+    if report is None:
+        reason = f" {ended['error']}" if ended["error"] else ""
+        return f"Extraction {ended['extraction']} was stopped before its end; what is finished is kept.{reason}"
+    if report["why_nothing"] is not None:
+        return str(report["why_nothing"])
+    return "\n".join([*report_sentences(report), f"{visible(ended['library'])} is written; its report is beside it."])
+
+
 def report_sentences(report: Mapping[str, Any]) -> Iterator[str]:
     """The same without the table of operators; ``report`` has operators, or looked for them."""
     if not report["operators"]:

@@ -154,6 +154,20 @@ class SearchOrder:
 
 
 @dataclass(frozen=True, slots=True)
+class ExtractionOrder:
+    """An extraction to make ready, or with ``resume`` one to go on with. ``asked`` are fields of `Asked`, ``settings`` those of
+    `ExtractionSettings`, ``files`` those of `ExtractionAsked` beside them, by name.
+    """
+
+    ticket: Ticket
+    asked: Mapping[str, Any] = field(default_factory=dict)
+    budget: Mapping[str, Any] = field(default_factory=dict)
+    resume: str | None = None
+    settings: Mapping[str, Any] = field(default_factory=dict)
+    files: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
 class CasesOrder:
     """Cases to carry out: those of ``ids`` (None: all) of the cases file at ``path``, whose text is ``text``."""
 

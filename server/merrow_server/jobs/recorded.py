@@ -13,6 +13,7 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
+from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.listed import Listed
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
@@ -26,7 +27,7 @@ _PAUSE = 0.1
 """Seconds between two tellings of how far something is."""
 
 _Order = TypeVar("_Order", bound=JobOrder)
-_Record = TypeVar("_Record", EvaluationRecord, OptimizationRecord)
+_Record = TypeVar("_Record", EvaluationRecord, OptimizationRecord, ExtractionRecord)
 
 
 class Recorded(Kind[_Order, Told, Json], Generic[_Order, _Record]):

@@ -43,7 +43,7 @@ class Session:
         self.runs = RunJobs(lambda: self.store, self._endpoints)
 
     def kind(self, what: str) -> Any:
-        """What works on an evaluation, a search, a plan or a suggestion."""
+        """What works on an evaluation, a search, an extraction, a plan or a suggestion."""
         if what not in self._kinds:
             self._kinds[what] = self._kind(what, self.store)
         return self._kinds[what]
@@ -57,6 +57,10 @@ class Session:
             from merrow_server.jobs.searches import SearchJobs
 
             return SearchJobs(store, self._endpoints.own, check, lambda: self.desk.here)
+        if what == "extraction":
+            from merrow_server.jobs.extractions import ExtractionJobs
+
+            return ExtractionJobs(store, self._endpoints.own, check, lambda: self.desk.here)
         from merrow_server.jobs.evaluations import EvaluationJobs
 
         return EvaluationJobs(store, self._endpoints.own, check, lambda: self.desk.here)

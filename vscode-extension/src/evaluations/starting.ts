@@ -17,7 +17,7 @@ const MOST_FILES = 200;
 const BEGINNING = 200_000;
 const CONFIGURATION = /(?:^|\/)(?:package(?:-lock)?|tsconfig|merrow)\.json$|\.replay\.jsonl$/;
 
-interface Choice<Value> extends vscode.QuickPickItem {
+export interface Choice<Value> extends vscode.QuickPickItem {
   readonly value: Value;
 }
 
@@ -102,16 +102,8 @@ export class EvaluationStart {
   /** The data file, or all that was asked last time. */
   private async dataset(target: Target, title: string): Promise<vscode.Uri | Question | undefined> {
     const last = this.lasts[keyOf(target)];
-    const files = (await vscode.workspace.findFiles(DATA, IGNORED, MOST_FILES)).filter(({ path }) => !CONFIGURATION.test(path));
-    const choices: Choice<vscode.Uri | Question | 'browse'>[] = files
-      .sort((one, other) => one.path.localeCompare(other.path))
-      .map((uri) => ({ label: fileName(uri.path), description: vscode.workspace.asRelativePath(uri), value: uri }));
-    if (last !== undefined) choices.unshift({ label: '$(history) As Last Time', description: describe(last), value: last });
-    choices.push({ label: '$(folder-opened) Another File...', value: 'browse' });
-    const chosen = await pick(title, 'The data: JSON Lines, a JSON array or CSV', choices);
-    if (chosen !== 'browse') return chosen;
-    const filters = { 'Data sets': ['jsonl', 'ndjson', 'json', 'csv'] };
-    return (await vscode.window.showOpenDialog({ title, openLabel: 'Evaluate on This File', filters }))?.[0];
+    const before = last === undefined ? [] : [{ label: '$(history) As Last Time', description: describe(last), value: last }];
+    return dataFile(title, 'The data: JSON Lines, a JSON array or CSV', 'Evaluate on This File', before);
   }
 
   /** A number, of those that are offered or another one; undefined where the user leaves. */
@@ -124,6 +116,19 @@ export class EvaluationStart {
   }
 }
 
+/** A data file of the workspace or another one, or what is offered `before` them; undefined where the user leaves. */
+export async function dataFile<Value = never>(title: string, placeHolder: string, openLabel: string, before: readonly Choice<Value>[] = []): Promise<vscode.Uri | Value | undefined> {
+  const files = (await vscode.workspace.findFiles(DATA, IGNORED, MOST_FILES)).filter(({ path }) => !CONFIGURATION.test(path));
+  const found = files
+    .sort((one, other) => one.path.localeCompare(other.path))
+    .map((uri) => ({ label: fileName(uri.path), description: vscode.workspace.asRelativePath(uri), value: uri }));
+  const other = { label: '$(folder-opened) Another File...', value: 'browse' as const };
+  const chosen = await pick<vscode.Uri | Value | 'browse'>(title, placeHolder, [...before, ...found, other]);
+  if (chosen !== 'browse') return chosen;
+  const filters = { 'Data sets': ['jsonl', 'ndjson', 'json', 'csv'] };
+  return (await vscode.window.showOpenDialog({ title, openLabel, filters }))?.[0];
+}
+
 function keyOf({ uri, diagram }: Target): string {
   return `${uri}#${diagram}`;
 }
@@ -132,18 +137,19 @@ function describe({ dataset, part, limit, metric }: Question): string {
   return [fileName(dataset), metric, part, limit === undefined ? undefined : `${limit} items`].filter((one) => one !== undefined).join(' · ');
 }
 
-async function pick<Value>(title: string, placeHolder: string, choices: readonly Choice<Value>[]): Promise<Value | undefined> {
+export async function pick<Value>(title: string, placeHolder: string, choices: readonly Choice<Value>[]): Promise<Value | undefined> {
   return (await vscode.window.showQuickPick(choices, { title, placeHolder, ignoreFocusOut: true, matchOnDescription: true }))?.value;
 }
 
 /** Whether the fields of a data file are known: by its name, or by a TOML file beside it. */
-async function describes(file: vscode.Uri): Promise<boolean> {
+export async function describes(file: vscode.Uri): Promise<boolean> {
   if (hasReader(fileName(file.path))) return true;
   const settings = file.with({ path: file.path.replace(/\.[^./]+$/, '.toml') });
   return vscode.workspace.fs.stat(settings).then(() => true, () => false);
 }
 
-async function beginning(file: vscode.Uri): Promise<string> {
+/** The first characters of a data file. */
+export async function beginning(file: vscode.Uri): Promise<string> {
   const bytes = await vscode.workspace.fs.readFile(file);
   return new TextDecoder().decode(bytes.subarray(0, BEGINNING));
 }

@@ -156,10 +156,18 @@ SEARCH = JobCommands(
     "merrow.optimizations",
     "merrow.deleteOptimization",
 )
+EXTRACTION = JobCommands(
+    "extraction",
+    "Extract",
+    "to extract operators",
+    "Nothing was extracted.",
+    listed_by="merrow.extractions",
+    deleted_by="merrow.deleteExtraction",
+)
 PLAN = JobCommands("plan", "Ask the Model", "to plan", "No model was asked.")
 SUGGESTION = JobCommands("suggestion", "Ask the Model", "to ask", "No model was asked.", tells_cost=False)
 
 
 def register(server: MerrowServer) -> None:
-    for kind in (EVALUATION, SEARCH, PLAN, SUGGESTION):
+    for kind in (EVALUATION, SEARCH, EXTRACTION, PLAN, SUGGESTION):
         kind.register(server)
