@@ -77,8 +77,8 @@ class _ChildPlan:
     @property
     def is_preferred(self) -> bool:
         joint = self.joint
-        found = (joint.host_from, joint.host_to, joint.donor_from, joint.donor_to)
-        return all(cut is None or cut.is_preferred for cut in found)
+        ends = (joint.host_from, joint.host_to, joint.donor_from, joint.donor_to)
+        return all(cut is None or cut.is_preferred for cut in ends)
 
 
 def children(first: Analysis, second: Analysis, *, together: bool = True) -> Iterator[Child]:
@@ -125,8 +125,8 @@ def drawn_children(
         for plan in chance.sample(group, len(group)):
             twin = _twin(plan, plans)
             is_found = False
-            for one in (plan, twin):
-                child = _child(one, both, names) if one is not None else None
+            for candidate in (plan, twin):
+                child = _child(candidate, both, names) if candidate is not None else None
                 if child is not None and child.text not in known:
                     known.add(child.text)
                     is_found = True
@@ -162,7 +162,7 @@ def _by_weight(plans: Sequence[_ChildPlan], chance: random.Random) -> list[list[
 
 
 def _parents(first: Analysis, second: Analysis) -> tuple[TypedGraph, TypedGraph]:
-    found: list[TypedGraph] = []
+    graphs: list[TypedGraph] = []
     for name, analysis in (("first", first), ("second", second)):
         if analysis.typed is None:
             raise CrossoverRefusedError(f"The {name} file is not a workflow.")
@@ -176,8 +176,8 @@ def _parents(first: Analysis, second: Analysis) -> tuple[TypedGraph, TypedGraph]
                     raise CrossoverRefusedError(
                         f"The {name} workflow silences rules for the whole file, which can't be kept for a part of it."
                     )
-        found.append(analysis.typed)
-    return found[0], found[1]
+        graphs.append(analysis.typed)
+    return graphs[0], graphs[1]
 
 
 def _text(analysis: Analysis) -> str:
@@ -186,12 +186,12 @@ def _text(analysis: Analysis) -> str:
 
 def _plans(parents: tuple[TypedGraph, TypedGraph]) -> Iterator[_ChildPlan]:
     """Every pair of cuts that matches: tails first, then parts between two cuts."""
-    found = [sorted(cuts(graph), key=lambda cut: not cut.is_preferred) for graph in parents]
+    both_cuts = [sorted(cuts(graph), key=lambda cut: not cut.is_preferred) for graph in parents]
     pairs = [
         [
             (mine, theirs, match)
-            for mine in found[host]
-            for theirs in found[1 - host]
+            for mine in both_cuts[host]
+            for theirs in both_cuts[1 - host]
             if (match := matches(mine, theirs)) != "none"
         ]
         for host in (0, 1)
@@ -200,7 +200,7 @@ def _plans(parents: tuple[TypedGraph, TypedGraph]) -> Iterator[_ChildPlan]:
         for mine, theirs, match in pairs[host]:
             if theirs.downstream and _same_outputs(mine.graph, theirs.graph):
                 yield _ChildPlan(host, Joint(mine, theirs), match == "exact")
-    few = [{id(cut) for cut in spread(found[parent], _MOST_PARTS)} for parent in (0, 1)]
+    few = [{id(cut) for cut in spread(both_cuts[parent], _MOST_PARTS)} for parent in (0, 1)]
     for host in (0, 1):
         pairs[host] = [pair for pair in pairs[host] if id(pair[0]) in few[host] and id(pair[1]) in few[1 - host]]
     for host in (0, 1):
@@ -279,27 +279,29 @@ def _boxes(graph: TypedGraph, nodes: frozenset[str]) -> Counter[tuple[object, ..
     """The Loops and Maps with nodes among some, as they are whatever their nodes are called: kind and place, values that name
     no node, operators inside, words on the edges.
     """
-    words = [(edge, said.word) for edge, said in graph.core.words.items()]
-    found: Counter[tuple[object, ...]] = Counter()
+    words = [(edge, worded.word) for edge, worded in graph.core.words.items()]
+    shapes: Counter[tuple[object, ...]] = Counter()
     for box in graph.composites:
         inside = graph.composites.members(box.id)
         if nodes.isdisjoint(inside):
             continue
         around = tuple(graph.composites.boxes[name].kind for name in graph.composites.chain(box.id))
-        values = sorted((key, str(one.value)) for key, one in box.parameters.items() if key not in ("until", "best"))
+        values = sorted(
+            (key, str(parameter.value)) for key, parameter in box.parameters.items() if key not in ("until", "best")
+        )
         operators = sorted(graph.by_id[name].operator or "" for name in inside)
-        said = sorted(word for edge, word in words if edge.source in inside or edge.target in inside)
-        found[around, tuple(values), tuple(operators), tuple(said)] += 1
-    return found
+        inner_words = sorted(word for edge, word in words if edge.source in inside or edge.target in inside)
+        shapes[around, tuple(values), tuple(operators), tuple(inner_words)] += 1
+    return shapes
 
 
 def _troubles(analysis: Analysis) -> set[str]:
-    return {found.code for found in analysis.diagnostics if found.severity is not Severity.HINT}
+    return {diagnostic.code for diagnostic in analysis.diagnostics if diagnostic.severity is not Severity.HINT}
 
 
-def _places(*found: Cut | None) -> tuple[CutPlace, ...]:
+def _places(*given: Cut | None) -> tuple[CutPlace, ...]:
     places: list[CutPlace] = []
-    for cut in dict.fromkeys(found):
+    for cut in dict.fromkeys(given):
         if cut is not None:
             values = dict.fromkeys(f"{edge.source.id}.{edge.output}" for edge in cut.crossing)
             into = dict.fromkeys(f"{edge.target.id}.{edge.port}" for edge in cut.crossing)

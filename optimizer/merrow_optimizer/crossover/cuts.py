@@ -84,14 +84,14 @@ def cuts(graph: TypedGraph, most: int = MOST_CUTS) -> Iterator[Cut]:
         if node.kind != "operator" or node.spec is None or graph.combinations.runs(node) != ALWAYS:
             continue
         if node.spec.is_ensemble:
-            found = _before(graph, node, order[: place[index]], order[place[index] :])
-            if found is not None and not _goes_through_a_box(found):
-                yield found
+            cut = _before(graph, node, order[: place[index]], order[place[index] :])
+            if cut is not None and not _goes_through_a_box(cut):
+                yield cut
         # What a Loop or Map gives crosses behind all of it.
         end = max((place[graph.core.handles[name]] for name in _box_of(graph, node)), default=place[index]) + 1
-        found = _after(graph, node, order[:end], order[end:])
-        if found is not None and not _goes_through_a_box(found):
-            yield found
+        cut = _after(graph, node, order[:end], order[end:])
+        if cut is not None and not _goes_through_a_box(cut):
+            yield cut
 
 
 def _box_of(graph: TypedGraph, node: TypedNode) -> list[str]:
@@ -163,8 +163,8 @@ def matches(upper: Cut, lower: Cut) -> Match:
     """Whether the upstream part of ``upper`` may feed the downstream part of ``lower``."""
     here, there = upper.graph.types, lower.graph.types
     if upper.value is not None and lower.value is not None:
-        found = [_takes(edge, upper.type, here, there) for edge in lower.crossing]
-        return "none" if "none" in found else "inferred" if "inferred" in found else "exact"
+        answers = [_takes(edge, upper.type, here, there) for edge in lower.crossing]
+        return "none" if "none" in answers else "inferred" if "inferred" in answers else "exact"
     first, second = upper.gate, lower.gate
     if first is None or second is None or first.spec is None or second.spec is None:
         return "none"

@@ -102,8 +102,8 @@ class _Join:
 
     def _is_renamed(self, name: str, names: Mapping[Symbol, str]) -> bool:
         """Whether a class of the donor's has another name in the child, its own or that of its operator."""
-        found = self.theirs.operators.by_class(name)
-        operator = symbol("operator", found.spec.name) if found is not None else None
+        definition = self.theirs.operators.by_class(name)
+        operator = symbol("operator", definition.spec.name) if definition is not None else None
         return symbol("class", name) in names or operator in names
 
     # What comes from the donor
@@ -114,15 +114,15 @@ class _Join:
         value = self.joint.donor_from.value
         sources = set(self.taken) | inputs | ({value.id} if value is not None else set())
         targets = set(self.taken) | (outputs if self.is_tail else set())
-        found: list[FlowEdge] = []
+        edges: list[FlowEdge] = []
         for edge in self.donor.flow.edges:
             source, target = edge.source.id, edge.target.id
             if source not in sources or target not in targets:
                 continue
             if edge.carries_nothing and (source not in self.taken or target not in self.taken):
                 continue
-            found.append(edge)
-        return found
+            edges.append(edge)
+        return edges
 
     def _inputs(self) -> tuple[dict[str, str], frozenset[str]]:
         """The host's names of the donor's inputs that its part reads, and those that the host has none for."""
@@ -138,7 +138,7 @@ class _Join:
                     raise NamesError(f"{node.id} is not the same in both workflows.")
                 names[node.id] = node.id
                 continue
-            like = next((one for one in self.mine.inputs if self._gives_the_same(one, node)), None)
+            like = next((own for own in self.mine.inputs if self._gives_the_same(own, node)), None)
             if like is not None:
                 names[node.id] = like.id
             elif node.id in (PROBLEM_ID, ENTRY_POINT_ID) or any(
@@ -221,13 +221,13 @@ class _Join:
     @staticmethod
     def _classes(graph: TypedGraph, nodes: frozenset[str] | None) -> set[str]:
         """The classes of some nodes, of all for None, and those of subgraphs that hold any of them."""
-        found = {
+        names = {
             use.name.text for node in graph.nodes if nodes is None or node.id in nodes for use in node.flow.classes
         }
         for name, group in graph.flow.subgraphs.items():
             if nodes is None or any(member in nodes for member in members(graph.flow, name)):
-                found.update(use.name.text for use in group.classes)
-        return found
+                names.update(use.name.text for use in group.classes)
+        return names
 
 
 def _label(edge: TypedEdge, output: str | None) -> str | None:

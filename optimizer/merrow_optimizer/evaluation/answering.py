@@ -77,9 +77,9 @@ class Answering:
         scored = score_key(work, item, plan.metric)
         if not plan.options.fresh:
             for known in self._user.evaluations.known(work):
-                found = await self._known(item, repeat, known, scored)
-                if found is not None:
-                    return found
+                earlier = await self._known(item, repeat, known, scored)
+                if earlier is not None:
+                    return earlier
         name = run_name(self._beginning, item.id, repeat)
         paid = self._cleared(name, again=again)
         try:
@@ -175,8 +175,8 @@ class Answering:
 
     def _went_without(self, run: str) -> bool:
         """Whether a finished run, whose process died before its score was kept, went on without an answer of an endpoint."""
-        nodes = (one for one in self._own.told(run) if isinstance(one, NodeRecord))
-        return any(one.failed is not None and one.failed.code == EndpointFailure.code for one in nodes)
+        nodes = (record for record in self._own.told(run) if isinstance(record, NodeRecord))
+        return any(record.failed is not None and record.failed.code == EndpointFailure.code for record in nodes)
 
     async def _scored(self, item: Item, repeat: int, output: Any) -> tuple[ItemOutcome, Usage, Fatal | None]:
         """What the metric says of an answer, what it used for that, and whether no other answer can be had now."""

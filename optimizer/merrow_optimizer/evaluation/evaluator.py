@@ -46,7 +46,7 @@ class Evaluator:
         self.id = evaluation
         self.plan = plan
         self.scores: dict[tuple[str, int], ScoreRecord] = {
-            (one.item, one.repeat): one for one in user.evaluations.scores(evaluation)
+            (score.item, score.repeat): score for score in user.evaluations.scores(evaluation)
         }
         self.stopped_by: str | None = None
         self._user, self._own, self._clock = user, own, Clock(plan.limits.seconds, elapsed)
@@ -61,11 +61,11 @@ class Evaluator:
     @property
     def spent(self) -> Usage:
         """What the evaluation has used so far."""
-        return sum((one.usage for one in self.scores.values()), NOTHING)
+        return sum((score.usage for score in self.scores.values()), NOTHING)
 
     def left(self) -> list[AnswerTask]:
         """The answers to be had, in order: every item once before any is repeated."""
-        done = {key for key, one in self.scores.items() if one.status != Status.UNANSWERED and self._counts(one)}
+        done = {key for key, score in self.scores.items() if score.status != Status.UNANSWERED and self._counts(score)}
         every = ((item, repeat) for repeat in range(self.plan.repeats) for item in self.plan.items)
         wanted = ((item, repeat) for item, repeat in every if (item.id, repeat) not in done)
         return [AnswerTask(place, item, repeat) for place, (item, repeat) in enumerate(wanted)]
@@ -104,8 +104,8 @@ class Evaluator:
         finally:
             if late is not None:
                 late.cancel()
-            for one in pending:
-                one.cancel()
+            for task in pending:
+                task.cancel()
             await asyncio.gather(stop, *workers, return_exceptions=True)  # where one fails, others may have, too
             if self.plan.asking is not None:
                 self.plan.asking.close()

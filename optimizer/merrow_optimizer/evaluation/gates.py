@@ -30,7 +30,7 @@ class Gates:
     def any(self) -> bool:
         """Whether anything is asked."""
         asked = (self.fail_under, self.fail_under_lower, self.max_drop, self.allow_errors, self.allow_exhausted)
-        return self.fail_if_worse or any(one is not None for one in asked)
+        return self.fail_if_worse or any(gate is not None for gate in asked)
 
     def failed(self, summary: Summary, comparison: Comparison | None) -> Iterator[str]:
         """A sentence for each gate that is not passed. ``comparison`` is that with the baseline."""
@@ -55,11 +55,11 @@ class Gates:
             yield from self._compared(comparison)
 
     def _compared(self, comparison: Comparison | None) -> Iterator[str]:
-        found = None if comparison is None else comparison.difference
-        if found is None:
+        difference = None if comparison is None else comparison.difference
+        if difference is None:
             yield "The baseline has no item in common with this evaluation."
             return
-        if self.max_drop is not None and -found.difference > self.max_drop:
-            yield f"The score dropped by {-found.difference:.3f}, more than {self.max_drop:g}."
-        if self.fail_if_worse and found.difference < 0 and found.p_worse < LEVEL:
-            yield f"It is worse than the baseline by {-found.difference:.3f} ({p_text(found.p_worse, 'one-sided p')})."
+        if self.max_drop is not None and -difference.difference > self.max_drop:
+            yield f"The score dropped by {-difference.difference:.3f}, more than {self.max_drop:g}."
+        if self.fail_if_worse and difference.difference < 0 and difference.p_worse < LEVEL:
+            yield f"It is worse than the baseline by {-difference.difference:.3f} ({p_text(difference.p_worse, 'one-sided p')})."

@@ -54,15 +54,15 @@ def _own(workflow: Workflow, node: TypedNode, steps: Steps) -> list[str]:
     if step is not None and node.kind != "output":
         parts = [step.timeout, step.retries, step.on_error, step.fallback, step.memory]
         return [step.digest.hex(), "" if node.spec is None else step.definition.title, *map(repr, parts), *validated]
-    own = ((key, one) for key, one in node.resolution.parameters.items() if key not in VALIDATION_KEYS)
+    own = ((key, parameter) for key, parameter in node.resolution.parameters.items() if key not in VALIDATION_KEYS)
     parameters = sorted((key, repr(parameter.value)) for key, parameter in own)
-    said = [node.kind, node.operator or "", repr(parameters), str(node.resolution.declared), *validated]
+    described = [node.kind, node.operator or "", repr(parameters), str(node.resolution.declared), *validated]
     if node.kind == "input" or (node.kind == "output" and len(workflow.graph.outputs) > 1):
-        said.append(node.id.casefold())
+        described.append(node.id.casefold())
     elif node.kind == "decision":
         label = node.flow.label
-        said.append("" if label is None else label.text)
-    return said
+        described.append("" if label is None else label.text)
+    return described
 
 
 def _around(workflow: Workflow, node: TypedNode, boxes: dict[str, int]) -> list[str]:
@@ -70,7 +70,7 @@ def _around(workflow: Workflow, node: TypedNode, boxes: dict[str, int]) -> list[
     composites = workflow.graph.composites
     return [
         f"{boxes.setdefault(name, len(boxes))} {composites.boxes[name].kind} "
-        + repr(sorted((key, repr(one.value)) for key, one in composites.boxes[name].parameters.items()))
+        + repr(sorted((key, repr(parameter.value)) for key, parameter in composites.boxes[name].parameters.items()))
         for name in composites.around(node.id)
     ]
 
@@ -96,8 +96,8 @@ def score_key(work: bytes, item: Item, metric: Metric) -> bytes:
     return _digest([_FORMAT, work.hex(), hash_of(item), metric.identity])
 
 
-def _digest(said: list[Any]) -> bytes:
-    return hashlib.sha256(canonical(said).encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
+def _digest(parts: list[Any]) -> bytes:
+    return hashlib.sha256(canonical(parts).encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]
 
 
 def _hash(*parts: str) -> str:

@@ -98,14 +98,16 @@ class Plan:
     @cached_property
     def model(self) -> str:
         """The models that are asked, by their names."""
-        steps = (step for one in self.workflow.reached() for step in self._steps_of(one).values())
+        steps = (step for reached in self.workflow.reached() for step in self._steps_of(reached).values())
         return ", ".join(sorted(set[str]().union(*(step.models for step in steps))))
 
     @cached_property
     def varies(self) -> bool:
         """Whether a repeat may come out otherwise: some node has a temperature above 0, or results are masked."""
         return self.options.mask is not None or any(
-            step.definition.temperature > 0 for one in self.workflow.reached() for step in self._steps_of(one).values()
+            step.definition.temperature > 0
+            for reached in self.workflow.reached()
+            for step in self._steps_of(reached).values()
         )
 
     @property
@@ -118,7 +120,11 @@ class Plan:
         """The key of an answer to an item, by its id."""
         options = self.options
         masked = () if options.mask is None else (options.mask, sorted(options.mask_only), options.mask_every, item)
-        how = [[name, said] for name, said in (("refine", options.refine), ("mask", masked)) if said not in (None, ())]
+        how = [
+            [name, setting]
+            for name, setting in (("refine", options.refine), ("mask", masked))
+            if setting not in (None, ())
+        ]
         return work_key(self.semantic, self.chosen.endpoint.origin, options.seed, repeat, self.inputs[item], how)
 
     @cached_property
@@ -175,8 +181,8 @@ def _check_budget(plan: Plan) -> None:
     """Raise `UsageFailure` where the budget can't be kept, or is not enough for one item."""
     limits = plan.limits
     if limits.usd is not None:
-        for one in plan.workflow.reached():
-            for step in make_steps(one, plan.options).values():
+        for reached in plan.workflow.reached():
+            for step in make_steps(reached, plan.options).values():
                 for model in () if step.called is not None else sorted(step.models):
                     if price_at(plan.chosen.endpoint, model) is None:
                         raise UsageFailure(str(unpriced_failure(model, plan.chosen.endpoint.origin)))
@@ -203,8 +209,8 @@ def figures(amount: float) -> str:
 
 def forecast_item(plan: Plan, item: Item) -> EvaluationForecast:
     """What one answer to an item may use."""
-    found = dry_run(plan.workflow, plan.inputs[item.id], options=plan.options, endpoint=plan.chosen.endpoint)
-    return EvaluationForecast(1, 1, found.calls, found.tokens, found.cost_usd)
+    planned = dry_run(plan.workflow, plan.inputs[item.id], options=plan.options, endpoint=plan.chosen.endpoint)
+    return EvaluationForecast(1, 1, planned.calls, planned.tokens, planned.cost_usd)
 
 
 _SAMPLE = 20
@@ -223,20 +229,20 @@ def forecast(plan: Plan, known: Known) -> EvaluationForecast:
     judged = 0
     for item, repeat in ((item, repeat) for repeat in range(plan.repeats) for item in plan.items):
         work = plan.work_key(item.id, repeat)
-        found = [] if plan.options.fresh else [one for one in known(work) if _is_known(one)]
-        if not found and (repeat == 0 or plan.repeats_vary):
+        scores = [] if plan.options.fresh else [score for score in known(work) if _is_known(score)]
+        if not scores and (repeat == 0 or plan.repeats_vary):
             # Where nothing varies, a repeat is answered like the first time.
             left.append(item)
         scored = score_key(work, item, plan.metric)
-        judged += not any(one.scored == scored or one.status == Status.FAILED for one in found)
+        judged += not any(score.scored == scored or score.status == Status.FAILED for score in scores)
     step = max(1, len(left) // _SAMPLE)
     some = [forecast_item(plan, item) for item in left[::step]]
     times = len(left) / max(1, len(some))
 
     def total(bounds: Sequence[Bounds], more: Bounds | None = None) -> Bounds:
-        mosts = [one.most for one in bounds]
-        most = None if None in mosts else sum(one for one in mosts if one is not None) * times
-        least = sum(one.least for one in bounds) * times
+        mosts = [bound.most for bound in bounds]
+        most = None if None in mosts else sum(figure for figure in mosts if figure is not None) * times
+        least = sum(bound.least for bound in bounds) * times
         if more is None:
             return Bounds(least, most)
         return Bounds(least + more.least, None if most is None or more.most is None else most + more.most)
@@ -245,9 +251,9 @@ def forecast(plan: Plan, known: Known) -> EvaluationForecast:
     return EvaluationForecast(
         len(plan.items),
         plan.repeats,
-        total([one.calls for one in some], judging),
-        total([one.tokens for one in some]),
-        total([one.cost_usd for one in some]),
+        total([each.calls for each in some], judging),
+        total([each.tokens for each in some]),
+        total([each.cost_usd for each in some]),
     )
 
 

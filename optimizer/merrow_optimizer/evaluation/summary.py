@@ -72,9 +72,9 @@ class Summary:
 def item_means(scores: Iterable[ScoreRecord]) -> dict[str, float]:
     """The mean of each item over the answers that count, by its id."""
     values: dict[str, list[float]] = {}
-    for one in scores:
-        if one.status in COUNTED:
-            values.setdefault(one.item, []).append(one.value or 0.0)
+    for score in scores:
+        if score.status in COUNTED:
+            values.setdefault(score.item, []).append(score.value or 0.0)
     return {item: math.fsum(several) / len(several) for item, several in values.items()}
 
 
@@ -82,23 +82,23 @@ def summary_of(scores: Sequence[ScoreRecord], items: int, repeats: int) -> Summa
     """The summary of an evaluation of so many items and repeats, with the scores that there are."""
     means = item_means(scores)
     counts: dict[str, list[int]] = {}
-    for one in scores:
-        if one.status in COUNTED:
-            count = counts.setdefault(one.item, [0, 0])
-            count[0] += one.status == Status.RIGHT
+    for score in scores:
+        if score.status in COUNTED:
+            count = counts.setdefault(score.item, [0, 0])
+            count[0] += score.status == Status.RIGHT
             count[1] += 1
     pairs = [(right, several) for right, several in counts.values()]
     return Summary(
         items,
         repeats,
         len(means),
-        Counter(Status(one.status) for one in scores),
+        Counter(Status(score.status) for score in scores),
         math.fsum(means.values()) / len(means) if means else None,
         interval_of(list(means.values()), repeats=repeats) if means else None,
         [pass_hat(pairs, k) for k in range(1, repeats + 1)],
         sorted(item for item, (right, several) in counts.items() if is_flaky(right, several)),
-        sum((one.usage for one in scores), NOTHING),
-        sum(one.exhausted > 0 for one in scores),
+        sum((score.usage for score in scores), NOTHING),
+        sum(score.exhausted > 0 for score in scores),
     )
 
 
@@ -115,23 +115,23 @@ class Comparison:
 
     def to_json(self) -> dict[str, Any]:
         """As reports show it."""
-        found = self.difference
+        difference = self.difference
         shown: dict[str, Any] = {
             "better": list(self.better),
             "worse": list(self.worse),
             "left_out": self.left_out,
             "items": 0,
         }
-        if found is not None:
+        if difference is not None:
             shown |= {
-                "items": found.items,
-                "difference": found.difference,
-                "interval": list(found.interval),
-                "interval_method": interval_method(found.test),
-                "test": found.test,
-                "p": found.p,
-                "p_worse": found.p_worse,
-                "showable": found.showable,
+                "items": difference.items,
+                "difference": difference.difference,
+                "interval": list(difference.interval),
+                "interval_method": interval_method(difference.test),
+                "test": difference.test,
+                "p": difference.p,
+                "p_worse": difference.p_worse,
+                "showable": difference.showable,
             }
         return shown
 

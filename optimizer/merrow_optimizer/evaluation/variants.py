@@ -15,14 +15,14 @@ MEMORIES = "none, all, last:N, tokens:N, summary"
 """How a memory is written on the command line."""
 
 
-def memory_of(said: str) -> str | dict[str, int]:
+def memory_of(text: str) -> str | dict[str, int]:
     """A memory as a front matter has it. Raises `UsageFailure`."""
-    name, mark, number = said.strip().partition(":")
+    name, mark, number = text.strip().partition(":")
     if not mark and name in ("none", "all", "summary"):
         return name
     if name in ("last", "tokens") and number.isascii() and number.isdigit() and int(number) > 0:
         return {name: int(number)}
-    raise UsageFailure(f"{said!r} is not a memory; write one of {MEMORIES}.")
+    raise UsageFailure(f"{text!r} is not a memory; write one of {MEMORIES}.")
 
 
 def with_memory(workflow: Workflow, memory: str) -> Workflow:

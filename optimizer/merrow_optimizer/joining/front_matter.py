@@ -100,8 +100,8 @@ def _with_entry(text: str, section: str, name: str, body: object) -> str:
 def _section(settings: WorkflowSettings, name: str) -> dict[str, object]:
     """The entries of a section, as they are written."""
     block = settings.document.values.get("workflow")
-    said = block.get(name) if isinstance(block, dict) else None
-    return said if isinstance(said, dict) else {}
+    section = block.get(name) if isinstance(block, dict) else None
+    return section if isinstance(section, dict) else {}
 
 
 def _inserted(text: str, section: str, entry: str, *, has_section: bool) -> str:

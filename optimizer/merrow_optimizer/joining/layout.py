@@ -24,8 +24,8 @@ def laid_out(host: KeptPart, donor: KeptPart, front: str) -> str:
     theirs = fitted_to(mine, theirs)
     eol = _line_end(mine)
     mine = [piece for piece in mine if piece.kind != "front"]
-    said = {piece.text.strip() for piece in mine if piece.kind == "comment"}
-    theirs = [p for p in theirs if not (p.kind == "comment" and p.text.strip() in said and not _silences(p))]
+    comments = {piece.text.strip() for piece in mine if piece.kind == "comment"}
+    theirs = [p for p in theirs if not (p.kind == "comment" and p.text.strip() in comments and not _silences(p))]
     if _is_sectioned(mine) and any(piece.kind == "node" for piece in mine) and _is_sectioned(theirs):
         merged = _by_sections(mine, theirs)
     else:
@@ -58,9 +58,9 @@ def below_the_top(pieces: Sequence[TextPiece]) -> list[TextPiece]:
 
 def _line_end(pieces: Sequence[TextPiece]) -> str:
     for piece in pieces:
-        found = _LINE_END.search(piece.text)
-        if found is not None:
-            return found[0]
+        match = _LINE_END.search(piece.text)
+        if match is not None:
+            return match[0]
     return "\n"
 
 
@@ -136,8 +136,8 @@ def _by_sections(mine: list[TextPiece], theirs: list[TextPiece]) -> list[_Owned]
     inserts.setdefault(len(mine), []).extend((*groups.get("look", ()), *groups.get("links", ())))
     merged: list[_Owned] = []
     for number in range(len(mine) + 1):
-        merged += ((one, 1) for one in inserts.get(number, ()))
-        merged += ((one, 0) for one in mine[number : number + 1])
+        merged += ((added, 1) for added in inserts.get(number, ()))
+        merged += ((added, 0) for added in mine[number : number + 1])
     return merged
 
 

@@ -198,7 +198,7 @@ def _retyped(body: object, merged: Merged) -> object:
         return {field: _retyped(text, merged) if isinstance(text, str) else text for field, text in body.items()}
     if not isinstance(body, str):
         return body
-    return _WORD.sub(lambda found: merged.names.get(symbol("type", found[0]), found[0]), body)
+    return _WORD.sub(lambda match: merged.names.get(symbol("type", match[0]), match[0]), body)
 
 
 def _body(share: Share, name: str) -> object:
@@ -260,7 +260,7 @@ class _Role:
 
 def _roles(share: Share) -> dict[str, _Role]:
     """The roles of the kept nodes by casefolded name; ``wanted`` where a node has no prompt that takes precedence over."""
-    found: dict[str, _Role] = {}
+    roles: dict[str, _Role] = {}
     for node in share.kept:
         role = role_of(node)
         if role is None or node.kind != "operator":
@@ -268,10 +268,10 @@ def _roles(share: Share) -> dict[str, _Role]:
         key = role[1].strip().casefold()
         prompt = prompt_of(node, share.analysis.prompts)
         known = share.analysis.prompts.find(role[1])
-        before = found.get(key)
+        before = roles.get(key)
         wanted = not isinstance(prompt, str) or (before is not None and before.wanted)
-        found[key] = _Role(role[1].strip(), known.text if known is not None else None, wanted)
-    return found
+        roles[key] = _Role(role[1].strip(), known.text if known is not None else None, wanted)
+    return roles
 
 
 def _prompts(host: Share, donor: Share, merged: Merged) -> None:
@@ -279,8 +279,8 @@ def _prompts(host: Share, donor: Share, merged: Merged) -> None:
     own = {name.strip().casefold(): text for name, text in host.analysis.settings.prompts.items()}
     for key, role in theirs.items():
         other = mine.get(key)
-        said = other.text if other is not None else own.get(key, role.text)
-        if said != role.text:
+        prompt = other.text if other is not None else own.get(key, role.text)
+        if prompt != role.text:
             merged.names[Symbol("prompt", key)] = _fresh(role.name, [*mine, *theirs, *own])
     in_child = set(mine)
     wanted: dict[str, _Role] = {key: role for key, role in mine.items() if role.wanted and key not in own}
@@ -313,17 +313,17 @@ def _agents(host: Share, donor: Share, merged: Merged) -> None:
             continue
         if known is not None:
             name = merged.names[Symbol("agent", key)] = _fresh(name, (*mine, *theirs, *merged.agents))
-        said: dict[str, Any] = {"role": agent.role, "prompt": agent.prompt or None, "model": agent.model}
-        said |= {"temperature": agent.temperature, "instances": agent.instances}
-        merged.agents[name] = {part: value for part, value in said.items() if value is not None}
+        keys: dict[str, Any] = {"role": agent.role, "prompt": agent.prompt or None, "model": agent.model}
+        keys |= {"temperature": agent.temperature, "instances": agent.instances}
+        merged.agents[name] = {part: value for part, value in keys.items() if value is not None}
 
 
 def _validators(host: Share, donor: Share, merged: Merged) -> None:
     """The validators of the donor's nodes; one that checks something else in the host gets another name."""
     mine, theirs = host.analysis.settings.validators, donor.analysis.settings.validators
     for node in donor.kept:
-        said = node.resolution.parameters.get("validate")
-        for written in names_in(None if said is None else said.value):
+        parameter = node.resolution.parameters.get("validate")
+        for written in names_in(None if parameter is None else parameter.value):
             key = written.casefold()
             validator, known = theirs.get(key), mine.get(key)
             if validator is None or Symbol("validator", key) in merged.names:

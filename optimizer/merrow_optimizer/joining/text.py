@@ -96,11 +96,11 @@ class KeptPart:
 
     def pieces(self) -> list[TextPiece]:
         """What is kept, in the order of the parent's text."""
-        found: list[TextPiece] = []
+        text_pieces: list[TextPiece] = []
         open_groups: list[bool] = []
         for block in self.analysis.diagram.blocks:
-            found += self._block(block, open_groups)
-        return _without_idle_comments(found)
+            text_pieces += self._block(block, open_groups)
+        return _without_idle_comments(text_pieces)
 
     # Statements
 
@@ -323,9 +323,9 @@ def _counted(statement: Statement, block: Block) -> Counted | None:
 
 
 def _kind(statements: list[Statement], *, alone: bool = False) -> PieceKind:
-    first = next((one for one in statements if not isinstance(one, Comment)), statements[0])
+    first = next((statement for statement in statements if not isinstance(statement, Comment)), statements[0])
     if isinstance(first, Chain):
-        drawing = any(isinstance(one, Chain) and one.arrows for one in statements)
+        drawing = any(isinstance(statement, Chain) and statement.arrows for statement in statements)
         return "edge" if drawing and not alone else "node"
     if isinstance(first, ClassAssign):
         return "class"

@@ -17,16 +17,16 @@ def same_type(first: Type, here: TypeTable, second: Type, there: TypeTable) -> b
 
 def _meaning(type_: Type, table: TypeTable) -> dict[Type, tuple[object, ...]]:
     """What a type and those in its values mean, by name."""
-    found: dict[Type, tuple[object, ...]] = {}
+    meanings: dict[Type, tuple[object, ...]] = {}
     waiting = [type_]
     while waiting:
         name = waiting.pop()
-        if name in found or name in BUILT_IN:
+        if name in meanings or name in BUILT_IN:
             continue
         fields, union = table.records.get(name), table.unions.get(name)
-        found[name] = (table.parents.get(name), table.words.get(name), fields, union)
+        meanings[name] = (table.parents.get(name), table.words.get(name), fields, union)
         waiting += [*kinds(name, table), *map(innermost, (fields or {}).values()), *(union or ())]
-    return found
+    return meanings
 
 
 def kinds(type_: Type, table: TypeTable) -> list[Type]:

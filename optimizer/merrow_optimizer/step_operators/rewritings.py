@@ -37,12 +37,12 @@ def declarations(original: Original, files: Files, nodes: Sequence[TypedNode]) -
     """One operator for all of these nodes, in the front matter of the workflow; nothing unless each can be one, and what they
     give is of one kind. Where their prompts differ, the commonest becomes the operator's, and other nodes keep theirs.
     """
-    steps = [one for node in nodes if (one := own_step(original, node)) is not None]
-    if not steps or len(steps) != len(nodes) or len({one.given for one in steps}) != 1:
+    steps = [step for node in nodes if (step := own_step(original, node)) is not None]
+    if not steps or len(steps) != len(nodes) or len({step.given for step in steps}) != 1:
         return
     title = NAME_ONE if len(steps) == 1 else NAME_SEVERAL
     name = _free_name(original, steps)
-    content = ("declare", name, *sorted(one.node.id for one in steps))
+    content = ("declare", name, *sorted(step.node.id for step in steps))
     yield Rewriting(title, steps[0].node.flow.range, content, partial(_declare, original, files, steps, name))
 
 
@@ -67,15 +67,15 @@ def _free_name(original: Original, steps: Sequence[OwnStep]) -> str:
 
 
 def _declare(original: Original, files: Files, steps: Sequence[OwnStep], name: str) -> RewrittenWorkflow:
-    prompts = [one.prompt for one in steps]
+    prompts = [step.prompt for step in steps]
     prompt = max(prompts, key=prompts.count)
-    own = merged(signature(one.taken, one.given) for one in steps)
+    own = merged(signature(step.taken, step.given) for step in steps)
     if own is None:
         raise CannotWriteError("The steps give values of different kinds.")
     many = ports_of_kinds(steps)
     inputs: dict[str, Any] = {
-        port_of(one.kind) + "?" * one.is_optional: {"type": one.kind, "many": True} if many[one.kind] else one.kind
-        for one in own.inputs
+        port_of(port.kind) + "?" * port.is_optional: {"type": port.kind, "many": True} if many[port.kind] else port.kind
+        for port in own.inputs
     }
     if len(inputs) < len(own.inputs):
         raise CannotWriteError("Two of the kinds that the steps read have ports of the same name.")
@@ -134,12 +134,12 @@ def _with_prompt(original: Original, node: str, prompt: str | None) -> str:
     """The text in which a node says nothing that its operator says, but this prompt, which then is written at the node itself: an
     operator's own prompt comes before that of a role.
     """
-    found = original.typed.by_id[node]
-    gone = _SAID_BY_OPERATOR & found.resolution.parameters.keys()
+    typed = original.typed.by_id[node]
+    gone = _SAID_BY_OPERATOR & typed.resolution.parameters.keys()
     written = {} if prompt is None else {"prompt": quoted(prompt, in_statement=True)}
     if not gone and not written:
         return _text(original.analysis)
-    edits = rewrite(found, Moved(gone | written.keys(), written))
+    edits = rewrite(typed, Moved(gone | written.keys(), written))
     if edits is None:
         raise CannotWriteError(f"What {node} says can't be taken out where it is declared.")
     return edited(_text(original.analysis), edits)
@@ -148,7 +148,9 @@ def _with_prompt(original: Original, node: str, prompt: str | None) -> str:
 def _without_prompt(analysis: Analysis, role: str) -> str:
     """The text without a prompt of the front matter that no node has any more."""
     text, graph = _text(analysis), analysis.typed
-    named = [one[1].casefold() for node in (graph.nodes if graph else ()) if (one := role_of(node)) is not None]
+    named = [
+        named_role[1].casefold() for node in (graph.nodes if graph else ()) if (named_role := role_of(node)) is not None
+    ]
     entry = next((key for key in analysis.settings.prompts if key.strip().casefold() == role), None)
     return text if entry is None or role in named else edited(text, [lose_prompt(analysis.diagram, entry)])
 
@@ -159,23 +161,23 @@ def _means_the_same(before: Analysis, operator: str, told: Mapping[str, str], af
     if old.nodes.keys() != new.nodes.keys() or old.boxes != new.boxes:
         return False
     for name, work in old.nodes.items():
-        arrivals = [(one.source, one.case, one.word) for one in old.arrivals[name]]
-        if arrivals != [(one.source, one.case, one.word) for one in new.arrivals[name]]:
+        arrivals = [(arrival.source, arrival.case, arrival.word) for arrival in old.arrivals[name]]
+        if arrivals != [(arrival.source, arrival.case, arrival.word) for arrival in new.arrivals[name]]:
             return False
         if name not in told:
             if work != new.nodes[name] or _ports(old.arrivals[name]) != _ports(new.arrivals[name]):
                 return False
             continue
-        kept = [one for one in work.parameters if one[0] not in _SAID_BY_OPERATOR]
-        found = new.nodes[name]
-        left = [one for one in found.parameters if one[0] not in _SAID_BY_OPERATOR]
-        if (found.operator, found.told, found.box) != (operator, told[name], work.box) or kept != left:
+        kept = [parameter for parameter in work.parameters if parameter[0] not in _SAID_BY_OPERATOR]
+        renewed = new.nodes[name]
+        left = [parameter for parameter in renewed.parameters if parameter[0] not in _SAID_BY_OPERATOR]
+        if (renewed.operator, renewed.told, renewed.box) != (operator, told[name], work.box) or kept != left:
             return False
     return True
 
 
 def _ports(arrivals: Sequence[Any]) -> Counter[str]:
-    return Counter(port for one in arrivals for _, port in one.values)
+    return Counter(port for arrival in arrivals for _, port in arrival.values)
 
 
 def _text(analysis: Analysis) -> str:

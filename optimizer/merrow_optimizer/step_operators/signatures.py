@@ -40,8 +40,8 @@ def own_step(original: Original, node: TypedNode) -> OwnStep | None:
     spec = node.spec
     if spec is None or not spec.built_in or spec.name != "Custom" or node.id in original.closed:
         return None
-    said, role = prompt_of(node, original.analysis.prompts), role_of(node)
-    text = said.text if isinstance(said, Prompt) else said
+    prompt, role = prompt_of(node, original.analysis.prompts), role_of(node)
+    text = prompt.text if isinstance(prompt, Prompt) else prompt
     edges = [edge for edge in node.incoming if not edge.order_only]
     if text is None or isinstance(text, PromptTemplate) or not text.strip() or not edges:
         return None
@@ -68,18 +68,20 @@ def fed(step: OwnStep, spec: OperatorSpec) -> dict[int, str] | None:
     needed = [kind for kind in step.taken if kind not in optional]
     if not unifies(needed, step.given, wanted):
         return None
-    found: dict[int, str] = {}
+    ports: dict[int, str] = {}
     for exactly in (True, False):  # Who has a port of just its kind comes before who takes what is left.
         for edge, kind in zip(step.edges, step.taken, strict=True):
-            if edge.flow.index in found or (not exactly and kind != TEXT):
+            if edge.flow.index in ports or (not exactly and kind != TEXT):
                 continue
-            fits = [one for one in spec.inputs if not exactly or one.type == kind]
-            free = [one for one in fits if one.many or one.name not in found.values()]
-            port = min(free, key=lambda one: (one.name in found.values(), not one.required), default=None)
+            fits = [port for port in spec.inputs if not exactly or port.type == kind]
+            free = [port for port in fits if port.many or port.name not in ports.values()]
+            port = min(
+                free, key=lambda candidate: (candidate.name in ports.values(), not candidate.required), default=None
+            )
             if port is not None:
-                found[edge.flow.index] = port.name
-    whole = len(found) == len(step.edges) and all(port.name in found.values() for port in spec.inputs if port.required)
-    return found if whole else None
+                ports[edge.flow.index] = port.name
+    whole = len(ports) == len(step.edges) and all(port.name in ports.values() for port in spec.inputs if port.required)
+    return ports if whole else None
 
 
 def _output(spec: OperatorSpec) -> Type:

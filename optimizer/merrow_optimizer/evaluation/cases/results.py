@@ -78,7 +78,9 @@ class CaseResult:
             "passed": self.passed,
             "repeat": self.case.repeat,
             "min_pass": self.case.min_pass,
-            "changed": [{"repeat": one.repeat, "before": one.before, "after": one.after} for one in self.changed],
+            "changed": [
+                {"repeat": change.repeat, "before": change.before, "after": change.after} for change in self.changed
+            ],
             "seconds": self.seconds,
             "cost_usd": self.usage.cost_usd,
         }
@@ -86,5 +88,5 @@ class CaseResult:
 
 def counts(results: Iterable[CaseResult]) -> dict[str, int]:
     """How many cases came to each status that occurs, in the order of the statuses."""
-    counted = Counter(one.status for one in results)
+    counted = Counter(result.status for result in results)
     return {status.value: counted[status] for status in CaseStatus if counted[status]}

@@ -94,26 +94,29 @@ class Tester:
     def inputs_of(self, case: Case) -> dict[str, Any]:
         """What the workflow is given. Raises `UsageFailure` where an input's type does not take its value."""
         names = {node.id.casefold(): node.id for node in self._workflow.graph.inputs}
-        given = {names.get(one.name.casefold(), one.name): self._value(one) for one in case.inputs}
+        given = {
+            names.get(given_input.name.casefold(), given_input.name): self._value(given_input)
+            for given_input in case.inputs
+        }
         return dict(read_inputs(self._workflow.graph, given))
 
-    def _value(self, one: GivenInput) -> Any:
-        return one.value if one.file is None else self._read(one.file)
+    def _value(self, given_input: GivenInput) -> Any:
+        return given_input.value if given_input.file is None else self._read(given_input.file)
 
     async def prepare(self, case: Case) -> str | None:
         """Why a case can't be judged on this machine, in a sentence; None where it can."""
         try:
-            for one in case.expect:
-                if one.metric != "judge":
-                    await self._metric(one).prepare()
+            for expectation in case.expect:
+                if expectation.metric != "judge":
+                    await self._metric(expectation).prepare()
         except DataError as problem:
             return " ".join(each.sentence for each in problem.problems)
         return None
 
     async def close(self) -> None:
         """End what was started."""
-        for one in self._metrics.values():
-            await one.close()
+        for metric in self._metrics.values():
+            await metric.close()
 
     async def run(self, case: Case) -> CaseResult:
         """Carry out a case. Raises `StoreFailure`."""
@@ -131,12 +134,12 @@ class Tester:
         return self._result(case, list(takes))
 
     def _result(self, case: Case, takes: list[_Take]) -> CaseResult:
-        passed = sum(one.status is CaseStatus.PASSED for one in takes)
-        by = {status: next((one for one in takes if one.status is status), None) for status in CaseStatus}
+        passed = sum(take.status is CaseStatus.PASSED for take in takes)
+        by = {status: next((take for take in takes if take.status is status), None) for status in CaseStatus}
         first = by[CaseStatus.STALE]
         if first is None and passed < case.min_pass:
             # What is not known could still have made it pass.
-            unknown = sum(one.status is CaseStatus.ERROR for one in takes)
+            unknown = sum(take.status is CaseStatus.ERROR for take in takes)
             first = by[CaseStatus.ERROR] if passed + unknown >= case.min_pass else by[CaseStatus.FAILED]
         status = CaseStatus.PASSED if first is None else first.status
         message = "" if first is None else first.message
@@ -159,9 +162,9 @@ class Tester:
             shown.run,
             self._answers.source,
             passed,
-            tuple(one.changed for one in takes if one.changed is not None),
-            sum((one.usage for one in takes), NOTHING),
-            sum(one.seconds for one in takes),
+            tuple(take.changed for take in takes if take.changed is not None),
+            sum((take.usage for take in takes), NOTHING),
+            sum(take.seconds for take in takes),
         )
 
     async def _take(self, case: Case, repeat: int, inputs: Mapping[str, Any]) -> _Take:
@@ -234,8 +237,8 @@ class Tester:
             return _Take(CaseStatus.FAILED, ending.reason, node=node)
         if ending.status is not None:
             return _Take(CaseStatus.ERROR, ending.reason, node=node)
-        for number, one in enumerate(case.expect):
-            take = await self._one(case, one, number, result, ending.output, inputs, replay, judge)
+        for number, expectation in enumerate(case.expect):
+            take = await self._one(case, expectation, number, result, ending.output, inputs, replay, judge)
             cost = (result.usage + judge.used).cost_usd
             if take is None and case.max_cost is not None and cost is not None and cost > case.max_cost:
                 message = f"With its judge it costs {cost:.4f} US dollars, more than `max_cost: {case.max_cost:g}`."
@@ -247,7 +250,7 @@ class Tester:
     async def _one(
         self,
         case: Case,
-        one: Expectation,
+        expectation: Expectation,
         number: int,
         result: RunResult,
         output: Any,
@@ -256,27 +259,29 @@ class Tester:
         judge: Asker,
     ) -> _Take | None:
         """What an expectation that doesn't hold makes of a repeat; None where it holds."""
-        if one.output is not None:
-            if one.output not in result.outputs:
-                return _Take(CaseStatus.FAILED, f"No value reached {one.output}.", place=one.span)
-            output = result.outputs[one.output]
-        scored_by = self._metric(one, judge, number)
+        if expectation.output is not None:
+            if expectation.output not in result.outputs:
+                return _Take(CaseStatus.FAILED, f"No value reached {expectation.output}.", place=expectation.span)
+            output = result.outputs[expectation.output]
+        scored_by = self._metric(expectation, judge, number)
         try:
             async with asyncio.timeout(METRIC_SECONDS):
-                verdict = await judged(one, scored_by, item_of(case, one, inputs), output)
+                verdict = await judged(expectation, scored_by, item_of(case, expectation, inputs), output)
         except ReplayMiss as miss:
             return _stale(miss, replay)
         except (InvalidItemError, RunFailure, TimeoutError) as problem:
             if isinstance(problem, StoreFailure):
                 raise
             why = "it took too long" if isinstance(problem, TimeoutError) else str(problem)
-            return _Take(CaseStatus.ERROR, f"The metric {one.metric} could not judge: {why}", place=one.span)
+            return _Take(
+                CaseStatus.ERROR, f"The metric {expectation.metric} could not judge: {why}", place=expectation.span
+            )
         if verdict.holds:
             return None
-        message = f"{one.name} {_quoted(one.value)}: {verdict.reason}"
-        if one.negated:
-            message = f"{one.name} {_quoted(one.value)}: it must not be so, but {verdict.reason}"
-        return _Take(CaseStatus.FAILED, message, verdict, one.span)
+        message = f"{expectation.name} {_quoted(expectation.value)}: {verdict.reason}"
+        if expectation.negated:
+            message = f"{expectation.name} {_quoted(expectation.value)}: it must not be so, but {verdict.reason}"
+        return _Take(CaseStatus.FAILED, message, verdict, expectation.span)
 
     def _over(self, case: Case, result: RunResult) -> tuple[str, Span] | None:
         """Which limit of the case ended a run, and where that is written."""
@@ -289,14 +294,22 @@ class Tester:
             return f"It needs more than `max_cost: {case.max_cost:g}`.", case.limit_spans["max_cost"]
         return None
 
-    def _metric(self, one: Expectation, judge: Asker | None = None, number: int = 0) -> BaseMetric:
+    def _metric(self, expectation: Expectation, judge: Asker | None = None, number: int = 0) -> BaseMetric:
         """The metric of an expectation; one that compares in a process of its own serves all that are alike."""
-        if one.metric == "judge":
-            return metric_of(one, self._folder, _numbered(judge, number), self._judge_model())
-        own = one.value if CASE_METRICS[one.metric].option or isinstance(one.value, str) else None
-        key = canonical([one.metric, dict(one.options), own if one.metric in ("python", "json-schema") else None])
+        if expectation.metric == "judge":
+            return metric_of(expectation, self._folder, _numbered(judge, number), self._judge_model())
+        own = (
+            expectation.value if CASE_METRICS[expectation.metric].option or isinstance(expectation.value, str) else None
+        )
+        key = canonical(
+            [
+                expectation.metric,
+                dict(expectation.options),
+                own if expectation.metric in ("python", "json-schema") else None,
+            ]
+        )
         if key not in self._metrics:
-            self._metrics[key] = metric_of(one, self._folder)
+            self._metrics[key] = metric_of(expectation, self._folder)
         return self._metrics[key]
 
 

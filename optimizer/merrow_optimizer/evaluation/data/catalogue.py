@@ -84,27 +84,27 @@ def known_sets() -> Mapping[str, KnownSet]:
     """All of them, by name."""
     read = tomllib.loads(files(__package__).joinpath("catalogue.toml").read_text(encoding="utf-8"))
     sources = read["sources"]
-    return {one["name"]: _set(one, sources[one["source"]]) for one in read["set"]}
+    return {entry["name"]: _set(entry, sources[entry["source"]]) for entry in read["set"]}
 
 
-def _set(one: Mapping[str, Any], source: Mapping[str, str]) -> KnownSet:
-    name, file = one["name"], Path(one["file"])
-    form = one.get("form") or reader_in_name(file) or OWN
+def _set(entry: Mapping[str, Any], source: Mapping[str, str]) -> KnownSet:
+    name, file = entry["name"], Path(entry["file"])
+    form = entry.get("form") or reader_in_name(file) or OWN
     about = {
         "name": name,
-        "file": one["file"],
+        "file": entry["file"],
         "form": form,
         "part": part_in_name(file) or "all" if form in READERS else "all",
-        "licence": one["licence"],
-        "authors": one["authors"],
+        "licence": entry["licence"],
+        "authors": entry["authors"],
         "source": source["from"],
         "get": source["get"],
-        "beside": one.get("beside"),
-        "remark": one.get("missing", ""),
+        "beside": entry.get("beside"),
+        "remark": entry.get("missing", ""),
     }
     if source["get"]:
         metric = READERS[form].metric if form in READERS else None
-        return KnownSet(**about, metric=metric, records=one["records"], sha256=one.get("sha256"))
+        return KnownSet(**about, metric=metric, records=entry["records"], sha256=entry.get("sha256"))
     own = shipped_file(name)
     records = len(own.read_text(encoding="utf-8").splitlines())
     return KnownSet(**about, metric=settings_beside(own).metric, records=records, sha256=hash_of_file(own))

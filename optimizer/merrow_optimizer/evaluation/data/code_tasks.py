@@ -65,12 +65,12 @@ def preamble_of(prompt: str, entry_point: str) -> str:
     if tree is None:
         return ""
     kinds = (ast.FunctionDef, ast.AsyncFunctionDef, ast.ClassDef, ast.Import, ast.ImportFrom, ast.Assign, ast.AnnAssign)
-    found = [
+    texts = [
         ast.unparse(statement)
         for statement in tree.body
         if isinstance(statement, kinds) and getattr(statement, "name", "") != entry_point
     ]
-    return "".join(f"{text}\n\n" for text in found)
+    return "".join(f"{text}\n\n" for text in texts)
 
 
 def join_visible_tests(
@@ -103,10 +103,10 @@ def _with_tests(draft: ItemDraft, tests: list[str] | None, by_name: Mapping[str,
         name = draft.extra["entry_point"]
         own = [plain for test in draft.extra["tests"] for plain in _assertions(test, name)]
         fitting: list[tuple[int, list[str]]] = []
-        for found in by_name.get(name, ()):
-            plain = [each for test in found for each in _assertions(test, name)]
+        for candidate in by_name.get(name, ()):
+            plain = [each for test in candidate for each in _assertions(test, name)]
             if plain and all(each in own for each in plain):
-                fitting.append((own.index(plain[0]), found))
+                fitting.append((own.index(plain[0]), candidate))
         # Where tests fit two tasks of one name, they are those of the task that has them first.
         tests = min(fitting, key=lambda each: each[0])[1] if fitting else []
     return ItemDraft(draft.id, {**draft.inputs, "tests": tests}, draft.gold, draft.extra)

@@ -141,13 +141,13 @@ class _Solved:
         kept: list[DataRecord] = []
         for record in records:
             values = (record.fields.get(name) for name in self.fields)
-            said = next(
+            problem = next(
                 (as_text(value).strip() for value in values if value is not None and as_text(value).strip()), None
             )
-            if said is None:
+            if problem is None:
                 self.unsolved += 1
             else:
-                self.found[record.line] = said
+                self.found[record.line] = problem
                 kept.append(record)
         return kept
 
@@ -204,13 +204,13 @@ def _items(
         drafts = _with_visible_tests(reader, drafts, tests, problems)
     placed = [(record, draft) for (record, _), draft in zip(read, drafts, strict=True)]
     drafts = _mapped(placed, mapping, problems)
-    found: dict[str, Item] = {}
+    items: dict[str, Item] = {}
     for (record, _), draft in zip(placed, drafts, strict=True):
         own = _id(record, draft, problems)
         if own is None:
             continue
-        if own in found:
-            other = found[own].place
+        if own in items:
+            other = items[own].place
             twin = "" if draft.id is not None else " (it has none of its own, and the records are equal)"
             problems.add(
                 f"The record has the same id `{own}` as the one in line {other.line if other else '?'}{twin}; "
@@ -218,8 +218,8 @@ def _items(
                 record.line,
             )
             continue
-        found[own] = Item(own, draft.inputs, draft.gold, draft.extra, RecordLocation(problems.file, record.line))
-    return list(found.values())
+        items[own] = Item(own, draft.inputs, draft.gold, draft.extra, RecordLocation(problems.file, record.line))
+    return list(items.values())
 
 
 def _fields_of_no_record(reader: RecordReader, records: Sequence[DataRecord], problems: Collector) -> bool:
@@ -255,9 +255,9 @@ def _with_visible_tests(
     of_tests = Collector(file)
     if tests is not None or file.is_file():
         records = read_records(of_tests)
-    found = join_visible_tests(drafts, records, reader.public_tests or "", of_tests)
+    joined = join_visible_tests(drafts, records, reader.public_tests or "", of_tests)
     problems.found += of_tests.found
-    return found
+    return joined
 
 
 def _mapped(
@@ -272,14 +272,14 @@ def _mapped(
         near = closest(field, known)
         hint = f"did you mean `{near}`?" if near else f"the fields are {listed(list(known))}."
         problems.add(f"No record has this field, which the input {name} is mapped to; {hint}", field=field)
-    found: list[ItemDraft] = []
+    mapped: list[ItemDraft] = []
     for record, draft in placed:
         for name, field in usable.items():
             if field not in draft.inputs:
                 problems.add(f"The record has no field `{field}`, which the input {name} is mapped to.", record.line)
         inputs = {name: draft.inputs.get(field) for name, field in usable.items()}
-        found.append(ItemDraft(draft.id, {**draft.inputs, **inputs}, draft.gold, draft.extra))
-    return found
+        mapped.append(ItemDraft(draft.id, {**draft.inputs, **inputs}, draft.gold, draft.extra))
+    return mapped
 
 
 def _id(record: DataRecord, draft: ItemDraft, problems: Collector) -> str | None:
@@ -307,23 +307,23 @@ def _parts(
             )
         return {named: everything}, named
     name = part or ("all" if reader.name == OWN else "validate")
-    found = {**split(everything), "all": everything}
-    if not found[name]:
+    parts = {**split(everything), "all": everything}
+    if not parts[name]:
         raise DataError.of(
             f"The part `{name}` has no items: the file has only {len(everything)}; use the part all.", file
         )
-    return found, name
+    return parts, name
 
 
 def _ids(given: Iterable[str], known: Set[str]) -> list[str]:
     """The ids that are meant: one, several with commas between them, or those in an ``@file``."""
-    found: list[str] = []
+    ids: list[str] = []
     for text in given:
         if text in known:
-            found.append(text)
+            ids.append(text)
             continue
         if not text.startswith("@"):
-            found += [part for each in text.split(",") if (part := each.strip())]
+            ids += [part for each in text.split(",") if (part := each.strip())]
             continue
         file = Path(text[1:])
         try:
@@ -332,8 +332,8 @@ def _ids(given: Iterable[str], known: Set[str]) -> list[str]:
             raise DataError.of(f"The file of ids can't be read: {error.strerror or error}.", file) from None
         except UnicodeDecodeError:
             raise DataError.of("The file of ids isn't UTF-8 text; save it as UTF-8.", file) from None
-        found += [line.strip() for line in lines if line.strip()]
-    return found
+        ids += [line.strip() for line in lines if line.strip()]
+    return ids
 
 
 def _selected(kept: list[Item], ids: list[str], file: Path, everything: list[Item], part: str) -> list[Item]:

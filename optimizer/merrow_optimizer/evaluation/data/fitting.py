@@ -46,7 +46,7 @@ def fitted(data: DataSet, graph: TypedGraph) -> list[dict[str, object]]:
             )
     if problems:
         raise DataError(problems)
-    found: list[dict[str, object]] = []
+    fitting: list[dict[str, object]] = []
     for item in data.items:
         values = {node: item.inputs[name] for node, name in sources.items() if item.inputs.get(name) is not None}
         nested = [node for node, value in values.items() if node in of_text and isinstance(value, list | dict)]
@@ -57,18 +57,18 @@ def fitted(data: DataSet, graph: TypedGraph) -> list[dict[str, object]]:
         if nested:
             continue
         try:
-            found.append(dict(read_inputs(graph, values)))
+            fitting.append(dict(read_inputs(graph, values)))
         except MissingInputs as missing:
             for each in missing.missing:
                 fed = sources[each.id]
-                said = "is null" if fed in item.inputs else "is missing"
-                problems.append(_problem(item, data, fed, f"The value {said}; the input {each.id} needs one."))
+                what = "is null" if fed in item.inputs else "is missing"
+                problems.append(_problem(item, data, fed, f"The value {what}; the input {each.id} needs one."))
         except UsageFailure as failure:
             name = next((name for node, name in sources.items() if f"input {node} " in str(failure)), None)
             problems.append(_problem(item, data, name, str(failure)))
     if problems:
         raise DataError(sorted(problems, key=lambda problem: problem.line or 0))
-    return found
+    return fitting
 
 
 def _problem(item: Item, data: DataSet, field: str | None, sentence: str) -> DataProblem:

@@ -52,21 +52,21 @@ def read_records(problems: Collector) -> list[DataRecord]:
     before = len(problems.found)
     match problems.file.suffix.lower():
         case ".csv":
-            found = list(_of_csv(text, problems))
+            records = list(_of_csv(text, problems))
         case ".json":
-            found = list(_of_array(text, problems))
+            records = list(_of_array(text, problems))
         case ".jsonl" | ".ndjson":
-            found = list(_of_lines(text, problems))
+            records = list(_of_lines(text, problems))
         case suffix:
             problems.add(
                 f"Files named *{suffix} can't be read as data; use .jsonl (an object a line), .json (an array) or .csv."
                 if suffix
                 else "The file's name has no suffix; call it .jsonl (an object a line), .json (an array) or .csv."
             )
-            found = []
-    if not found and len(problems.found) == before:
+            records = []
+    if not records and len(problems.found) == before:
         problems.add("The file has no records.")
-    return found
+    return records
 
 
 def _text(problems: Collector) -> str | None:

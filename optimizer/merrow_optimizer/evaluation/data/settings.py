@@ -37,9 +37,9 @@ def settings_beside(file: Path) -> DataSettings:
     problems = Collector(beside)
     if not os.path.isfile(beside):  # noqa: PTH113 - also for a name that is too long, which pathlib raises for
         return DataSettings()
-    found = _read(beside, problems)
+    settings = _read(beside, problems)
     problems.raise_all()
-    return found
+    return settings
 
 
 def _read(file: Path, problems: Collector) -> DataSettings:

@@ -119,5 +119,5 @@ def _parameters(made: type[BaseMetric]) -> tuple[list[str], list[str]]:
     """The options of a metric's class, and those that it needs."""
     import inspect
 
-    found = [each for each in inspect.signature(made).parameters.values() if each.name != "options"]
-    return [each.name for each in found], [each.name for each in found if each.default is each.empty]
+    parameters = [each for each in inspect.signature(made).parameters.values() if each.name != "options"]
+    return [each.name for each in parameters], [each.name for each in parameters if each.default is each.empty]

@@ -44,16 +44,16 @@ def amount_of(text: str) -> Amount | None:
     text = sign + text[len(sign) :].lstrip(_AROUND)
     if not text or len(text) > _LONGEST:
         return None
-    found = _WHOLE.fullmatch(text)
-    return None if found is None else _amount(found)
+    match = _WHOLE.fullmatch(text)
+    return None if match is None else _amount(match)
 
 
 def last_amount(text: str) -> Amount | None:
     """The last number in a text, None where it has none."""
-    found = None
+    last = None
     for match in _NUMBER.finditer(text):
-        found = match
-    return None if found is None else _amount(found)
+        last = match
+    return None if last is None else _amount(last)
 
 
 def equal(gold: Amount, answer: Amount, tolerance: Fraction | None = None) -> bool:
@@ -72,9 +72,9 @@ def equal(gold: Amount, answer: Amount, tolerance: Fraction | None = None) -> bo
     return False
 
 
-def _amount(found: re.Match[str]) -> Amount | None:
-    parts = found.groupdict()
-    if len(found[0]) > _LONGEST or (parts["below"] and not parts["below"].strip("0")):
+def _amount(match: re.Match[str]) -> Amount | None:
+    parts = match.groupdict()
+    if len(match[0]) > _LONGEST or (parts["below"] and not parts["below"].strip("0")):
         return None
     digits = re.sub("[^0-9]", "", parts["digits"]) or "0"
     value = Fraction(f"{digits}{parts['point'] or ''}")
@@ -88,4 +88,4 @@ def _amount(found: re.Match[str]) -> Amount | None:
     is_percentage = parts["percent"] is not None
     if is_percentage:
         value /= 100
-    return Amount(value, parts["point"] is not None or power != "", is_percentage, found[0].strip())
+    return Amount(value, parts["point"] is not None or power != "", is_percentage, match[0].strip())

@@ -30,9 +30,9 @@ def last_box(text: str) -> str | None:
             start = opened.pop()
             if start in openings:
                 boxes.append((start, brace.start(), ""))
-    found: str | None = None
+    last: str | None = None
     reached = -1
     for start, end, word in sorted(boxes):
         if start > reached:
-            found, reached = word or text[start + 1 : end], end
-    return found
+            last, reached = word or text[start + 1 : end], end
+    return last

@@ -82,20 +82,20 @@ class Choice(BaseMetric):
 
 def _options(item: Item) -> list[str] | None:
     for name in _OPTION_FIELDS:
-        found = item.inputs.get(name)
-        if isinstance(found, list) and all(isinstance(option, str) for option in found):
-            return found
+        options = item.inputs.get(name)
+        if isinstance(options, list) and all(isinstance(option, str) for option in options):
+            return options
     return None
 
 
 def _of_text(text: str, known: str, options: list[str] | None) -> str | None:
     plain = text.strip(_AROUND).casefold()
-    found = [
+    letters = [
         letter
         for letter, option in zip(known, options or (), strict=False)
         if option.strip(_AROUND).casefold() == plain
     ]
-    return found[0] if len(found) == 1 else None
+    return letters[0] if len(letters) == 1 else None
 
 
 def _chosen(text: str, known: str, options: list[str] | None) -> str | None:
@@ -108,22 +108,22 @@ def _chosen(text: str, known: str, options: list[str] | None) -> str | None:
     box = last_box(text)
     if box is not None:
         inner = re.sub(r"\\(?:text|mathrm|textbf|mathbf)\s*\{([^{}]*)\}", r"\1", box)
-        found = _of_line(inner, known, options)
-        if found:
-            return found
+        chosen = _of_line(inner, known, options)
+        if chosen:
+            return chosen
     # One space between words, so that no pattern has two ways to take a long run of it.
     lines = [" ".join(line.split()) for line in text.split("\n") if line.strip()]
     text = "\n".join(lines)
-    said = [(match.end(), letter) for match in _SAID.finditer(text) if (letter := _meant(match, known))]
-    said += [(match.end(), letter) for match in _CALLED_RIGHT.finditer(text) if (letter := _meant(match, known))]
-    if said:
-        return max(said)[1]
+    marks = [(match.end(), letter) for match in _SAID.finditer(text) if (letter := _meant(match, known))]
+    marks += [(match.end(), letter) for match in _CALLED_RIGHT.finditer(text) if (letter := _meant(match, known))]
+    if marks:
+        return max(marks)[1]
     if len(lines) == 1 and (ahead := _SMALL_AHEAD.match(text)) and ahead[1].upper() in known:
         return ahead[1].upper()
     for line in lines[-1:] + lines[:1]:
-        found = _of_line(line, known, options)
-        if found:
-            return found
+        chosen = _of_line(line, known, options)
+        if chosen:
+            return chosen
     for pattern in (_NAMED, _IN_PARENTHESES):
         letters = {match["capital"] for match in pattern.finditer(text) if match["capital"] in known}
         if len(letters) == 1:

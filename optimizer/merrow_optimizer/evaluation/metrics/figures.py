@@ -37,10 +37,10 @@ class Gsm8k(BaseMetric):
 
 
 def _last(text: str) -> str | None:
-    found = None
+    last = None
     for match in _PUBLISHED.finditer(text):
-        found = match
-    return None if found is None else found[0].replace(",", "")
+        last = match
+    return None if last is None else last[0].replace(",", "")
 
 
 def _close(gold: str, read: str) -> bool:

@@ -76,12 +76,12 @@ class Schema(BaseMetric):
     name = "json-schema"
 
     def __init__(self, schema: Mapping[str, Any] | str | Path | None = None) -> None:
-        found = _schema_in(Path(schema)) if isinstance(schema, str | Path) else schema
-        super().__init__({} if found is None else {"schema": found})
-        if found is not None and (why := _bad_schema(found)):
+        form = _schema_in(Path(schema)) if isinstance(schema, str | Path) else schema
+        super().__init__({} if form is None else {"schema": form})
+        if form is not None and (why := _bad_schema(form)):
             raise DataError.of(f"The schema is wrong: {why}.", field="schema")
-        self._schema = found
-        self.needs_gold = found is None
+        self._schema = form
+        self.needs_gold = form is None
         self._worker = MetricWorker("schemas")
 
     def fault(self, item: Item) -> str | None:
@@ -151,5 +151,5 @@ def _bad_schema(schema: object) -> str | None:
 def _references(value: Any) -> list[str]:
     if isinstance(value, dict):
         own = [each for key, each in value.items() if key in ("$ref", "$dynamicRef") and isinstance(each, str)]
-        return [*own, *(found for each in value.values() for found in _references(each))]
-    return [found for each in value for found in _references(each)] if isinstance(value, list) else []
+        return [*own, *(reference for each in value.values() for reference in _references(each))]
+    return [reference for each in value for reference in _references(each)] if isinstance(value, list) else []

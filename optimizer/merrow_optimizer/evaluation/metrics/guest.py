@@ -30,13 +30,13 @@ def main(work: str, limit_s: float) -> None:
     for line in sys.stdin.buffer:
         _limit(limit_s)
         try:
-            found = answer(json.loads(line))
+            reply = answer(json.loads(line))
         except (MemoryError, RecursionError) as error:
-            found = {"failed": f"the comparison needs too much memory ({type(error).__name__})"}
+            reply = {"failed": f"the comparison needs too much memory ({type(error).__name__})"}
         except Exception as error:  # noqa: BLE001 - libraries raise anything on odd input; the item says what
-            found = {"failed": f"the comparison failed: {type(error).__name__}: {error}"[:500]}
+            reply = {"failed": f"the comparison failed: {type(error).__name__}: {error}"[:500]}
         _limit(0)
-        _say(answers, found)
+        _say(answers, reply)
 
 
 def _limit(seconds: float) -> None:
@@ -54,8 +54,8 @@ def _patterns() -> Callable[[dict[str, Any]], dict[str, Any]]:
     import re
 
     def answer(question: dict[str, Any]) -> dict[str, Any]:
-        found = re.search(question["pattern"], question["text"])
-        return {"found": None if found is None else found[0]}
+        match = re.search(question["pattern"], question["text"])
+        return {"found": None if match is None else match[0]}
 
     return answer
 

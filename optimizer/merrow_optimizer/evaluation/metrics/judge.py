@@ -60,16 +60,16 @@ class Judge(BaseMetric):
     async def score(self, item: Item, output: Any) -> Score:
         if self._ask is None:
             raise InvalidItemError("the metric judge has no model to ask")
-        said = text_of(output)
+        text = text_of(output)
 
         def read(reply: ModelReply) -> Score:
             try:
-                return _verdict(read_fields(reply.text, _FIELDS), said)
+                return _verdict(read_fields(reply.text, _FIELDS), text)
             except AnswerFailure as failure:
                 raise AnswerFailure(str(failure), advice=f"{failure} {failure.advice}".strip()) from None
 
         schema = answer_schema("verdict", _FIELDS)
-        question = JobQuestion(self.name, self._model, self._messages(item, said), read, schema, _TRIES)
+        question = JobQuestion(self.name, self._model, self._messages(item, text), read, schema, _TRIES)
         try:
             return (await self._ask(question)).value
         except AnswerFailure as failure:
@@ -84,8 +84,8 @@ class Judge(BaseMetric):
         return (Message("system", _TASK), Message("user", "\n\n".join(parts)))
 
 
-def _verdict(found: dict[str, Any], output: str) -> Score:
-    number = float(found["score"])
+def _verdict(fields: dict[str, Any], output: str) -> Score:
+    number = float(fields["score"])
     if not 0 <= number <= TOP:
         raise AnswerFailure(f"The score {number:g} is not between 0 and {TOP}.", advice=answer_form(_FIELDS))
-    return Score(number / TOP, shown(output), shown(f"{number:g} of {TOP}: {found['reason']}"))
+    return Score(number / TOP, shown(output), shown(f"{number:g} of {TOP}: {fields['reason']}"))

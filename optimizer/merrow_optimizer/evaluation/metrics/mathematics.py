@@ -19,34 +19,34 @@ _CONFIG = [LatexExtractionConfig()]
 
 def compare_expressions(gold: str, answer: str) -> bool:
     """Whether two normal texts are equal expressions. What can't be read equals nothing."""
-    one, other = _read(gold), _read(answer)
-    if one is None or other is None:
+    expected, other = _read(gold), _read(answer)
+    if expected is None or other is None:
         return False
-    if _is_number(one) and _is_number(other):
-        return _equal_numbers(one, other, bool(_DECIMAL.search(gold) or _DECIMAL.search(answer)))
-    if _is_number(one) or _is_number(other):
-        return _is_expression(one) and _is_expression(other) and _is_zero(one - other)
-    if isinstance(one, sympy.MatrixBase) or isinstance(other, sympy.MatrixBase):
-        return _equal_matrices(one, other)
-    if _is_expression(one) and _is_expression(other):
-        return one.free_symbols == other.free_symbols and _is_zero(one - other)
-    if isinstance(one, sympy.Equality) and isinstance(other, sympy.Equality):
-        return _equal_equations(one, other)
-    if isinstance(other, sympy.core.relational.Relational) and one == other.reversed:
+    if _is_number(expected) and _is_number(other):
+        return _equal_numbers(expected, other, bool(_DECIMAL.search(gold) or _DECIMAL.search(answer)))
+    if _is_number(expected) or _is_number(other):
+        return _is_expression(expected) and _is_expression(other) and _is_zero(expected - other)
+    if isinstance(expected, sympy.MatrixBase) or isinstance(other, sympy.MatrixBase):
+        return _equal_matrices(expected, other)
+    if _is_expression(expected) and _is_expression(other):
+        return expected.free_symbols == other.free_symbols and _is_zero(expected - other)
+    if isinstance(expected, sympy.Equality) and isinstance(other, sympy.Equality):
+        return _equal_equations(expected, other)
+    if isinstance(other, sympy.core.relational.Relational) and expected == other.reversed:
         return True
-    if type(one) is not type(other) and not (isinstance(one, sympy.Set) and isinstance(other, sympy.Set)):
+    if type(expected) is not type(other) and not (isinstance(expected, sympy.Set) and isinstance(other, sympy.Set)):
         return False
-    if one == other:
+    if expected == other:
         return True
-    return bool(verify(one, other, strict=True, timeout_seconds=None))
+    return bool(verify(expected, other, strict=True, timeout_seconds=None))
 
 
 def compare_published(gold: str, answer: str) -> bool:
     """The published last step: the difference simplifies to 0, or the values differ by at most 0.001."""
-    one, other = _read(gold), _read(answer)
-    if one is None or other is None or not _is_expression(one) or not _is_expression(other):
-        return one is not None and one == other
-    difference = one - other
+    expected, other = _read(gold), _read(answer)
+    if expected is None or other is None or not _is_expression(expected) or not _is_expression(other):
+        return expected is not None and expected == other
+    difference = expected - other
     if difference.is_number:
         value = sympy.N(difference)
         return bool(value.is_number and abs(complex(value)) <= 1e-3)
@@ -54,10 +54,10 @@ def compare_published(gold: str, answer: str) -> bool:
 
 
 def _read(text: str) -> Any:
-    found = parse(
+    parsed = parse(
         f"${text}$", extraction_config=_CONFIG, parsing_timeout=None, fallback_mode="no_fallback", raise_on_error=False
     )
-    values = [value for value in found if not isinstance(value, str)]
+    values = [value for value in parsed if not isinstance(value, str)]
     if not values:
         return None
     if not isinstance(values[0], sympy.Expr):
@@ -100,15 +100,15 @@ def _is_zero(difference: Any) -> bool:
 def _equal_matrices(gold: Any, answer: Any) -> bool:
     if not isinstance(gold, sympy.MatrixBase) or not isinstance(answer, sympy.MatrixBase) or gold.shape != answer.shape:
         return False
-    return all(_is_zero(one - other) for one, other in zip(gold, answer, strict=True))
+    return all(_is_zero(expected - other) for expected, other in zip(gold, answer, strict=True))
 
 
 def _equal_equations(gold: Any, answer: Any) -> bool:
     """Equal up to a factor that is a number."""
-    one, other = gold.lhs - gold.rhs, answer.lhs - answer.rhs
-    if one.free_symbols != other.free_symbols:
+    expected, other = gold.lhs - gold.rhs, answer.lhs - answer.rhs
+    if expected.free_symbols != other.free_symbols:
         return False
-    if _is_zero(one) or _is_zero(other):
-        return _is_zero(one) and _is_zero(other)
-    factor = sympy.simplify(one / other)
+    if _is_zero(expected) or _is_zero(other):
+        return _is_zero(expected) and _is_zero(other)
+    factor = sympy.simplify(expected / other)
     return bool(factor.is_number)

@@ -116,15 +116,15 @@ class PythonFile(_InSandbox):
         if not result.ok or result.value is None:
             raise InvalidItemError(f"{self._file.name}: {result.error or result.outcome}")
         try:
-            said = json.loads(result.value)
+            verdict = json.loads(result.value)
         except (ValueError, RecursionError):
-            said = None
-        value, reason = said if isinstance(said, list) and len(said) == 2 else (said, "")
+            verdict = None
+        value, reason = verdict if isinstance(verdict, list) and len(verdict) == 2 else (verdict, "")
         if isinstance(value, bool):
             value = float(value)
         if not isinstance(value, int | float) or not 0 <= value <= 1:  # what is no number at all is not within, either
             raise InvalidItemError(
-                f"{self._file.name}: score() must return a number from 0 to 1, not {str(said)[:100]}"
+                f"{self._file.name}: score() must return a number from 0 to 1, not {str(verdict)[:100]}"
             )
         return Score(float(value), shown(text_of(output)), shown(str(reason) if reason else f"score() says {value:g}"))
 

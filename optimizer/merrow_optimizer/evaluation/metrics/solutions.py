@@ -127,8 +127,8 @@ def answer_in(text: str, *, equation: bool = False) -> str:
     formulas = [first or second for first, second in _FORMULA.findall(sentence)]
     if formulas:
         return str(formulas[-1]).strip()
-    said = list((_SAID_OF_EQUATION if equation else _SAID).finditer(sentence))
-    rest: str = sentence[said[-1].end() :] if said else sentence
+    marks = list((_SAID_OF_EQUATION if equation else _SAID).finditer(sentence))
+    rest: str = sentence[marks[-1].end() :] if marks else sentence
     rest = rest.strip("*_ \n").rstrip(".").strip()
     return _WORDS_BEFORE.sub("", rest) if equation else rest
 
@@ -139,11 +139,11 @@ def _last_sentence(text: str) -> str:
 
 
 def _published_answer(text: str) -> str:
-    found = None
+    box = None
     starts = [match.start() for match in re.finditer(r"\\boxed\{", text)]
     for start in starts[-_MOST_BOXES:]:
-        found = _PUBLISHED_BOX.match(text, start, start + 4 * _LONGEST) or found
-    return found[1].strip() if found else _last_sentence(text[-2 * _LONGEST :])
+        box = _PUBLISHED_BOX.match(text, start, start + 4 * _LONGEST) or box
+    return box[1].strip() if box else _last_sentence(text[-2 * _LONGEST :])
 
 
 def _published_number(text: str) -> float | None:

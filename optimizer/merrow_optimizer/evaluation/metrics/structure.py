@@ -73,10 +73,10 @@ def number_of(text: str) -> Amount | None:
         sign, whole, once, again = repeating.groups()
         periods = int(whole + once + again) - int(whole + once or "0")
         return amount_of(f"{sign}{periods}/{10 ** len(once) * (10 ** len(again) - 1)}")
-    found = _FRACTION.fullmatch(text)
-    if found is not None:
-        above, below = found[2] or found[3], found[4] or found[5]
-        sign = "-" if (found[1] == "-") != above.startswith("-") else ""
+    match = _FRACTION.fullmatch(text)
+    if match is not None:
+        above, below = match[2] or match[3], match[4] or match[5]
+        sign = "-" if (match[1] == "-") != above.startswith("-") else ""
         text = f"{sign}{above.lstrip('-')}/{below}"
     return amount_of(text)
 
@@ -113,25 +113,25 @@ def compare(gold: str, answer: str, decide: Decide | None = None, depth: int = 0
     gold, answer = normal(gold), normal(answer)
     if gold.replace(" ", "") == answer.replace(" ", ""):
         return True
-    one, other = shape_of(gold), shape_of(answer)
-    if "words" in (one.kind, other.kind):
+    expected, other = shape_of(gold), shape_of(answer)
+    if "words" in (expected.kind, other.kind):
         return _folded(gold) == _folded(answer)
-    if "relation" in (one.kind, other.kind) and one.kind != other.kind:
-        values = [found[1] for text in (gold, answer) if (found := _ASSIGNED.fullmatch(text))]
+    if "relation" in (expected.kind, other.kind) and expected.kind != other.kind:
+        values = [match[1] for text in (gold, answer) if (match := _ASSIGNED.fullmatch(text))]
         if len(values) != 1 or depth >= _DEEPEST:
             return False
-        rest = answer if one.kind == "relation" else gold
+        rest = answer if expected.kind == "relation" else gold
         return compare(values[0], rest, decide, depth + 1)
-    if one.kind == other.kind == "number":
+    if expected.kind == other.kind == "number":
         amounts = number_of(gold), number_of(answer)
         return amounts[0] is not None and amounts[1] is not None and equal(amounts[0], amounts[1])
     structured = {"ordered", "set", "ratio", "in a base"}
-    if one.kind != other.kind and (one.kind in structured or other.kind in structured):
+    if expected.kind != other.kind and (expected.kind in structured or other.kind in structured):
         return False
-    if one.kind in ("ratio", "in a base"):
+    if expected.kind in ("ratio", "in a base"):
         return _in_one_spelling(gold) == _in_one_spelling(answer)
-    if one.kind in ("ordered", "set"):
-        return _compare_parts(one, other, decide, depth)
+    if expected.kind in ("ordered", "set"):
+        return _compare_parts(expected, other, decide, depth)
     return None if decide is None else decide(gold, answer)
 
 
@@ -141,12 +141,14 @@ def _compare_parts(gold: AnswerShape, answer: AnswerShape, decide: Decide | None
     if len(gold.parts) > _MOST_PARTS or depth >= _DEEPEST:
         return gold.parts == answer.parts
     if gold.kind == "ordered":
-        found = [compare(one, other, decide, depth + 1) for one, other in zip(gold.parts, answer.parts, strict=True)]
-        return False if False in found else None if None in found else True
+        in_order = [
+            compare(part, other, decide, depth + 1) for part, other in zip(gold.parts, answer.parts, strict=True)
+        ]
+        return False if False in in_order else None if None in in_order else True
     left = list(answer.parts)
     undecided = False
-    for one in gold.parts:
-        verdicts = [compare(one, other, decide, depth + 1) for other in left]
+    for part in gold.parts:
+        verdicts = [compare(part, other, decide, depth + 1) for other in left]
         if True in verdicts:
             left.pop(verdicts.index(True))
         elif None in verdicts:

@@ -132,9 +132,9 @@ def best_f1(golds: list[str], answers: list[str]) -> tuple[float, str]:
     counted = [(Counter(tokens(gold)), gold) for gold in golds]
     best, which = 0.0, golds[0] if golds else ""
     for answer in answers:
-        found = Counter(tokens(answer))
+        counts = Counter(tokens(answer))
         for wanted, gold in counted:
-            value = _f1(wanted, found) if wanted else float(_bare(gold) == _bare(answer))
+            value = _f1(wanted, counts) if wanted else float(_bare(gold) == _bare(answer))
             if value > best:
                 best, which = value, gold
     return best, which
@@ -154,8 +154,8 @@ def _bare(text: str) -> str:
     return text.strip().lower()
 
 
-def _f1(wanted: Mapping[str, int], found: Mapping[str, int]) -> float:
-    common = sum(min(count, found[word]) for word, count in wanted.items() if word in found)
+def _f1(wanted: Mapping[str, int], counts: Mapping[str, int]) -> float:
+    common = sum(min(count, counts[word]) for word, count in wanted.items() if word in counts)
     if not common:
         return 0.0
-    return 2 * common / (sum(wanted.values()) + sum(found.values()))
+    return 2 * common / (sum(wanted.values()) + sum(counts.values()))

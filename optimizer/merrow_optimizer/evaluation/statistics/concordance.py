@@ -40,7 +40,7 @@ def concordance(rankings: Sequence[Mapping[T, float]]) -> float | None:
         return None
     sums = [fsum(places[thing] for places in rankings) for thing in things]
     mean = fsum(sums) / count
-    deviation = fsum((one - mean) ** 2 for one in sums)
+    deviation = fsum((value - mean) ** 2 for value in sums)
     ties = sum(size**3 - size for places in rankings for size in Counter(places.values()).values())
     most = raters**2 * (count**3 - count) - raters * ties
     return None if most <= 0 else 12 * deviation / most

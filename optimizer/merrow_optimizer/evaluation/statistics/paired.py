@@ -112,12 +112,12 @@ def disagreement(ends: tuple[float, float], p: float) -> str | None:
     leaves_out = ends[0] > 0 or ends[1] < 0
     if leaves_out == (p < LEVEL):
         return None
-    said = (
+    reason = (
         "leaves out 0, but the test shows no difference"
         if leaves_out
         else "contains 0, but the test shows a difference"
     )
-    return f"The interval {said}. They are different methods; go by the test, which is exact."
+    return f"The interval {reason}. They are different methods; go by the test, which is exact."
 
 
 def p_text(p: float, name: str = "p") -> str:

@@ -50,4 +50,6 @@ def rank_correlation(pairs: Sequence[tuple[float, float]]) -> RankCorrelation:
 
 def ranks(values: Sequence[float]) -> list[float]:
     """The rank of each value, from 0; equal ones share the mean of theirs."""
-    return [sum(other < one for other in values) + (sum(other == one for other in values) - 1) / 2 for one in values]
+    return [
+        sum(other < value for other in values) + (sum(other == value for other in values) - 1) / 2 for value in values
+    ]

@@ -81,8 +81,8 @@ class _Session:
         self._settle()
         frame = self._ask("Page.getFrameTree")["frameTree"]["frame"]["id"]
         world = self._ask("Page.createIsolatedWorld", frameId=frame)["executionContextId"]
-        found = self._ask("Runtime.evaluate", expression=script, contextId=world, returnByValue=True)
-        return PageVisit(tuple(self._errors), found.get("result", {}).get("value"))
+        reply = self._ask("Runtime.evaluate", expression=script, contextId=world, returnByValue=True)
+        return PageVisit(tuple(self._errors), reply.get("result", {}).get("value"))
 
     def _settle(self) -> None:
         """Let scripts go on for a while, and hear of their errors."""
@@ -119,10 +119,10 @@ class _Session:
 
     def _hear(self, message: Mapping[str, Any]) -> None:
         """What the browser says unasked."""
-        said = message.get("params", {})
+        parameters = message.get("params", {})
         match message.get("method"):
             case "Fetch.requestPaused":
-                self._answer(said)
+                self._answer(parameters)
             case "Inspector.targetCrashed":
                 raise ProgramEndedError("it needed too much processor time or memory")
             case "Page.loadEventFired":
@@ -130,12 +130,14 @@ class _Session:
             case "Page.javascriptDialogOpening":
                 self._send("Page.handleJavaScriptDialog", {"accept": True})
             case "Debugger.paused":
-                if said.get("reason") == "exception":
-                    top: dict[str, Any] = next(iter(said.get("callFrames", [])), {})
-                    self._failed({"exception": said.get("data", {}), "url": top.get("url"), **top.get("location", {})})
+                if parameters.get("reason") == "exception":
+                    top: dict[str, Any] = next(iter(parameters.get("callFrames", [])), {})
+                    self._failed(
+                        {"exception": parameters.get("data", {}), "url": top.get("url"), **top.get("location", {})}
+                    )
                 self._send("Debugger.resume", {})
             case "Runtime.exceptionThrown":
-                self._failed(said.get("exceptionDetails", {}))
+                self._failed(parameters.get("exceptionDetails", {}))
 
     def _failed(self, details: Mapping[str, Any]) -> None:
         if len(self._errors) < _MOST_ERRORS:

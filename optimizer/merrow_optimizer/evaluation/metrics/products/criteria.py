@@ -23,8 +23,8 @@ class CriterionVerdict:
 
     def __str__(self) -> str:
         word = "not judged" if self.met is None else "met" if self.met else "missed"
-        said = " ".join(self.evidence.split())
-        return f"{self.criterion}: {word}. {said if len(said) <= _LONGEST else f'{said[: _LONGEST - 1]}…'}"
+        evidence = " ".join(self.evidence.split())
+        return f"{self.criterion}: {word}. {evidence if len(evidence) <= _LONGEST else f'{evidence[: _LONGEST - 1]}…'}"
 
 
 class Scorer(Protocol):

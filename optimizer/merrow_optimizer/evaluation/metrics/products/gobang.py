@@ -57,8 +57,8 @@ class Gobang:
 def _first(result: TestResult) -> str:
     """What the first test that failed says, as a sentence."""
     failure = next(iter(result.failures), None)
-    said = failure.error if failure else f"The tests ended: {result.outcome}"
-    if said.startswith("AssertionError: "):
-        said = _LAST_CALL.sub("", said.removeprefix("AssertionError: "))
-    said = said.strip().rstrip(".")
-    return f"{said[0].upper()}{said[1:]}."
+    reason = failure.error if failure else f"The tests ended: {result.outcome}"
+    if reason.startswith("AssertionError: "):
+        reason = _LAST_CALL.sub("", reason.removeprefix("AssertionError: "))
+    reason = reason.strip().rstrip(".")
+    return f"{reason[0].upper()}{reason[1:]}."

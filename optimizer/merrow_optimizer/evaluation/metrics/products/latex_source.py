@@ -65,12 +65,12 @@ def sections_of(main: str, others: Mapping[str, str]) -> list[BeamerSection]:
     r"""The sections of a document, in their order. ``others`` are further files that it may ``\input``, by path."""
     text = _document(main, others)
     starts = list(_SECTION.finditer(text))
-    found: list[BeamerSection] = []
+    sections: list[BeamerSection] = []
     for number, start in enumerate(starts):
         title, after = _group(text, start.end() - 1)
         end = starts[number + 1].start() if number + 1 < len(starts) else len(text)
-        found.append(BeamerSection(title, tuple(_frames(text[after:end]))))
-    return found
+        sections.append(BeamerSection(title, tuple(_frames(text[after:end]))))
+    return sections
 
 
 def same_words(text: str) -> str:
@@ -108,13 +108,13 @@ def _frames(text: str) -> Iterator[BeamerFrame]:
             closing = _FRAME_END.search(text, start.end())
             body_end, at = (closing.start(), closing.end()) if closing else (len(text), len(text))
             options = _OPTIONS.match(text, start.end())
-            said, place = (options[1], options.end()) if options else ("", start.end())
+            given, place = (options[1], options.end()) if options else ("", start.end())
             title, body_start = _group(text, place) if text[place : place + 1] == "{" else ("", place)
         else:
-            said, title, body_start = start[0], "", start.end()
+            given, title, body_start = start[0], "", start.end()
             _, at = _group(text, start.end() - 1, _LONGEST_FRAME)
             body_end = at - 1
-        if _HIDDEN.search(said):
+        if _HIDDEN.search(given):
             continue
         body = _shown(text[body_start:body_end])
         own = [_group(body, each.end() - 1)[0] for each in _TITLE.finditer(body)]
@@ -144,8 +144,8 @@ def _equations(body: str) -> int:
     closing, start = "", 0
     for token in _DISPLAYED.finditer(body):
         opened = {"\\[": "\\]", "$$": "$$"}.get(token[0]) or (f"end {token[1]}" if token[1] else "")
-        said = f"end {token[2]}" if token[2] else token[0]
-        if closing and said == closing:
+        closes = f"end {token[2]}" if token[2] else token[0]
+        if closing and closes == closing:
             inside = body[start : token.start()]
             count += bool(same_words(inside)) and _RELATION.search(inside) is not None
             closing = ""

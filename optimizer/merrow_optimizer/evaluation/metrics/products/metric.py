@@ -38,13 +38,13 @@ class Product(BaseMetric):
         return self._scorers[gold["scorer"]].fault(gold)
 
     def remarks(self, items: Sequence[Item]) -> list[str]:
-        said: list[str] = []
+        lines: list[str] = []
         for name, scorer in self._scorers.items():
             missing = scorer.missing() if any(item.gold["scorer"] == name for item in items) else {}
             for why in dict.fromkeys(missing.values()):
                 criteria = ", ".join(criterion for criterion, each in missing.items() if each == why)
-                said.append(f"Not judged of products that are scored as {name}: {criteria}. {why}.")
-        return said
+                lines.append(f"Not judged of products that are scored as {name}: {criteria}. {why}.")
+        return lines
 
     async def score(self, item: Item, output: Any) -> Score:
         scorer = self._scorers[item.gold["scorer"]]

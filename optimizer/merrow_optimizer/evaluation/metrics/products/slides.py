@@ -136,11 +136,11 @@ def _typeset(program: SandboxProgram, sources: Mapping[str, str]) -> tuple[Crite
 def _failed(log: str, code: int) -> CriterionVerdict:
     if "File `beamer.cls' not found" in log:
         return CriterionVerdict("compiles", None, _INSTALL)
-    found = _ERROR.search(log)
-    if found is None:
+    match = _ERROR.search(log)
+    if match is None:
         return CriterionVerdict("compiles", False, f"Pdflatex ended with code {code}.")
-    place = f"Line {found['line']}: " if found["line"] else ""
-    return CriterionVerdict("compiles", False, f"{place}{(found['plain'] or found['placed']).rstrip('.')}.")
+    place = f"Line {match['line']}: " if match["line"] else ""
+    return CriterionVerdict("compiles", False, f"{place}{(match['plain'] or match['placed']).rstrip('.')}.")
 
 
 def _beginning(file: Path) -> bytes:
@@ -166,9 +166,11 @@ def _length(frames: int | None, wanted: int, sources: Mapping[str, str]) -> Crit
     for path, text in sources.items():
         forging = _FORGING.search(visible_source(text))
         if forging:
-            said = forging[0][:20].strip()
+            command = forging[0][:20].strip()
             return CriterionVerdict(
-                "length", False, f"`{path}` has `{said}`, with which frames can be miscounted, so they are not counted."
+                "length",
+                False,
+                f"`{path}` has `{command}`, with which frames can be miscounted, so they are not counted.",
             )
     if frames is None:
         return CriterionVerdict(
@@ -183,22 +185,24 @@ def _length(frames: int | None, wanted: int, sources: Mapping[str, str]) -> Crit
 def _complete(sections: list[BeamerSection], settings: Mapping[str, Any]) -> CriterionVerdict:
     wrong: list[str] = []
     wanted = settings["sections"]
-    found: list[tuple[str, BeamerSection]] = []
+    titled: list[tuple[str, BeamerSection]] = []
     if isinstance(wanted, int):
         having = [
-            one for one in sections if any(_is_about(each, part) for each in one.frames for part in settings["parts"])
+            candidate
+            for candidate in sections
+            if any(_is_about(each, part) for each in candidate.frames for part in settings["parts"])
         ]
-        found = [(" ".join(one.title.split())[:60], one) for one in having]
-        if len(found) < wanted:
-            wrong.append(f"{len(found)} sections have a frame for a part, and {wanted} are needed")
+        titled = [(" ".join(section.title.split())[:60], section) for section in having]
+        if len(titled) < wanted:
+            wrong.append(f"{len(titled)} sections have a frame for a part, and {wanted} are needed")
     else:
         for name in wanted:
             section = next((each for each in sections if same_words(name) in same_words(each.title)), None)
             if section is None:
                 wrong.append(f"there is no section {name}")
             else:
-                found.append((name, section))
-    for name, section in found:
+                titled.append((name, section))
+    for name, section in titled:
         parts = [part for part in settings["parts"] if not _has(section, part)]
         if parts:
             wrong.append(f"{name} has no frame with text on its {' and its '.join(parts)}")
@@ -209,9 +213,9 @@ def _complete(sections: list[BeamerSection], settings: Mapping[str, Any]) -> Cri
         if steps < settings.get("pseudocode", 0):
             wrong.append(f"{name} has {steps} lines of pseudocode of {settings['pseudocode']}")
     if wrong:
-        said = "; ".join(wrong)
-        return CriterionVerdict("complete", False, f"{said[0].upper()}{said[1:]}.")
-    return CriterionVerdict("complete", True, f"All {len(found)} sections have what is asked for.")
+        text = "; ".join(wrong)
+        return CriterionVerdict("complete", False, f"{text[0].upper()}{text[1:]}.")
+    return CriterionVerdict("complete", True, f"All {len(titled)} sections have what is asked for.")
 
 
 def _has(section: BeamerSection, part: str) -> bool:

@@ -69,26 +69,28 @@ class Website:
         script = _LOOK.read_text("utf-8")
         program = SandboxProgram(self._limits)
         try:
-            found = await asyncio.to_thread(visit, program, browser, texts, self.main_file, script)
+            visited = await asyncio.to_thread(visit, program, browser, texts, self.main_file, script)
         except ProgramEndedError as ended:
-            said = f"The page can't be looked at: {ended}."
-            return [CriterionVerdict(name, False, said) for name in self.criteria]
+            reason = f"The page can't be looked at: {ended}."
+            return [CriterionVerdict(name, False, reason) for name in self.criteria]
         finally:
             program.end()
-        seen = found.seen if isinstance(found.seen, dict) else {}
+        seen = visited.seen if isinstance(visited.seen, dict) else {}
         works = (
             CriterionVerdict("works", None, missing["works"])
             if "works" in missing
-            else await self._works(texts, found, seen)
+            else await self._works(texts, visited, seen)
         )
         return [works, _information(seen, settings["information"]), _sections(seen, settings)]
 
     async def close(self) -> None:
         await self._links.close()
 
-    async def _works(self, texts: Mapping[str, str], found: PageVisit, seen: Mapping[str, Any]) -> CriterionVerdict:
-        if found.errors:
-            return CriterionVerdict("works", False, f"A script fails: {found.errors[0]}.")
+    async def _works(
+        self, texts: Mapping[str, str], page_visit: PageVisit, seen: Mapping[str, Any]
+    ) -> CriterionVerdict:
+        if page_visit.errors:
+            return CriterionVerdict("works", False, f"A script fails: {page_visit.errors[0]}.")
         if not str(seen.get("title") or "").strip():
             return CriterionVerdict("works", False, "The page has no title.")
         pages = {path: text for path, text in texts.items() if path.lower().endswith((".html", ".htm"))}
@@ -123,8 +125,8 @@ def _sections(seen: Mapping[str, Any], settings: Mapping[str, Any]) -> Criterion
         other = str(drawn.get("not") or "")
         wrong.append(f"`venue` shows no map{f', only an {other}' if other else ''}")
     if wrong:
-        said = "; ".join(wrong)
-        return CriterionVerdict("sections", False, f"{said[0].upper()}{said[1:]}.")
+        listed = "; ".join(wrong)
+        return CriterionVerdict("sections", False, f"{listed[0].upper()}{listed[1:]}.")
     return CriterionVerdict(
         "sections", True, f"The schedule and the venue are visible, the venue with a map ({drawn})."
     )
@@ -136,7 +138,7 @@ def _lost(text: Any, wanted: Sequence[str]) -> str:
     return ", ".join(
         json.dumps(each.split("|")[0], ensure_ascii=False)
         for each in wanted
-        if not any(_words(one) in there for one in each.split("|"))
+        if not any(_words(word) in there for word in each.split("|"))
     )
 
 
