@@ -37,9 +37,10 @@ def test_every_door_answers_for_any_drawing(text: str) -> None:
 
 
 def test_a_loop_is_where_the_first_of_its_steps_is() -> None:
-    graph = analyse(f"---\nworkflow: true\n---\n{STEPS_IN_TURNS_WITHIN_TURNS}").typed
+    analysis = analyse(f"---\nworkflow: true\n---\n{STEPS_IN_TURNS_WITHIN_TURNS}")
+    graph = analysis.typed
     assert graph is not None
-    loops = graph_object(graph, "flow.mmd", wire_range, 0)["composites"]
+    loops = graph_object(graph, analysis.settings, "flow.mmd", wire_range, 0)["composites"]
     nodes = {node.id: wire_range(node.flow.range) for node in graph.nodes if not node.implied}
     assert [loop["range"] for loop in loops] == [nodes["N1"]], "what goes on without a choice is one Loop"
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from pathlib import Path
 
 import pytest
@@ -190,7 +191,7 @@ def test_the_middle_of_a_drawing_of_a_system_is_no_bottleneck() -> None:
     arrows = "".join(f"    A{n}[App {n}] --> BUS[Bus] --> S{n}[Store {n}]\n    S{n} --> LOG[Log]\n" for n in range(3))
     text = f"{FRONT}flowchart TD\n{arrows}"
     assert "MW402" not in [one.code for one in analyse(text).diagnostics]
-    written = text.replace("BUS[Bus]", 'BUS["Custom<br/>(prompt: Read it.)"]')
+    written = re.sub(r"\[[A-Z][a-z]+( \d)?\]", '["Custom<br/>(prompt: Read it.)"]', text)
     assert "MW402" in [one.code for one in analyse(written).diagnostics]
 
 

@@ -173,7 +173,8 @@ def test_what_ends_it_early_is_one_sentence(server: OpenAIServer) -> None:
         assert run(*arguments) == (code, "", f"program.py: {sentence}\n")
     Path("flow.py").write_text(program.replace("max=3", "max=0"))
     wrong = (
-        "flow.mmd has an error on line 16 and is not run: REFINE: `max` must be a whole number from 1 to 1000, not `0`."
+        "The workflow of the program has an error at node WORK (line 49) and is not run: REFINE: `max` must be a whole number "
+        "from 1 to 1000, not `0`."
     )
     assert run(*INPUT) == (2, "", f"program.py: {wrong} (MW305)\n")
     assert server.requests == []

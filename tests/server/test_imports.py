@@ -56,7 +56,7 @@ LANGUAGE_SERVER = (
 @pytest.mark.parametrize(
     ("command", "without"),
     [
-        ("--help", ("merrow_analysis", "rich", "lark")),
+        ("--help", ("merrow_analysis.syntax", "merrow_analysis.text", "rich", "lark")),
         *((f"{name} --help", ANALYSIS) for name in ("graph", "metrics", "mutate", "crossover", "render")),
         ("fmt --diff flow.mmd", ANALYSIS[:2]),
         ("check flow.mmd", (*CLIENT, "rich", "pygls", "http", "asyncio", "pathspec")),

@@ -113,6 +113,8 @@ def test_a_dry_run_says_in_words_what_a_candidate_costs_and_how_many_may_be_trie
         "32 items of own.jsonl (part all) to search with, 20 set aside for the end.",
         UNPRICED.replace("20 answers", "16 answers"),
         "opt proposes candidates, 8 draws apart, which judge judges; 8 items may be shown to it and score nobody.",
+        "A question takes 3 to 19 calls with repairs and the judge, at most 2 times. What they cost is not known, because a "
+        "model has no known price.",
         AFFORDS.format("9 candidates"),
         last,
     ]

@@ -224,6 +224,12 @@ CASES: dict[str, list[Case]] = {
         case("extract", TEXT),
         case("runs", "--kind", "extraction", shows=False),
     ],
+    "datasets": [case("datasets", "--data", TEXT, shows=False), case("datasets", TEXT)],
+    "reproduce": [
+        case("reproduce", "flow", "--data", TEXT, shows=False),
+        case("reproduce", "flow", "--rows", TEXT),
+        case("reproduce", TEXT),
+    ],
     "fmt": [
         case("fmt", "-", stdin=f"{GOOD}%% {TEXT}\n"),
         case("fmt", "--diff", "repairable.mmd"),

@@ -162,7 +162,7 @@ def test_a_request_is_a_run_in_the_journal(model: OpenAIServer) -> None:
             "  POST /runs     a run with the inputs in the body, as JSON",
             "  /openapi.json  what it takes and gives",
             "  /mcp           the tool flow, for the Model Context Protocol",
-            "Calls of a run: 2; tokens: about 98 to 2,146; cost: unknown, because a model has no known price.",
+            "Calls of a run: 2; tokens: about 98 to 8,290; cost: unknown, because a model has no known price.",
             "Where a price is not known, --total-usd can't hold; limit each run with --budget-tokens.",
             f"{model.origin} answers.",
             "At most 16 runs at a time; no further one once they have cost $10. Each is in the journal: merrow runs",
@@ -282,7 +282,7 @@ def test_a_second_signal_stops_its_runs_at_once(model: OpenAIServer) -> None:
 def test_the_embedded_model_is_said_to_be_none() -> None:
     with up("--base-url", "offline", "--total-usd", "0.5") as service:
         assert service.said[4:7] == [
-            "Calls of a run: 2; tokens: about 98 to 2,146; cost: $0.",
+            "Calls of a run: 2; tokens: about 98 to 8,290; cost: $0.",
             "The embedded offline model answers, which costs nothing and is not a real model.",
             "At most 16 runs at a time; no further one once they have cost $0.5. Each is in the journal: merrow runs",
         ]

@@ -112,13 +112,14 @@ def repair(
     limit: float = TIME_LIMIT,
     opener: Callable[[str], Analyser] = Analyser,
     clock: Callable[[], float] | None = None,
+    allows: Callable[[RepairStep], bool] = lambda _: True,
 ) -> Repair:
     """The lightest repair of ``text`` that is found within ``limit`` seconds after the text was read once.
 
-    ``opener`` opens a text with the files and settings around it. The same text gives the same repair unless the time limit ends
-    the search.
+    ``opener`` opens a text with the files and settings around it; ``allows`` says which steps may be taken. The same text gives
+    the same repair unless the time limit ends the search.
     """
-    search = RepairSearch(text, limit, opener, clock)
+    search = RepairSearch(text, limit, opener, clock, allows)
     while search.advance():
         pass
     return search.found
@@ -133,7 +134,9 @@ class RepairSearch:
         limit: float = TIME_LIMIT,
         opener: Callable[[str], Analyser] = Analyser,
         clock: Callable[[], float] | None = None,
+        allows: Callable[[RepairStep], bool] = lambda _: True,
     ) -> None:
+        self._allows = allows
         self._reader = VariantReader(text, opener)
         self._clock = clock or monotonic
         self._deadline = self._clock() + limit
@@ -217,7 +220,7 @@ class RepairSearch:
                 self._queue_up(state, turn, OPERATOR, later)
 
     def _push(self, state: _State, turn: int, steps: Iterator[RepairStep], seen: set[tuple[object, ...]]) -> None:
-        for step in steps:
+        for step in filter(self._allows, steps):
             if step.key not in seen and state.weight + step.least + step.doubt < self._bound:
                 seen.add(step.key)
                 self._queue_up(state, turn, step.least + step.doubt, step)

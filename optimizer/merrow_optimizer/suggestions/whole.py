@@ -18,6 +18,7 @@ from merrow_analysis.edits.workflow_text import WorkflowText
 from merrow_analysis.edits.write import write
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.rules.fixes.declaring import DECLARES_AN_OPERATOR
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.text import split_lines
 from merrow_optimizer.mutations.base import GraphEdge, GraphNode, terms_of
@@ -99,7 +100,13 @@ def _roles(analysis: Analysis) -> set[str]:
 def _repaired(ground: Ground, text: str, analysis: Analysis) -> tuple[Analysis, tuple[str, ...]]:
     """The text repaired, which costs no call, and by which steps. Raises `Unusable` with the findings where it can't be."""
     if len(analysis.diagram.blocks) <= _MOST_NODES * 10:
-        done = repair(text, REPAIR_SECONDS, ground.opener.open)
+        # An operator that the workflow does not have is not allowed, so declaring one helps nobody.
+        done = repair(
+            text,
+            REPAIR_SECONDS,
+            ground.opener.open,
+            allows=lambda step: not step.title.startswith(DECLARES_AN_OPERATOR),
+        )
         if done.is_valid:
             return ground.read(done.text), tuple(step.title for step in done.steps)
     raise Unusable("check", told(analysis.errors))

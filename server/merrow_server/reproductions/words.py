@@ -51,10 +51,13 @@ def _plan(plan: Mapping[str, Any], style: Style) -> Iterator[str]:
     if lacking:
         yield ""
         yield style("Not run:", bold=True)
-    for (what, get), names in lacking.items():
+    for (what, _), names in lacking.items():
         yield f"  {_names(names)}: {visible(what)}"
-        if get is not None:
-            yield f"      {get}"
+    commands = list(dict.fromkeys(get for _, get in lacking if get is not None))
+    if commands:
+        yield ""
+        yield style("To get what is missing:", bold=True)
+        yield from (f"  {command}" for command in commands)
 
 
 def _plan_row(row: Mapping[str, Any], estimate: Mapping[str, Any]) -> list[str]:

@@ -73,7 +73,7 @@ def test_a_repair_is_sent_as_one_step_and_answered_whole(editor: Editor) -> None
     line = editor.find(uri, "|analyse|")["line"]
     place = {"start": {"line": line, "character": 0}, "end": {"line": line + 1, "character": 0}}
     edit = {"range": place, "newText": "    PLAN -->|analysis| PY\n"}
-    nothing = ("addedNodes", "removedNodes", "changedNodes", "addedPrompts", "removedPrompts")
+    nothing = ("addedNodes", "removedNodes", "changedNodes", "addedPrompts", "removedPrompts", "changedMemories")
     assert execute(editor, uri=uri) == {
         "valid": True,
         "smallest": True,

@@ -12,6 +12,8 @@ from merrow_analysis.rules.fixes.edge_fixes import firsts
 from merrow_analysis.rules.fixes.fix_context import asked, nothing, what_edges_bring
 from merrow_analysis.rules.registry import Rule
 
+DECLARES_AN_OPERATOR = "Declare operator"
+"""What the titles of fixes begin with that add an operator to the language of a file."""
 _INPUT, _OUTPUT = "input", "output"
 """What the ports are called that no edge names."""
 _MOST_NODES = 20
@@ -31,7 +33,7 @@ def declare_operator(context: GraphContext, rule: Rule, name: str, nodes: Sequen
         fix
         for reveals in (nothing, what_edges_bring)
         for body in bodies
-        for fix in asked(context).declared(rule, f"Declare operator {name}", "operators", name, body, reveals)
+        for fix in asked(context).declared(rule, f"{DECLARES_AN_OPERATOR} {name}", "operators", name, body, reveals)
     )
     yield from firsts(made, 1)
 
