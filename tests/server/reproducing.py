@@ -18,11 +18,11 @@ from tests.server.program import Outcome, merrow, write
 
 ITEMS = 5
 SETS = ("gsm8k", "math", "humaneval", "mbpp", "drop", "hotpotqa")
-PLAN = {
+PLAN = {  # as many tasks as the plans of the paper have in the mean
     "agents": [{"id": "a", "role": "Worker", "prompt": ""}],
     "tasks": [
         {"id": name, "objective": f"Do part {name}.", "agent": "a", "output_format": "", "after": list(after)}
-        for name, after in (("k", ""), ("l", ""), ("m", "k"), ("n", "kl"), ("o", "mn"), ("p", "o"))
+        for name, after in (("k", ""), ("l", ""), ("m", "k"), ("n", "kl"), ("o", "mn"), ("p", "o"), ("q", "o"), ("r", "pq"))
     ],
 }
 FUNCTION = "def first(x):\n    return x\n"
