@@ -22,7 +22,16 @@ PLAN = {  # as many tasks as the plans of the paper have in the mean
     "agents": [{"id": "a", "role": "Worker", "prompt": ""}],
     "tasks": [
         {"id": name, "objective": f"Do part {name}.", "agent": "a", "output_format": "", "after": list(after)}
-        for name, after in (("k", ""), ("l", ""), ("m", "k"), ("n", "kl"), ("o", "mn"), ("p", "o"), ("q", "o"), ("r", "pq"))
+        for name, after in (
+            ("k", ""),
+            ("l", ""),
+            ("m", "k"),
+            ("n", "kl"),
+            ("o", "mn"),
+            ("p", "o"),
+            ("q", "o"),
+            ("r", "pq"),
+        )
     ],
 }
 FUNCTION = "def first(x):\n    return x\n"
