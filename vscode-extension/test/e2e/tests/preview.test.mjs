@@ -47,11 +47,11 @@ describe('Preview', (workbench) => {
     await w.open('memory.mmd', FLOW.replace('role: simple_solver_1)', 'role: simple_solver_1, memory: all)').replace('ScEnsemble<br/>"', 'ScEnsemble<br/>(memory: all)"'));
     const preview = await Preview.open(w);
     await preview.frame.locator('.memories').waitFor({ state: 'detached' });
-    await preview.frame.getByRole('button', { name: 'Memory' }).click();
+    await preview.frame.getByRole('button', { name: /^Memory: / }).click();
     await preview.frame.locator('.memories path.memory[data-from="PROBLEM"][data-to="ENSEMBLE"]').waitFor({ state: 'attached' });
     assert.equal(await preview.frame.locator('.memories path.memory').count(), 1);
     await w.shot('preview-memory');
-    await preview.frame.getByRole('button', { name: 'Memory' }).click();
+    await preview.frame.getByRole('button', { name: /^Memory: / }).click();
     await preview.frame.locator('.memories').waitFor({ state: 'detached' });
   });
 
