@@ -93,7 +93,7 @@ RANKED_ANSWERS = 3
 @dataclass(frozen=True, slots=True)
 class Refine:
     """When a model looks at a workflow that runs, and what it may do; see `REFINE` of the schema. ``tokens`` and ``usd`` are None
-    where there is no limit, ``model`` where it is that of the workflow, and ``candidates`` where ``rank`` decides.
+    if there is no limit, ``model`` if it is the workflow's model, and ``candidates`` if ``rank`` determines the number.
     """
 
     every: int = 3

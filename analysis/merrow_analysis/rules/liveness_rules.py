@@ -256,7 +256,7 @@ def _skipped(context: GraphContext, combinations: Combinations) -> Iterator[Diag
 
 
 def _dead_ends_of(context: GraphContext, choices: Mapping[int | str, int]) -> Iterator[Cause]:
-    """Where it is told that nothing follows a step that one of these cases leads to."""
+    """The findings that say of a step behind one of these cases that nothing follows it."""
     ends = told_dead_ends(context)
     for index, case in choices.items() if ends else ():
         if isinstance(index, int):

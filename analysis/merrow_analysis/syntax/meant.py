@@ -1,7 +1,7 @@
 """What a line that Mermaid refuses was meant to be: ids, labels and arrows as they look to a person, each with its place.
 
 A label ends at the first bracket after which the rest of the line makes sense, so that nothing of a neighbour becomes part of it.
-It may go on over line breaks, but never over what draws something by itself.
+It may contain line breaks, but no line that is a statement of its own.
 """
 
 from __future__ import annotations
