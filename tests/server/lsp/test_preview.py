@@ -269,6 +269,16 @@ def test_any_text_has_an_answer_or_none(lines: list[str], markdown: bool) -> Non
         editor.close()
 
 
+@pytest.mark.parametrize(
+    ("front", "runs"), [("", True), ("---\nworkflow: false\n---\n", False), ("---\nworkflow: true\n---\n", False)]
+)
+def test_it_says_whether_a_flowchart_that_is_no_workflow_runs_as_it_is_drawn(
+    editor: Editor, front: str, runs: bool
+) -> None:
+    answer = graph(editor, editor.open(f"{front}flowchart TD\n    A([Mail]) --> B[Reply to it]\n"))
+    assert answer["asDrawn"] is runs
+
+
 @pytest.mark.slow
 async def test_over_a_pipe(client: LanguageClient) -> None:
     """A real process answers the request, whose name is none of the protocol's own."""

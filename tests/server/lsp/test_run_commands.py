@@ -293,6 +293,9 @@ async def test_a_flowchart_that_is_no_workflow_runs_as_it_is_drawn(tmp_path: Pat
         asked = types.CodeLensParams(types.TextDocumentIdentifier(uri))
         lenses = await editor.client.text_document_code_lens_async(asked) or ()
         assert "▶ Run as Drawn" in [lens.command.title for lens in lenses if lens.command is not None]
+        # What an editor asks for before it asks for the inputs.
+        graph = await editor.ask("workspace/executeCommand", command="merrow.graph", arguments=[uri])
+        assert [node["operator"] for node in graph["nodes"] if node["id"] == "B"] == ["Custom"]
         ended = await editor.execute("merrow.run", uri=uri, inputs={"a": "hello"})
         assert ended["status"] == "finished"
         assert list(ended["outputs"]) == ["RETURN"]

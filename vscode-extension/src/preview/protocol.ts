@@ -78,6 +78,8 @@ export interface Graph {
   readonly workflow: boolean;
   /** Why it is not a workflow, as part of a sentence. */
   readonly why: string | null;
+  /** Whether it is no workflow but can be run as it is drawn; unknown to older servers. */
+  readonly asDrawn?: boolean;
   readonly direction: string;
   readonly nodes: readonly GraphNode[];
   readonly edges: readonly GraphEdge[];

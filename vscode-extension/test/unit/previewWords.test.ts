@@ -11,6 +11,7 @@ describe('The words of the preview', () => {
     const graph = { kind: 'flowchart', nodes: NODES, workflow: false, why: 'it has no PROBLEM or RETURN' } as const;
 
     assert.equal(notWorkflow(graph), 'Not a workflow: it has no PROBLEM or RETURN.');
+    assert.match(notWorkflow({ ...graph, asDrawn: true }) ?? '', /^A drawing: /);
     assert.equal(notWorkflow({ ...graph, workflow: true, why: null }), undefined);
     assert.equal(notWorkflow({ ...graph, kind: 'other' }), undefined);
     assert.equal(notWorkflow({ ...graph, nodes: [] }), undefined);

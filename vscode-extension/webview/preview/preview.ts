@@ -117,7 +117,7 @@ export class Preview {
       case 'graph':
         this.graph = message.graph;
         this.toolbar.showDiagram(message.graph.diagram, message.graph.diagrams);
-        this.tellAside(notWorkflow(message.graph));
+        this.tellAside(notWorkflow(message.graph), message.graph.asDrawn === true);
         return this.draw();
       case 'cursor':
         this.cursor = message.part ?? undefined;
@@ -380,9 +380,9 @@ export class Preview {
   }
 
   /** What a flowchart is that is no workflow, and what can be done with it. */
-  private tellAside(text: string | undefined): void {
+  private tellAside(text: string | undefined, runs: boolean): void {
     this.aside.hidden = text === undefined;
-    this.aside.replaceChildren(text ?? '', ...(text === undefined ? [] : [
+    this.aside.replaceChildren(text ?? '', ...(!runs ? [] : [
       this.asideButton('Run as drawn', 'run'),
       this.asideButton('Write the operators out', 'write out'),
     ]));

@@ -120,9 +120,10 @@ export function spoken(node: GraphNode, run: NodeRun | undefined): string {
   return parts.join(', ');
 }
 
-/** Why a flowchart with nodes is only drawn, and neither checked nor run; undefined where it is a workflow. */
-export function notWorkflow(graph: Pick<Graph, 'kind' | 'nodes' | 'workflow' | 'why'>): string | undefined {
+/** What a flowchart with nodes is that names no operators: one that runs as it is drawn, or only a picture; undefined where it is a workflow. */
+export function notWorkflow(graph: Pick<Graph, 'kind' | 'nodes' | 'workflow' | 'why' | 'asDrawn'>): string | undefined {
   if (graph.workflow || graph.why === null || graph.kind !== 'flowchart' || graph.nodes.length === 0) return undefined;
+  if (graph.asDrawn === true) return 'A drawing: its boxes are steps that a model carries out as their words say.';
   return `Not a workflow: ${graph.why}.`;
 }
 

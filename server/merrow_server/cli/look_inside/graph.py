@@ -46,6 +46,8 @@ def command(ctx: click.Context, file: str, output: str, as_workflow: bool, confi
     from merrow_server.rendering.graph import graph_object, graph_text
 
     opened = open_diagram(file, config, use_files=not no_config, as_workflow=as_workflow)
+    if opened.analysis.may_be_drawn:
+        opened = open_diagram(file, config, use_files=not no_config, as_workflow=True)
     graph, settings = opened.analysis.typed, opened.analysis.settings
     if graph is None:
         raise InputError(f"{opened.target.name} is not a workflow: {opened.analysis.why_no_workflow}.")

@@ -140,11 +140,13 @@ def metrics(server: MerrowServer, arguments: list[Any]) -> dict[str, object]:
 
 
 def graph(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
-    """The typed graph of a workflow, as ``merrow graph`` prints it."""
+    """The typed graph of a workflow, as ``merrow graph`` prints it; of a flowchart that names no operators, as it is drawn."""
     from merrow_server.positions import WireRange
     from merrow_server.rendering.graph import graph_object
 
     diagram = the_diagram(server, arguments)
+    if diagram.analysis.may_be_drawn:
+        diagram = diagram.as_drawn()
     analysis = diagram.analysis
     if analysis.typed is None:
         raise InvalidParameters(f"This diagram is not a workflow: {analysis.why_no_workflow}.")

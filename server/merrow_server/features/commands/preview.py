@@ -5,7 +5,7 @@ diagram at ``position`` or the last before it; without both the first. The answe
 
 - ``text``, ``version`` and ``direction``, the document's ``diagram`` as a number and ``range``, and how many ``diagrams`` it has;
 - ``kind``: ``flowchart``, ``other`` (a diagram that Merrow does not read) or ``unknown``; ``workflow``: whether it is one;
-  ``why``: why it is not one, as part of a sentence, else null;
+  ``why``: why it is not one, as part of a sentence, else null; ``asDrawn``: whether it is not one but can be run as it is drawn;
 - ``nodes``: ``{id, kind, operator, style, label, remembers, range, places, diagnostics}``, ``places`` being all that is written
   about the node, ``style`` the one in which its operator is published (``fill:#d0e1f9,stroke:#4378a2``), null where it has none,
   ``remembers`` the ids of the nodes whose results its memory may show; none are listed of nodes of a very large workflow;
@@ -98,9 +98,8 @@ def drawn(document: OpenDocument, number: int) -> dict[str, Any]:
     picture = ide_picture.picture(analysis)
     boxes = {} if analysis.typed is None else analysis.typed.composites.boxes
     typed = analysis.typed
-    from merrow_analysis.graph.remembering import (
-        readers,
-    )  # late: the server answers `initialize` before it knows the language
+    # Late: the server answers `initialize` before it knows the language.
+    from merrow_analysis.graph.remembering import readers
 
     remembers = {} if typed is None else readers(typed, analysis.settings, _MOST_REMEMBERED)
     encode = _PictureEncoder(diagram, remembers)
@@ -114,6 +113,7 @@ def drawn(document: OpenDocument, number: int) -> dict[str, Any]:
         kind=analysis.diagram.kind,
         workflow=analysis.is_workflow,
         why=analysis.why_no_workflow,
+        asDrawn=analysis.may_be_drawn,
         direction=analysis.flow.direction,
         nodes=[encode.node(node) for node in picture.nodes],
         edges=[encode.edge(edge) for edge in picture.edges],

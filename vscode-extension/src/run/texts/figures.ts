@@ -97,7 +97,7 @@ export function range(bounds: Bounds, show: (value: number) => string = (value) 
 
 /** What a run may cost. */
 export function costRange(cost: Bounds): string {
-  if (cost.most === null) return 'not known, for there is no price for a model';
+  if (cost.most === null) return 'not known, because a model has no known price';
   return cost.most === 0 ? 'nothing' : `about ${range(cost, dollars)}`;
 }
 
