@@ -203,17 +203,38 @@ def test_a_budget_that_ends_in_row_3_leaves_rows_1_and_2_whole(server: OpenAISer
     assert len(twice) <= 2, "calls in flight when the budget ended"
 
 
-def test_a_row_that_does_not_fit_is_not_begun(server: OpenAIServer) -> None:
+def test_rows_that_share_a_plan_fail_together_where_no_plan_can_be_used(server: OpenAIServer) -> None:
+    server.answer = lambda _: Reply("That is beyond me.")
+    look = ("--rows", "flow-gobang,masked-without-gobang", "--items", "1")
+    done = reproduce("flow", *look, "--yes", "--format", "json")
+    rows = rows_of(done.json)
+    assert (done.code, {row["status"] for row in rows.values()}) == (1, {"failed"}), done.err
+    assert all("No plan could be used" in row["why"] for row in rows.values())
+    asked = len(server.requests)
+    assert merrow("resume", "repro/flow").code == 1
+    assert reproduce("flow", *look).code == 0
+    assert len(server.requests) == asked
+
+
+@pytest.mark.parametrize("unit", ["cost_usd", "tokens"])
+def test_a_row_that_does_not_fit_is_not_begun(server: OpenAIServer, unit: str) -> None:
     plan = reproduce("mermaidflow", *ROUND_1, "--format", "json").json
-    costs = {row["row"]: row["estimate"]["cost_usd"] for row in plan["rows"]}
-    budget = costs[plan["order"][0]] * 1.01
-    done = reproduce("mermaidflow", *ROUND_1, "--budget-usd", f"{budget:.6f}", "--format", "json")
+    estimates = {row["row"]: row["estimate"][unit] for row in plan["rows"]}
+    budget = estimates[plan["order"][0]] * 1.01
+    given = ("--budget-usd", f"{budget:.6f}") if unit == "cost_usd" else ("--budget-tokens", f"{budget:.0f}", "--yes")
+    done = reproduce("mermaidflow", *ROUND_1, *given, "--format", "json")
     rows = rows_of(done.json)
     states = [rows[row]["status"] for row in plan["order"]]
     assert states[0] == "ended"
     assert "not begun" in states
     assert done.code == 1
-    assert sum(row["usage"]["cost_usd"] for row in rows.values() if row["usage"]) <= budget
+    used = [row["usage"] for row in rows.values() if row["usage"]]
+    assert (
+        sum(
+            usage[unit] if unit == "cost_usd" else usage["prompt_tokens"] + usage["completion_tokens"] for usage in used
+        )
+        <= budget
+    )
 
 
 @posix

@@ -110,6 +110,8 @@ def test_a_round_is_that_of_the_published_loop(server: OpenAIServer, model: Roun
         "crossover-from=5",
         "--set",
         "repeats=2",
+        "--set",
+        "failures=1",
     ]
     dry = in_process(
         capsys, "optimize", "flow.mmd", *wanted, "--judge-items", "3", "--dry-run", "--format", "json"
@@ -139,13 +141,12 @@ def test_a_round_is_that_of_the_published_loop(server: OpenAIServer, model: Roun
     former = [request for request in model.judged if "Former workflows" in body(request)]
     assert former
     assert all("The other parent" in body(request) for request in former)
-    # A parent's own experience is shown, and at most three items that it gets wrong.
+    # A parent's own experience is shown, and of the items that it gets wrong as many as are wanted, drawn by chance.
     first = [text for text in model.asked if "This is attempt" not in text]
     assert len(first) == 5
     assert "Suggest 4 different candidates, each with exactly one change by one of these operators" in first[0]
     assert "What was tried from this workflow" not in first[0]
-    assert all(text.count('"right answer"') <= 3 for text in first)
-    assert any(text.count('"right answer"') for text in first)
+    assert max(text.count('"right answer"') for text in first) == 1
     parents = {found["candidate"]: found["parents"] for found in candidates[1:]}
     for round_, text in enumerate(first[1:], 2):
         parent = parents[round_][0]

@@ -353,13 +353,17 @@ class PlanStep(RowStep):
             await prepared.close()
         if ended.failure is not None and ended.can_continue:
             raise StepStopped(str(ended.failure))
-        if not self._plans():
-            raise UsageFailure(f"No plan could be used; see them with: merrow show {self.id}")
+        self._first()
+
+    @property
+    def has_failed(self) -> bool:
+        """Whether it has ended without a plan that can be used."""
+        return self.is_done and not self._plans()
 
     def best(self, temperature: float | None) -> Workflow:
-        """The plan that is ranked first, at this temperature."""
+        """The plan that is ranked first, at this temperature. Raises `UsageFailure` where none can be used."""
         workflow = check_workflow(
-            self._plans()[0]["text"], name=str(self.bench.folder(self.row) / f"{self.id.rpartition('/')[2]}.mmd")
+            self._first()["text"], name=str(self.bench.folder(self.row) / f"{self.id.rpartition('/')[2]}.mmd")
         )
         return workflow if temperature is None else with_temperature(workflow, temperature)
 
@@ -367,6 +371,12 @@ class PlanStep(RowStep):
         """How many plans are asked for: few for a look, and one of the embedded model, which has no other."""
         request = self.bench.request
         return 1 if request.simulate else min(wanted, _LOOK_PLANS) if request.is_look else wanted
+
+    def _first(self) -> Mapping[str, Any]:
+        plans = self._plans()
+        if not plans:
+            raise UsageFailure(f"No plan could be used; see them with: merrow show {self.id}")
+        return plans[0]
 
     def _plans(self) -> Sequence[Mapping[str, Any]]:
         report = self.user.jobs["plan"].kept(self.id).get("end", {}).get("report")
@@ -413,6 +423,8 @@ class EvaluateStep(RowStep):
             is_revised = bool((self.row.refine or {}).get("max", 1))
             reviser = self.model("optimizer") if is_revised else None
             return estimates.of_planned(chosen, self.model("exec"), reviser, self.bench.request.repeats(self.row))
+        if isinstance(source, PlanStep) and source.has_failed:
+            return Estimate()
         is_found = source is None or source.is_done
         prepared = await self._prepared(EvaluationLimits(), self._workflow() if is_found else self._start())
         await prepared.close()
