@@ -369,7 +369,6 @@ WRONG: dict[str, dict[str, list[Any]]] = {
     "merrow.graph": {
         "The first argument must be the URI of an open document.": [[], [5], ["untitled:none"], [None, {}]],
         "The document has 2 diagrams; the argument must name one, from 1.": [["TWO", 3]],
-        f"This diagram is not a workflow: {WHY}.": [["TWO", 1]],
     },
     "merrow.showMetrics": {
         "The arguments must be the URI of an open document and the number of a workflow in it.": [
