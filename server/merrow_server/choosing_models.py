@@ -62,7 +62,7 @@ def served(*, discovers: bool, choice: EndpointChoice | None = None, again: bool
     origins = {origin_of(place.base_url).replace("//localhost", "//127.0.0.1") for place in places}
     for found in discover(PATIENT_SECONDS, again=again) if discovers else ():
         if origin_of(found.base_url) not in origins:
-            says = "It answers and has no model." if not found.models else "It answers."
+            says = "It answers." if found.models else _without_models(found)
             places.append(EndpointModels(found.base_url, "found", False, True, says, found.models, offer(found)))
     return places
 
@@ -83,9 +83,17 @@ def offers() -> list[ServerOffer]:
     said = []
     for found in discover():
         names = f" with {', '.join(found.models[:3])}{', ...' if len(found.models) > 3 else ''}" if found.models else ""
-        sentence = f"A model server answers at {found.base_url}{names}. To use it: {offer(found)}"
+        loading = f" {_LOADING}" if found.is_loading else ""
+        sentence = f"A model server answers at {found.base_url}{names}.{loading} To use it: {offer(found)}"
         said.append(ServerOffer(found.base_url, found.models, sentence))
     return said
+
+
+_LOADING = "It is still loading its model; try again in a moment."
+
+
+def _without_models(found: DiscoveredServer) -> str:
+    return _LOADING if found.is_loading else "It answers and has no model."
 
 
 def offer(found: DiscoveredServer) -> str:

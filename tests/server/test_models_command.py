@@ -31,7 +31,9 @@ def _own_settings(monkeypatch: pytest.MonkeyPatch) -> None:
 
 
 @contextmanager
-def server_of(*models: str, body: bytes | None = None, slots: int | None = None) -> Iterator[ThreadingHTTPServer]:
+def server_of(
+    *models: str, body: bytes | None = None, slots: int | None = None, status: int = 200
+) -> Iterator[ThreadingHTTPServer]:
     """A server that lists models; ``requests`` has what it was asked: (path, header names and values)."""
     listing = json.dumps({"object": "list", "data": [{"id": model} for model in models]}).encode()
     answers = {"/v1/models": listing if body is None else body}
@@ -42,7 +44,7 @@ def server_of(*models: str, body: bytes | None = None, slots: int | None = None)
         def do_GET(self) -> None:
             requests.append((self.path, dict(self.headers)))
             answer = answers.get(self.path)
-            self.send_response(200 if answer is not None else 404)
+            self.send_response(status if answer is not None else 404)
             self.send_header("Content-Length", str(len(answer or b"")))
             self.end_headers()
             self.wfile.write(answer or b"")
@@ -113,6 +115,17 @@ def test_who_asks_for_the_list_waits_for_a_busy_server(capsys: Capture, monkeypa
         assert discovery.discover() == (), "nobody asked"
         (place,) = in_process(capsys, "models", "--format", "json").json["endpoints"]
         assert place["models"] == ["m"]
+
+
+def test_a_server_that_still_loads_its_model_is_named(capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
+    loading = json.dumps({"error": {"message": "Loading model", "type": "unavailable_error", "code": 503}}).encode()
+    broken = json.dumps({"error": {"message": "Out of order", "code": 503}}).encode()
+    with server_of(body=loading, status=503) as server, server_of(body=broken, status=503) as other:
+        looks_at(monkeypatch, server.server_port, other.server_port)
+        (place,) = in_process(capsys, "models", "--format", "json").json["endpoints"]
+        assert str(server.server_port) in place["base_url"]
+        assert "loading" in place["sentence"]
+        assert [("loading" in offer.sentence) for offer in choosing_models.offers()] == [True]
 
 
 def test_use_writes_what_the_server_has(capsys: Capture, tmp_path: Path) -> None:

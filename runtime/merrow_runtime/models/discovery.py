@@ -39,10 +39,11 @@ _MOST_SLOTS = 1024
 
 @dataclass(frozen=True, slots=True)
 class DiscoveredServer:
-    """A server that answers as an endpoint does, and the models that it lists, by name."""
+    """A server that answers as an endpoint does, and the models that it lists; none while it ``is_loading`` its own."""
 
     base_url: str
     models: tuple[str, ...]
+    is_loading: bool = False
 
 
 def may_look(environment: Mapping[str, str] = os.environ) -> bool:
@@ -64,8 +65,13 @@ def _discover(ports: tuple[int, ...], seconds: float) -> tuple[DiscoveredServer,
     until = time.monotonic() + seconds
     addresses = (f"http://127.0.0.1:{port}/v1" for port in ports)
     answers = [(base_url, _asked(base_url, "/v1/models", until)) for base_url in addresses]
-    told = [(base_url, listed(_heard(answer, until + SECONDS / 2))) for base_url, answer in answers]
-    return tuple(DiscoveredServer(base_url, models) for base_url, models in told if models is not None)
+    told = [(base_url, _heard(answer, until + SECONDS / 2)) for base_url, answer in answers]
+    servers = [(base_url, listed(answer), _is_loading(answer)) for base_url, answer in told]
+    return tuple(
+        DiscoveredServer(base_url, models or (), is_loading)
+        for base_url, models, is_loading in servers
+        if models is not None or is_loading
+    )
 
 
 def _ports(environment: Mapping[str, str]) -> tuple[int, ...]:
@@ -145,7 +151,7 @@ def _get(base_url: str, path: str, until: float, key: str | None) -> Any:
     with closing(connection):
         connection.request("GET", path, headers=headers)
         response = connection.getresponse()
-        if response.status != http.HTTPStatus.OK:
+        if response.status not in (http.HTTPStatus.OK, http.HTTPStatus.SERVICE_UNAVAILABLE):
             return None
         body = bytearray()
         while part := response.read1(65_536):
@@ -164,6 +170,13 @@ def listed(told: Any) -> tuple[str, ...] | None:
         return None
     names = [entry.get("id") for entry in data[:_MOST_MODELS] if isinstance(entry, Mapping)]
     return tuple(sorted({name for name in names if isinstance(name, str) and _is_name(name)}))
+
+
+def _is_loading(told: Any) -> bool:
+    """Whether a server says, as llama.cpp's does with status 503, that it is still loading its model."""
+    error = told.get("error") if isinstance(told, Mapping) else None
+    message = error.get("message") if isinstance(error, Mapping) else None
+    return isinstance(message, str) and "loading" in message[:_LONGEST_NAME].casefold()
 
 
 def _is_name(name: str) -> bool:
