@@ -6,7 +6,6 @@ import asyncio
 import time
 from collections.abc import Callable, Coroutine
 from contextlib import closing, suppress
-from pathlib import Path
 from typing import Any, Literal, Protocol, TypeVar
 
 from merrow_runtime.errors import StoreFailure
@@ -14,9 +13,6 @@ from merrow_runtime.jobs.clock import Clock
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.lease import BEAT
 from merrow_runtime.store.listed import Listed, ListedStatus
-
-FOLDER = "evaluations"
-"""Where journals of jobs are, in the user's state folder."""
 
 _LOOK = 0.5
 """Seconds between two looks at whether it was cancelled."""
@@ -46,12 +42,6 @@ class Job(Protocol):
 J = TypeVar("J", bound=Job)
 
 
-def journal_of(user: Store, identity: str) -> Path:
-    """The file with the runs of a job."""
-    assert user.path is not None  # noqa: S101 (the user's store is a file)
-    return user.path.parent / FOLDER / f"{identity}.sqlite"
-
-
 async def carry_out(
     user: Store,
     kept: Listed[Any],
@@ -67,7 +57,7 @@ async def carry_out(
     Raises `StoreFailure` where it can't begin since another process works on it, or where another one has taken it over.
     """
     try:
-        own = Store.open(journal_of(user, identity), answers=user, alone=True)
+        own = user.of_job(identity, alone=True)
     except StoreFailure as problem:
         raise StoreFailure(f"{kept.word.capitalize()} {identity} can't continue. {problem}") from None
     with closing(own):
@@ -95,7 +85,7 @@ async def carry_out(
             watching.cancel()
         watch.end("finished" if job.stopped_by is None else "stopped", job.stopped_by)
     if not has_runs and job.stopped_by is None:
-        _remove_journal(user, identity)
+        user.remove_journal(identity)
     return job
 
 
@@ -158,31 +148,21 @@ def delete(user: Store, kept: Listed[Any], prefix: str) -> None:
             f"{kept.word.capitalize()} {identity} is still going on; stop it first with: merrow cancel {identity}"
         )
     kept.delete(identity)
-    _remove_journal(user, identity)
-
-
-def _remove_journal(user: Store, identity: str) -> None:
-    path = journal_of(user, identity)
-    for suffix in ("", "-wal", "-shm", ".ballast"):
-        path.with_name(path.name + suffix).unlink(missing_ok=True)
+    user.remove_journal(identity)
 
 
 def is_open(user: Store, identity: str) -> bool:
     """Whether a living process works on a job."""
-    path = journal_of(user, identity)
-    if not path.exists():
-        return False
-    with closing(Store.open(path, reading=True)) as own:
-        return own.is_open_elsewhere
+    with user.looking_into(identity) as own:
+        return own is not None and own.is_open_elsewhere
 
 
 def last_seen(user: Store, record: JobRow) -> float:
     """When a job was last known to be worked on, in seconds since 1970."""
-    path = journal_of(user, record.id)
-    if record.ended is not None or not path.exists():
-        return record.ended or record.started
-    with closing(Store.open(path, spare=False)) as own:
-        return max(record.started, own.last_seen() or 0.0)
+    if record.ended is not None:
+        return record.ended
+    with user.looking_into(record.id) as own:
+        return max(record.started, 0.0 if own is None else own.last_seen() or 0.0)
 
 
 def state_of(user: Store, record: JobRow) -> State:

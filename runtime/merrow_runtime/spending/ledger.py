@@ -7,7 +7,6 @@ process is killed it stays there, and counts with what it used in any case.
 
 from __future__ import annotations
 
-import sqlite3
 import threading
 import time
 from collections.abc import Callable, Iterator
@@ -24,14 +23,13 @@ from merrow_runtime.store.connection import (
     IN_MEMORY,
     DatabaseConnection,
     can_not_write,
-    is_damage,
-    is_full,
+    execute_patiently,
     opened,
     opened_for_reading,
 )
 from merrow_runtime.store.location import private_file, state_folder
 from merrow_runtime.store.rows import storable
-from merrow_runtime.store.writer import PATIENCE, execute_patiently
+from merrow_runtime.store.sql import PATIENCE, DatabaseFailure
 from merrow_runtime.usage import Usage
 
 FILE = "spending.sqlite"
@@ -125,7 +123,7 @@ class Ledger:
                     database = opened(IN_MEMORY, **_OPTIONS)
                 if database is not None and not _has_tables(database):
                     database.executescript(_TABLES)
-            except sqlite3.Error as problem:
+            except DatabaseFailure as problem:
                 raise self._failure(problem) from problem
             if database is None:
                 raise
@@ -138,7 +136,7 @@ class Ledger:
             execute_patiently(database, "PRAGMA journal_mode = WAL")
             # A crash of the machine may lose the last writes, never the file.
             database.executescript("PRAGMA synchronous = NORMAL;" + _TABLES)
-        except sqlite3.Error as problem:
+        except DatabaseFailure as problem:
             raise self._failure(problem) from problem
         return database
 
@@ -190,7 +188,7 @@ class Ledger:
                     pass
 
     @contextmanager
-    def _written(self) -> Iterator[sqlite3.Connection]:
+    def _written(self) -> Iterator[DatabaseConnection]:
         """One transaction with what was counted, and whatever else is written in it. The lock is held."""
         ended = self._ended[:]
         with self._transaction() as database:
@@ -223,7 +221,7 @@ class Ledger:
         with self._lock:
             try:
                 return [Spent(*row) for row in self._database.execute(_SPENT, {"since": since, "until": until})]
-            except sqlite3.Error as problem:
+            except DatabaseFailure as problem:
                 raise self._failure(problem) from problem
 
     def of_month(self) -> float:
@@ -241,7 +239,7 @@ class Ledger:
                     rows = self._database.execute(_MONTH, {"m": f"{month}-*"})
                     # Those of this process count once they have ended.
                     self._month = month, float(rows.fetchone()[0]) - sum(self._begun.values())
-                except sqlite3.Error as problem:
+                except DatabaseFailure as problem:
                     raise self._failure(problem) from problem
             pending = sum(sums[3] for key, sums in self._pending.items() if str(key[0]).startswith(month))
             return self._month[1] + pending
@@ -269,19 +267,19 @@ class Ledger:
             database.execute("UPDATE paced SET tokens = ? WHERE number = ?", (tokens, number))
 
     @contextmanager
-    def _transaction(self) -> Iterator[sqlite3.Connection]:
+    def _transaction(self) -> Iterator[DatabaseConnection]:
         try:
             self._database.execute("BEGIN IMMEDIATE")
             with self._database:  # commits, or takes back what SQLite, on a full disk, has not taken back itself
                 yield self._database
-        except sqlite3.Error as problem:
+        except DatabaseFailure as problem:
             raise self._failure(problem) from problem
 
-    def _failure(self, problem: sqlite3.Error) -> StoreFailure:
-        why = str(problem)
-        if is_full(problem):
+    def _failure(self, problem: DatabaseFailure) -> StoreFailure:
+        why = str(problem.__cause__)
+        if problem.why == "full":
             why = "the disk is full; make room, then run the command again"
-        elif is_damage(problem):
+        elif problem.why == "damaged":
             why = "the file is damaged; move it away to begin a new one, without what was spent until now"
         return StoreFailure(f"What calls cost can't be kept in {self._path}: {why}.")
 

@@ -2,14 +2,13 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from collections.abc import Mapping
 from typing import Any
 
-from merrow_runtime.store.connection import explained
 from merrow_runtime.store.rows import Damaged, object_of
-from merrow_runtime.store.writer import Statement, Writer
+from merrow_runtime.store.sql import Statement
+from merrow_runtime.store.writer import Writer
 
 _KEEP = "INSERT OR REPLACE INTO answers VALUES (NULL, ?, ?, ?)"
 _DROP = "DELETE FROM answers WHERE key = ?"
@@ -35,12 +34,9 @@ class Cache:
 
         ``more`` says that others are asked for in this turn of the event loop: they share one look at the database.
         """
-        try:
-            if more:
-                self.writer.begin_reading()
-            row = self._cursor.execute(_FIND, (key,)).fetchone()
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        if more:
+            self.writer.begin_reading()
+        row = self._cursor.execute(_FIND, (key,)).fetchone()
         if row is None:
             return None
         try:

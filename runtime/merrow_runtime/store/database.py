@@ -5,7 +5,6 @@ from __future__ import annotations
 import contextlib
 import json
 import os
-import sqlite3
 from collections.abc import Callable, Iterator, Mapping, Sequence
 from dataclasses import replace
 from functools import partial
@@ -17,7 +16,7 @@ from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.provenance import Provenance
 from merrow_runtime.store import lease, revisions, rows
 from merrow_runtime.store.cache import Cache
-from merrow_runtime.store.connection import DatabaseConnection, explained
+from merrow_runtime.store.connection import DatabaseConnection
 from merrow_runtime.store.contract import (
     CallRecord,
     LoopRecord,
@@ -36,7 +35,7 @@ from merrow_runtime.store.jobs import JOBS, Jobs
 from merrow_runtime.store.journal import SqliteJournal, sharing
 from merrow_runtime.store.labels import Labels
 from merrow_runtime.store.listing import JobListing
-from merrow_runtime.store.location import FILE, private_file, state_folder
+from merrow_runtime.store.location import FILE, JOBS_FOLDER, private_file, state_folder
 from merrow_runtime.store.opening import connect, connect_for_reading
 from merrow_runtime.store.optimizations import Optimizations
 from merrow_runtime.store.packing import CALLS, NODES, OUTPUTS
@@ -44,12 +43,13 @@ from merrow_runtime.store.pruning import Pruned, prune, tidy
 from merrow_runtime.store.rankings import Rankings
 from merrow_runtime.store.rows import SENT, Report, ignored
 from merrow_runtime.store.schema import DEFINITIONS, WORKFLOW
-from merrow_runtime.store.writer import BALLAST, Writer, in_transaction
+from merrow_runtime.store.sql import Database
+from merrow_runtime.store.writer import BALLAST, Writer
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
 
 _PLACES = ", ".join("?" * (rows.RUN_COLUMNS.count(",") + 1))
-_BEGIN = f"INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({_PLACES})"  # noqa: S608 (texts of this package)
+_BEGIN = f"INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({_PLACES}) RETURNING number"  # noqa: S608 (texts of this package)
 _BEGIN_AS = f"INSERT INTO runs (number, {rows.RUN_COLUMNS}) VALUES (?, {_PLACES})"  # noqa: S608
 _LAST_RUN = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0)"
 _SOURCES = rows.RUN_COLUMNS.split(", ").index("sources")
@@ -152,6 +152,33 @@ class Store:
             store._opening, store._is_alone = opening, alone
         return store
 
+    def journal_path(self, identity: str) -> Path:
+        """The file with the runs of a job."""
+        assert self.path is not None  # noqa: S101 (the user's store is a file)
+        return self.path.parent / JOBS_FOLDER / f"{identity}.sqlite"
+
+    def of_job(self, identity: str, *, alone: bool = False, reading: bool = False) -> Store:
+        """The journal with the runs of a job of this store; ``alone`` refuses one that another process works on, ``reading`` is
+        for a caller that only reads. The caller closes it, before this one. Raises `StoreFailure`.
+        """
+        path = self.journal_path(identity)
+        return Store.open(path, reading=True) if reading else Store.open(path, answers=self, alone=alone)
+
+    @contextlib.contextmanager
+    def looking_into(self, identity: str) -> Iterator[Store | None]:
+        """The journal with the runs of a job, to be read; None where there is none. Raises `StoreFailure`."""
+        if not self.journal_path(identity).exists():
+            yield None
+            return
+        with contextlib.closing(self.of_job(identity, reading=True)) as own:
+            yield own
+
+    def remove_journal(self, identity: str) -> None:
+        """Remove the journal with the runs of a job, which no process works on."""
+        path = self.journal_path(identity)
+        for suffix in ("", "-wal", "-shm", ".ballast"):
+            path.with_name(path.name + suffix).unlink(missing_ok=True)
+
     @property
     def refused(self) -> StoreFailure | None:
         """Why the journal is open for reading alone; None where it can be written."""
@@ -160,10 +187,7 @@ class Store:
     @property
     def is_open_elsewhere(self) -> bool:
         """Whether a living process has the journal open as one of its own. Raises `StoreFailure`."""
-        try:
-            return lease.opened_by(self._database) is not None
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        return lease.opened_by(self._database) is not None
 
     def beat(self) -> bool:
         """Show that this process works on the journal, which is one of its own; False where another one took it since it gave no
@@ -180,10 +204,9 @@ class Store:
             return self._begin_alone(run, workflow)
         holder = lease.Holder.here()
 
-        def work(database: sqlite3.Connection) -> int:
+        def work(database: Database) -> int:
             _refuse_taken(database, run.id)
-            number = database.execute(_BEGIN, rows.run_values(run)).lastrowid
-            assert number is not None  # noqa: S101 (a row was put in)
+            number: int = database.execute(_BEGIN, rows.run_values(run)).fetchone()[0]
             for sql, values in () if workflow is None else sharing(number, WORKFLOW, workflow):
                 database.execute(sql, values)
             lease.take(database, run.id, holder)
@@ -196,12 +219,9 @@ class Store:
         """The same in a journal that only this process uses: no run in it needs a lease, and the numbers of runs are known here,
         so a run is put in with the next commit, together with anything else.
         """
-        try:
-            _refuse_taken(self._database, run.id)
-            if self._last_run is None:
-                self._last_run = self._database.execute(_LAST_RUN).fetchone()[0]
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        _refuse_taken(self._database, run.id)
+        if self._last_run is None:
+            self._last_run = self._database.execute(_LAST_RUN).fetchone()[0]
         self._last_run += 1
         number = self._last_run
         self._writer.write_first((_BEGIN_AS, (number, *rows.run_values(run))))
@@ -216,7 +236,7 @@ class Store:
         record = self.run(run)
         holder = None if self._is_alone else lease.Holder.here()
 
-        def work(database: sqlite3.Connection) -> int:
+        def work(database: Database) -> int:
             if holder is not None:
                 lease.take(database, record.id, holder)
             else:
@@ -274,13 +294,10 @@ class Store:
         """The id of each run with its inputs, one after another; a damaged record is left out. Raises `StoreFailure`."""
         query = "SELECT id, json_extract(snapshot, '$.inputs') FROM runs WHERE json_valid(snapshot)"
         self._writer.flush()
-        try:
-            for run, written in self._database.execute(query):
-                inputs = None if written is None else json.loads(written)
-                if isinstance(inputs, dict):
-                    yield run, inputs
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        for run, written in self._database.execute(query):
+            inputs = None if written is None else json.loads(written)
+            if isinstance(inputs, dict):
+                yield run, inputs
 
     def tasks_changed(self) -> dict[str, int | None]:
         """For each run how many of the tasks that it began with its revisions have changed, None where none was applied. Raises
@@ -411,10 +428,7 @@ class Store:
 
     def is_worked_on(self, run: str) -> bool:
         """Whether a living process works on the run with exactly this id. Raises `StoreFailure`."""
-        try:
-            return lease.is_held(self._database, run)
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        return lease.is_held(self._database, run)
 
     def calls(self, run: str, node: str | None = None, report: Report = ignored) -> list[CallRecord]:
         """The calls of a run, or of one visit by its name, in the order they finished; damaged records as in `runs`. Raises
@@ -496,7 +510,7 @@ class Store:
         """Ask the process that works on a run to end it; False if there is none. Raises `StoreFailure`, `UsageFailure`."""
         identity = self.identity(run)
 
-        def work(database: sqlite3.Connection) -> bool:
+        def work(database: Database) -> bool:
             if not lease.is_held(database, identity):
                 database.execute(
                     "UPDATE runs SET status = 'cancelled' WHERE id = ? AND status = 'running'", (identity,)
@@ -512,7 +526,7 @@ class Store:
         """Delete a run with all its calls from the journal. Raises `StoreFailure` while a process works on it."""
         identity = self.identity(run)
 
-        def work(database: sqlite3.Connection) -> None:
+        def work(database: Database) -> None:
             if not self._is_alone and lease.is_held(database, identity):
                 raise StoreFailure(f"Run {identity} is still going on; stop it first with: merrow cancel {identity}")
             database.execute("DELETE FROM runs WHERE id = ?", (identity,))
@@ -534,8 +548,7 @@ class Store:
         if self._opening is not None:
             token = self._opening.token
             with contextlib.suppress(StoreFailure):  # If this fails, the entry is removed once this process is gone.
-                in_transaction(
-                    self._database,
+                self._database.transaction(
                     lambda database: database.execute("DELETE FROM openings WHERE token = ?", (token,)),
                 )
             if self._ballast is not None:
@@ -554,10 +567,7 @@ class Store:
             run = replace(run, sources=self._counted(run.id)[1])
         if run.status != "running":
             return run
-        try:
-            held = lease.is_held(self._database, run.id)
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        held = lease.is_held(self._database, run.id)
         if held:
             return run
         error = "Its process ended before the run did; resume it."
@@ -588,14 +598,11 @@ class Store:
 
     def _rows(self, sql: str, values: tuple[Any, ...] | Mapping[str, Any]) -> list[Any]:
         self._writer.flush()
-        try:
-            fetched: list[Any] = self._database.execute(sql, values).fetchall()
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        fetched: list[Any] = self._database.execute(sql, values).fetchall()
         return fetched
 
 
-def _refuse_taken(database: sqlite3.Connection, run: str) -> None:
+def _refuse_taken(database: Database, run: str) -> None:
     if database.execute("SELECT 1 FROM runs WHERE id = ?", (run,)).fetchone() is not None:
         raise UsageFailure(f"There is a run {run} already; choose another name, or continue it: merrow resume {run}")
 

@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 from collections.abc import Mapping
 from typing import Any
 
-from merrow_runtime.store.connection import explained
 from merrow_runtime.store.rows import Damaged, object_of
 from merrow_runtime.store.writer import Writer
 
@@ -20,12 +18,9 @@ class DialectTable:
 
     def get(self, origin: str, model: str) -> Mapping[str, Any] | None:
         """What is known, or None. Raises `StoreFailure`."""
-        try:
-            row = self._writer.database.execute(
-                "SELECT learned FROM dialects WHERE origin = ? AND model = ?", (origin, model)
-            ).fetchone()
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        row = self._writer.database.execute(
+            "SELECT learned FROM dialects WHERE origin = ? AND model = ?", (origin, model)
+        ).fetchone()
         if row is None:
             return None
         try:

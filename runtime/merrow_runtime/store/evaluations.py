@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
 from merrow_runtime.records import record
 from merrow_runtime.store import rows
-from merrow_runtime.store.connection import explained
 from merrow_runtime.store.listed import Listed, ListedStatus, read_by
+from merrow_runtime.store.sql import Database
 from merrow_runtime.usage import Usage
 
 
@@ -69,7 +68,7 @@ _KEEP = (
 )
 _SCORES = "SELECT {} FROM scores WHERE evaluation = (SELECT number FROM evaluations WHERE id = ?)"
 _KNOWN = " UNION ALL ".join(
-    f"SELECT * FROM (SELECT {SCORE_COLUMNS}, output FROM {table} WHERE work = :work ORDER BY number DESC)"  # noqa: S608
+    f"SELECT * FROM (SELECT {SCORE_COLUMNS}, output FROM {table} WHERE work = :work ORDER BY number DESC) AS {table}"  # noqa: S608
     for table in ("scores", "trials")
 )
 
@@ -87,7 +86,7 @@ class Evaluations(Listed[EvaluationRecord]):
         """Put a new evaluation into the store, which reads its part of the data."""
         semantic = str(evaluation.plan.get("semantic", ""))
 
-        def work(database: sqlite3.Connection) -> None:
+        def work(database: Database) -> None:
             self._begin(database, evaluation)
             read_by(database, evaluation.dataset, evaluation.part, evaluation.id, semantic)
 
@@ -97,11 +96,12 @@ class Evaluations(Listed[EvaluationRecord]):
         """How many evaluations and searches have read one of these parts of the data with this hash; without ``but``, the id of
         one, and without those of the workflow with the semantic hash ``of_others``.
         """
+        places = ", ".join("?" * len(parts))
         sql = (
-            "SELECT count(DISTINCT reader) FROM readings WHERE dataset = ? AND reader <> ? AND (? = '' OR semantic <> ?)"
-            " AND part IN (SELECT value FROM json_each(?))"
+            "SELECT count(DISTINCT reader) FROM readings WHERE dataset = ? AND reader <> ?"  # noqa: S608 (places alone)
+            f" AND (? = '' OR semantic <> ?) AND part IN ({places})"
         )
-        (row,) = self._rows(sql, (dataset, but, of_others, of_others, rows.text_of(list(parts))))
+        (row,) = self._rows(sql, (dataset, but, of_others, of_others, *parts))
         return int(row[0])
 
     def keep(self, evaluation: str, score: ScoreRecord) -> asyncio.Future[None]:
@@ -121,10 +121,7 @@ class Evaluations(Listed[EvaluationRecord]):
 
     def known(self, work: bytes) -> list[ScoreRecord]:
         """The scores of answers that were decided by the same, of whatever evaluation or search; those of either newest first."""
-        try:
-            return [score_of(row) for row in self._cursor.execute(_KNOWN, {"work": work}).fetchall()]
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        return [score_of(row) for row in self._cursor.execute(_KNOWN, {"work": work}).fetchall()]
 
 
 def score_values(score: ScoreRecord) -> tuple[Any, ...]:

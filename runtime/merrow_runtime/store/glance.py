@@ -6,13 +6,13 @@ It opens the file for reading alone and at once: it makes no journal, migrates n
 from __future__ import annotations
 
 import contextlib
-import sqlite3
 from collections.abc import Mapping
 from contextlib import closing
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
+from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store.connection import opened
 from merrow_runtime.store.location import FILE, state_folder
 
@@ -26,9 +26,9 @@ TABLES: Mapping[Kind, tuple[str, str, str]] = {
     "evaluation": ("evaluations", "workflow", "evaluations"),
     "search": ("optimizations", "workflow", "searches"),
     "extraction": ("extractions", "cases", "extractions"),
-    "plan": ("(SELECT * FROM jobs WHERE kind = 'plan')", "file", "plans"),
-    "suggestion": ("(SELECT * FROM jobs WHERE kind = 'suggestion')", "file", "suggestions"),
-    "reproduction": ("(SELECT * FROM jobs WHERE kind = 'reproduction')", "file", "reproductions"),
+    "plan": ("(SELECT * FROM jobs WHERE kind = 'plan') AS plans", "file", "plans"),
+    "suggestion": ("(SELECT * FROM jobs WHERE kind = 'suggestion') AS suggestions", "file", "suggestions"),
+    "reproduction": ("(SELECT * FROM jobs WHERE kind = 'reproduction') AS reproductions", "file", "reproductions"),
 }
 """Where each kind is, its column with the path of the file that one is of, and what several are called."""
 
@@ -61,16 +61,13 @@ def has_search(workflow: str) -> bool:
 
 def _rows(sql: str, value: str | int) -> list[tuple[Any, ...]]:
     path = state_folder() / FILE
-    try:
-        # Where nothing can be written, SQLite reads a file in this way alone; one with a log is then left alone.
-        for options in ("mode=ro", "immutable=1") if _has_no_log(path) else ("mode=ro",):
-            with contextlib.suppress(sqlite3.OperationalError):
-                address = f"{path.absolute().as_uri()}?{options}"
-                with closing(opened(str(path), address, timeout=_PATIENCE)) as database:
-                    fetched: list[tuple[Any, ...]] = database.execute(sql, (value,)).fetchall()
-                    return fetched
-    except sqlite3.Error:
-        return []
+    # Where nothing can be written, SQLite reads a file in this way alone; one with a log is then left alone.
+    for options in ("mode=ro", "immutable=1") if _has_no_log(path) else ("mode=ro",):
+        with contextlib.suppress(StoreFailure):
+            address = f"{path.absolute().as_uri()}?{options}"
+            with closing(opened(str(path), address, timeout=_PATIENCE)) as database:
+                fetched: list[tuple[Any, ...]] = database.execute(sql, (value,)).fetchall()
+                return fetched
     return []
 
 

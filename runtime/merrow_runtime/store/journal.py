@@ -6,7 +6,6 @@ import asyncio
 import contextlib
 import json
 import math
-import sqlite3
 import time
 from collections.abc import Callable, Mapping, Sequence
 from typing import Any
@@ -16,12 +15,12 @@ from merrow_runtime.provenance import Provenance
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store import revisions, rows
 from merrow_runtime.store.cache import dropped, kept
-from merrow_runtime.store.connection import explained
 from merrow_runtime.store.contract import CallRecord, Pages, RevisionRecord, RunFailed, RunStatus, Told
 from merrow_runtime.store.lease import BEAT, Holder
 from merrow_runtime.store.packing import CALLS, NODES, pack
 from merrow_runtime.store.schema import DEFINITIONS
-from merrow_runtime.store.writer import Statement, Writer
+from merrow_runtime.store.sql import Database, Statement
+from merrow_runtime.store.writer import Writer
 from merrow_runtime.usage import NOTHING, Usage
 
 _TURN = 0.02
@@ -114,8 +113,6 @@ class SqliteJournal:
             return call if call is not None and call.started >= since else None
         except rows.Damaged:
             return None
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
 
     async def record_definitions(self, definitions: str, frame: str = "") -> None:
         """Save the nodes' definitions with the next commit, and show from now on that the run is alive."""
@@ -275,10 +272,7 @@ class SqliteJournal:
 
     def _pack(self) -> None:
         """Compress a finished run of an evaluation or a search with the next commit."""
-        try:
-            statements = pack(self._writer.database, self._number)
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        statements = pack(self._writer.database, self._number)
         for statement in statements:
             self._writer.write_later(statement)
 
@@ -323,7 +317,7 @@ class SqliteJournal:
             self._writer.attempt(self._sign)
         self._keep_beating()
 
-    def _sign(self, database: sqlite3.Connection) -> None:
+    def _sign(self, database: Database) -> None:
         row = database.execute("SELECT holder, cancel, beat FROM holders WHERE run = ?", (self.run,)).fetchone()
         assert self._holder is not None  # noqa: S101 (only who has a lease shows life)
         if row is None or row[0] != self._holder.token:
@@ -348,33 +342,27 @@ def sharing(run: int, part: str, body: str) -> tuple[Statement, Statement]:
     return (_BODY, (key, body)), (_USE, (run, part, key))
 
 
-def _known(database: sqlite3.Connection, run: int, last: int = 0) -> tuple[dict[_Key, dict[str, int]], Usage]:
+def _known(database: Database, run: int, last: int = 0) -> tuple[dict[_Key, dict[str, int]], Usage]:
     """The numbers of a run's calls after the ``last`` one, by identity and by the endpoint that answered; their total usage."""
     spent = NOTHING
     known: dict[_Key, dict[str, int]] = {}
-    try:
-        for row in database.execute(
-            "SELECT node, sample, step, attempt, path, redo, request_hash, number, usage, origin, endpoint"  # noqa: S608
-            f" FROM {CALLS} WHERE run = ? AND number > ? ORDER BY number",
-            (run, last),
-        ):
-            *_, number, usage, origin, endpoint = row
-            known.setdefault(row[:7], {})[endpoint] = number
-            if origin == "endpoint":
-                spent += rows.usage_or_unknown(usage)
-        for (usage,) in database.execute("SELECT usage FROM lost WHERE run = ?", (run,)):
+    for row in database.execute(
+        "SELECT node, sample, step, attempt, path, redo, request_hash, number, usage, origin, endpoint"  # noqa: S608
+        f" FROM {CALLS} WHERE run = ? AND number > ? ORDER BY number",
+        (run, last),
+    ):
+        *_, number, usage, origin, endpoint = row
+        known.setdefault(row[:7], {})[endpoint] = number
+        if origin == "endpoint":
             spent += rows.usage_or_unknown(usage)
-    except sqlite3.Error as problem:
-        raise explained(problem) from problem
+    for (usage,) in database.execute("SELECT usage FROM lost WHERE run = ?", (run,)):
+        spent += rows.usage_or_unknown(usage)
     return known, spent
 
 
-def _marks(database: sqlite3.Connection, run: int) -> int:
+def _marks(database: Database, run: int) -> int:
     """How many calls of a run were begun and have no end."""
-    try:
-        count: int = database.execute(_MARKS, (run,)).fetchone()[0]
-    except sqlite3.Error as problem:
-        raise explained(problem) from problem
+    count: int = database.execute(_MARKS, (run,)).fetchone()[0]
     return count
 
 
@@ -385,7 +373,7 @@ _PAGE = 4
 class _Pages:
     """`Pages` of one run, starting after the row ``last``."""
 
-    def __init__(self, database: sqlite3.Connection, run: int, last: int) -> None:
+    def __init__(self, database: Database, run: int, last: int) -> None:
         self._database = database
         self._run = run
         self._last = last
@@ -394,13 +382,10 @@ class _Pages:
         """The next ones. A damaged row is skipped. Raises `StoreFailure`."""
         told: list[Told] = []
         while not told:
-            try:
-                nodes = self._database.execute(
-                    f"SELECT number, several FROM {NODES} WHERE run = ? AND number > ? ORDER BY number LIMIT ?",  # noqa: S608
-                    (self._run, self._last, _PAGE),
-                ).fetchall()
-            except sqlite3.Error as problem:
-                raise explained(problem) from problem
+            nodes = self._database.execute(
+                f"SELECT number, several FROM {NODES} WHERE run = ? AND number > ? ORDER BY number LIMIT ?",  # noqa: S608
+                (self._run, self._last, _PAGE),
+            ).fetchall()
             if not nodes:
                 break
             for number, several in nodes:
@@ -410,11 +395,8 @@ class _Pages:
         return told
 
 
-def _last_nodes(database: sqlite3.Connection, run: int) -> int:
+def _last_nodes(database: Database, run: int) -> int:
     """The number of the last row of nodes that a run has."""
-    try:
-        sql = f"SELECT max(number) FROM {NODES} WHERE run = ?"  # noqa: S608 (texts of this package)
-        last: int | None = database.execute(sql, (run,)).fetchone()[0]
-    except sqlite3.Error as problem:
-        raise explained(problem) from problem
+    sql = f"SELECT max(number) FROM {NODES} WHERE run = ?"  # noqa: S608 (texts of this package)
+    last: int | None = database.execute(sql, (run,)).fetchone()[0]
     return last or 0

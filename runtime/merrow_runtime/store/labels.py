@@ -3,11 +3,9 @@
 from __future__ import annotations
 
 import hashlib
-import sqlite3
 import time
 from typing import Any, Literal, NamedTuple
 
-from merrow_runtime.store.connection import explained
 from merrow_runtime.store.writer import Writer
 
 Verdict = Literal["good", "bad", "better", "worse", "equal"]
@@ -66,10 +64,7 @@ class Labels:
         return int(self._rows("SELECT coalesce(max(number), 0) FROM labels", ())[0][0])
 
     def _rows(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
-        try:
-            return self._writer.database.execute(sql, values).fetchall()
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        return self._writer.database.execute(sql, values).fetchall()
 
 
 def _hash(text: str) -> bytes:

@@ -6,13 +6,13 @@ import contextlib
 import functools
 import os
 import platform
-import sqlite3
 import time
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
 
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store.sql import Database
 
 BEAT = 2.0
 """Seconds between two signs of life."""
@@ -36,7 +36,7 @@ class Holder:
         return cls(*_process(os.getpid()))
 
 
-def take(database: sqlite3.Connection, run: str, holder: Holder) -> None:
+def take(database: Database, run: str, holder: Holder) -> None:
     """Take a run for ``holder``, inside a transaction. Raises `StoreFailure` where another process works on it."""
     row = database.execute("SELECT holder, host, pid, born, beat FROM holders WHERE run = ?", (run,)).fetchone()
     if row is not None and row[0] is not None:
@@ -51,7 +51,7 @@ def take(database: sqlite3.Connection, run: str, holder: Holder) -> None:
     )
 
 
-def is_held(database: sqlite3.Connection, run: str) -> bool:
+def is_held(database: Database, run: str) -> bool:
     """Whether a living process works on a run: one that has its lease, or has the whole journal for its own."""
     row = database.execute("SELECT holder, host, pid, born, beat FROM holders WHERE run = ?", (run,)).fetchone()
     if row is None:
@@ -59,7 +59,7 @@ def is_held(database: sqlite3.Connection, run: str) -> bool:
     return row[0] is not None and _alive(*row[1:])
 
 
-def note_opening(database: sqlite3.Connection, holder: Holder, *, alone: bool = False) -> None:
+def note_opening(database: Database, holder: Holder, *, alone: bool = False) -> None:
     """Record that a process has the journal open as one of its own; entries of dead processes are deleted. Raises `StoreFailure`
     where it is to be ``alone`` and another one has.
     """
@@ -75,18 +75,18 @@ def note_opening(database: sqlite3.Connection, holder: Holder, *, alone: bool = 
     database.execute("INSERT INTO openings (token, host, pid, born, at) VALUES (?, ?, ?, ?, ?)", opened)
 
 
-def opened_by(database: sqlite3.Connection) -> tuple[str, int] | None:
+def opened_by(database: Database) -> tuple[str, int] | None:
     """A living process that has the journal open as one of its own, by machine and number; None where there is none."""
     openings = database.execute("SELECT host, pid, born, at FROM openings").fetchall()
     return next(((host, pid) for host, pid, born, beat in openings if _alive(host, pid, born, beat)), None)
 
 
-def show_life(database: sqlite3.Connection, token: str) -> bool:
+def show_life(database: Database, token: str) -> bool:
     """Show that the process with this token still has the journal open, inside a transaction; False where its entry is gone."""
     return database.execute("UPDATE openings SET at = ? WHERE token = ?", (time.time(), token)).rowcount > 0
 
 
-def older_worker(database: sqlite3.Connection) -> tuple[str, str, int] | None:
+def older_worker(database: Database) -> tuple[str, str, int] | None:
     """In a journal from before version 4, a run that a living process works on, with that process's machine and number;
     None where there is none.
     """

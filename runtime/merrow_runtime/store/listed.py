@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import sqlite3
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
@@ -11,8 +10,8 @@ from typing import Any, Generic, Literal, Protocol, TypeVar
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.store import rows
-from merrow_runtime.store.connection import explained
 from merrow_runtime.store.rows import Report, ignored
+from merrow_runtime.store.sql import Database
 from merrow_runtime.store.writer import Writer
 
 ListedStatus = Literal["running", "finished", "stopped", "cancelled"]
@@ -74,7 +73,7 @@ class Listed(Generic[R]):
     def _record(self, row: Sequence[Any]) -> R:
         raise NotImplementedError
 
-    def _begin(self, database: sqlite3.Connection, begun: R) -> None:
+    def _begin(self, database: Database, begun: R) -> None:
         """Put a row into the table, in the caller's transaction."""
         names = self.columns.split(", ")
         values = [column_of(getattr(begun, name)) for name in names[:-1]]
@@ -159,7 +158,7 @@ class Listed(Generic[R]):
 
     @property
     def _source(self) -> str:
-        return f"(SELECT * FROM {self.table} WHERE {self.only})" if self.only else self.table  # noqa: S608 (a subclass's)
+        return f"(SELECT * FROM {self.table} WHERE {self.only}) AS {self.table}" if self.only else self.table  # noqa: S608 (a subclass's)
 
     @property
     def _command(self) -> str:
@@ -188,10 +187,7 @@ class Listed(Generic[R]):
 
     def _rows(self, sql: str, values: Sequence[Any]) -> list[Any]:
         self._writer.flush()
-        try:
-            return self._cursor.execute(sql, values).fetchall()
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        return self._cursor.execute(sql, values).fetchall()
 
 
 class Keeping(Listed[R]):
@@ -234,7 +230,7 @@ def readable(records: Iterable[S], read: Callable[[S], T], report: Report = igno
     return values
 
 
-def read_by(database: sqlite3.Connection, dataset: str, part: str, reader: str, semantic: str) -> None:
+def read_by(database: Database, dataset: str, part: str, reader: str, semantic: str) -> None:
     """Note that a part of the data with this hash is read, in the caller's transaction: by which evaluation or search
     (``reader``), and of what workflow, by its semantic hash.
     """

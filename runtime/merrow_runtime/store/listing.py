@@ -2,12 +2,10 @@
 
 from __future__ import annotations
 
-import sqlite3
 from typing import Any
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.records import record
-from merrow_runtime.store.connection import explained
 from merrow_runtime.store.glance import TABLES, Kind
 from merrow_runtime.store.writer import Writer
 
@@ -78,9 +76,6 @@ class JobListing:
         return entries[0] if entries else None
 
     def _entries(self, rest: str, values: tuple[Any, ...]) -> list[JobEntry]:
-        sql = f"SELECT kind, id, file, status, started, ended, seconds, error FROM ({_LISTING}) {rest}"  # noqa: S608
+        sql = f"SELECT kind, id, file, status, started, ended, seconds, error FROM ({_LISTING}) AS listing {rest}"  # noqa: S608
         self._writer.flush()
-        try:
-            return [JobEntry(*row) for row in self._cursor.execute(sql, values)]
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        return [JobEntry(*row) for row in self._cursor.execute(sql, values)]

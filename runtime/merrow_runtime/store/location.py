@@ -16,6 +16,8 @@ from merrow_runtime.store.connection import disk_full
 
 FILE = "runs.sqlite"
 """The journal's name in that folder."""
+JOBS_FOLDER = "evaluations"
+"""Where the journals of jobs are, beside it."""
 STATE_VARIABLE = "MERROW_STATE_DIR"
 """The environment variable that names another folder."""
 _CREATING = threading.Lock()

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import sqlite3
 import time
 from pathlib import Path
 from typing import Any
@@ -12,14 +11,15 @@ from merrow_runtime.store import lease, packing
 from merrow_runtime.store.connection import (
     DatabaseConnection,
     can_not_write,
-    explained,
+    execute_patiently,
     forbid_writes,
     opened,
     opened_for_reading,
 )
 from merrow_runtime.store.location import private_file
 from merrow_runtime.store.schema import HOLDERS, OLDEST, STEPS, TABLES, VERSION, statements
-from merrow_runtime.store.writer import BUSY, PATIENCE, execute_patiently, in_transaction
+from merrow_runtime.store.sql import PATIENCE
+from merrow_runtime.store.writer import BUSY
 
 _OPTIONS: dict[str, Any] = {"timeout": PATIENCE, "isolation_level": None, "check_same_thread": False}
 _LOOK = 0.1
@@ -28,24 +28,21 @@ _LOOK = 0.1
 
 def connect(path: str) -> DatabaseConnection:
     """A connection to the journal at ``path``, which is migrated where an older version wrote it. Raises `StoreFailure`."""
-    try:
-        database = opened(path, **_OPTIONS)
-        _prepare(database)
-        if database.execute("PRAGMA user_version").fetchone()[0] == 0:
-            database.execute("PRAGMA auto_vacuum = INCREMENTAL")
-        execute_patiently(database, "PRAGMA journal_mode = WAL")
-        # A committed row survives the death of the process; after a loss of power the last ones may be gone, none half.
-        database.execute("PRAGMA synchronous = NORMAL")
-        # Keys of answers are spread over their index: a large cache uses more than the usual 2 MB.
-        database.execute("PRAGMA cache_size = -16000")
-    except sqlite3.Error as problem:
-        raise explained(problem) from problem
+    database = opened(path, **_OPTIONS)
+    _prepare(database)
+    if database.execute("PRAGMA user_version").fetchone()[0] == 0:
+        database.execute("PRAGMA auto_vacuum = INCREMENTAL")
+    execute_patiently(database, "PRAGMA journal_mode = WAL")
+    # A committed row survives the death of the process; after a loss of power the last ones may be gone, none half.
+    database.execute("PRAGMA synchronous = NORMAL")
+    # Keys of answers are spread over their index: a large cache uses more than the usual 2 MB.
+    database.execute("PRAGMA cache_size = -16000")
     try:
         _bring_up_to_date(database)
     except StoreFailure:
         database.close()
         raise
-    database.execute(f"PRAGMA busy_timeout = {int(BUSY * 1000)}")  # from here on `in_transaction` waits
+    database.execute(f"PRAGMA busy_timeout = {int(BUSY * 1000)}")  # from here on `transaction` waits
     return database
 
 
@@ -59,16 +56,13 @@ def connect_for_reading(path: Path) -> DatabaseConnection:
     except StoreFailure as refused:
         if not can_not_write(refused):
             raise
-        try:
-            database = opened_for_reading(path, refused, _is_current, **_OPTIONS)
-            if database is None:
-                raise
-            _prepare(database)
-            if not _is_current(database):
-                _bring_up_to_date(database)
-            forbid_writes(database)
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        database = opened_for_reading(path, refused, _is_current, **_OPTIONS)
+        if database is None:
+            raise
+        _prepare(database)
+        if not _is_current(database):
+            _bring_up_to_date(database)
+        forbid_writes(database)
         return database
 
 
@@ -87,7 +81,7 @@ def _bring_up_to_date(database: DatabaseConnection) -> None:
     older version, wait for it up to `PATIENCE` seconds.
     """
     end = time.monotonic() + PATIENCE
-    while (worker := in_transaction(database, _change)) is not None:
+    while (worker := database.transaction(_change)) is not None:
         if time.monotonic() >= end:
             run, host, pid = worker
             raise StoreFailure(
@@ -97,7 +91,7 @@ def _bring_up_to_date(database: DatabaseConnection) -> None:
         time.sleep(_LOOK)
 
 
-def _change(database: sqlite3.Connection) -> tuple[str, str, int] | None:
+def _change(database: DatabaseConnection) -> tuple[str, str, int] | None:
     """Bring the tables up to date, inside a transaction; who works on a run with an older version, where that must wait."""
     version: int = database.execute("PRAGMA user_version").fetchone()[0]
     if version > VERSION:
@@ -120,8 +114,8 @@ def _change(database: sqlite3.Connection) -> tuple[str, str, int] | None:
     return None
 
 
-def _name(database: sqlite3.Connection) -> str:
-    return database.path if isinstance(database, DatabaseConnection) else ""
+def _name(database: DatabaseConnection) -> str:
+    return database.path
 
 
 def _text(stored: bytes) -> str:

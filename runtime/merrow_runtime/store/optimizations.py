@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import asyncio
 import json
-import sqlite3
 from collections.abc import Mapping, Sequence
 from typing import Any
 
@@ -12,6 +11,7 @@ from merrow_runtime.records import record
 from merrow_runtime.store import rows
 from merrow_runtime.store.evaluations import SCORE_COLUMNS, ScoreRecord, score_of, score_values
 from merrow_runtime.store.listed import Listed, ListedStatus, column_of, read_by
+from merrow_runtime.store.sql import Database
 
 HELD_OUT = 0
 """In place of the number of a draw: the reading of the held-out items."""
@@ -125,7 +125,7 @@ class Optimizations(Listed[OptimizationRecord]):
     def begin(self, search: OptimizationRecord, part: str, semantic: str) -> None:
         """Put a new search into the store, which reads this ``part`` of the data with a workflow of this semantic hash."""
 
-        def work(database: sqlite3.Connection) -> None:
+        def work(database: Database) -> None:
             self._begin(database, search)
             read_by(database, search.dataset, part, search.id, semantic)
 
@@ -135,7 +135,7 @@ class Optimizations(Listed[OptimizationRecord]):
         """Keep a draw, with the candidates that are new in it, before anything is asked for it."""
         places = rows.text_of([list(place) for place in draw.places])
 
-        def work(database: sqlite3.Connection) -> None:
+        def work(database: Database) -> None:
             database.executemany(_ADD, [(search, *_candidate_values(candidate)) for candidate in new])
             database.execute(_DRAW, (search, draw.number, draw.candidate, places))
 
@@ -167,7 +167,7 @@ class Optimizations(Listed[OptimizationRecord]):
         ``scores`` of candidates, by number.
         """
 
-        def work(database: sqlite3.Connection) -> None:
+        def work(database: Database) -> None:
             database.execute(_CROWN, (crown, told, search, draw))
             database.executemany(_TOLD, [(score, search, candidate) for candidate, score in scores.items()])
 

@@ -7,11 +7,11 @@ All readers take `CALLS` and `NODES` for the tables, and `OUTPUTS` for that colu
 from __future__ import annotations
 
 import json
-import sqlite3
 import zlib
 
+from merrow_runtime.store.connection import DatabaseConnection
 from merrow_runtime.store.rows import CALL_COLUMNS
-from merrow_runtime.store.writer import Statement
+from merrow_runtime.store.sql import Database, Statement
 
 _LEVEL = 1
 """Of zlib: what follows makes a run of three calls smaller by 5 %, in 1.2 to 2 times the time."""
@@ -21,13 +21,13 @@ _UNPACKED = ", ".join(f"json_extract(value, '$[{place}]') AS {name}" for place, 
 
 CALLS = (
     f"(SELECT number, run, {CALL_COLUMNS} FROM calls UNION ALL"  # noqa: S608 (texts of this package)
-    f" SELECT json_extract(value, '$[0]') AS number, run, {_UNPACKED} FROM packs, json_each(unpacked(body), '$[0]'))"
+    f" SELECT json_extract(value, '$[0]') AS number, run, {_UNPACKED} FROM packs, json_each(unpacked(body), '$[0]')) AS calls"
 )
 """To be read in place of the table ``calls``; always with the number of a run, so that no others are unpacked."""
 
 NODES = (
     "(SELECT number, run, several FROM nodes UNION ALL SELECT json_extract(value, '$[0]') AS number, run,"
-    " json_extract(value, '$[1]') AS several FROM packs, json_each(unpacked(body), '$[1]'))"
+    " json_extract(value, '$[1]') AS several FROM packs, json_each(unpacked(body), '$[1]')) AS nodes"
 )
 """The same for the table ``nodes``."""
 
@@ -40,13 +40,13 @@ _DAMAGED = json.dumps([[[0, *("" for _ in _NAMES)]], [[0, ""]], ""])
 """What a pack that can't be read is read as: a damaged call, damaged nodes and damaged outputs."""
 
 
-def teach(database: sqlite3.Connection) -> None:
+def teach(database: DatabaseConnection) -> None:
     """Let a connection read packs."""
     database.create_function("unpacked", 1, _unpacked, deterministic=True)
 
 
-def pack(database: sqlite3.Connection, run: int) -> tuple[Statement, ...]:
-    """What puts a pack in place of the rows of a run, all of which are committed. Raises ``sqlite3.Error``."""
+def pack(database: Database, run: int) -> tuple[Statement, ...]:
+    """What puts a pack in place of the rows of a run, all of which are committed. Raises `StoreFailure`."""
     calls = database.execute(
         f"SELECT number, {CALL_COLUMNS} FROM calls WHERE run = ? ORDER BY number",  # noqa: S608 (texts of this package)
         (run,),

@@ -4,12 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import json
-import sqlite3
 import time
 from collections.abc import Sequence
 from typing import Any
 
-from merrow_runtime.store.connection import explained
 from merrow_runtime.store.writer import Writer
 
 _BYTES = 16
@@ -42,10 +40,7 @@ class Rankings:
         }
 
     def _rows(self, sql: str, values: tuple[Any, ...]) -> list[Any]:
-        try:
-            return self._writer.database.execute(sql, values).fetchall()
-        except sqlite3.Error as problem:
-            raise explained(problem) from problem
+        return self._writer.database.execute(sql, values).fetchall()
 
 
 def _products(products: Sequence[str]) -> bytes:

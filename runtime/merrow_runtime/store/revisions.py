@@ -3,16 +3,14 @@
 from __future__ import annotations
 
 import json
-import sqlite3
 import time
 from collections.abc import Callable, Sequence
 from typing import Any
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.store import rows
-from merrow_runtime.store.connection import explained
 from merrow_runtime.store.contract import RevisionRecord, RevisionState
-from merrow_runtime.store.writer import Statement
+from merrow_runtime.store.sql import Database, Statement
 
 _COLUMNS = "number, state, trigger, reason, at, adopted, view, text"
 _WRITE = (
@@ -46,18 +44,15 @@ def write(run: int, revision: RevisionRecord) -> Statement:
     )
 
 
-def read(database: sqlite3.Connection, run: int, states: Sequence[RevisionState] = ()) -> list[RevisionRecord]:
+def read(database: Database, run: int, states: Sequence[RevisionState] = ()) -> list[RevisionRecord]:
     """The revisions of a run, in the order of their numbers; those in one of some ``states`` where there are any. Raises
     `StoreFailure`.
     """
     where, values = (f"AND state IN ({', '.join('?' * len(states))})", states) if states else ("", ())
-    try:
-        revisions = database.execute(
-            f"SELECT {_COLUMNS} FROM revisions WHERE run = ? {where} ORDER BY number",  # noqa: S608 (texts of this module)
-            (run, *values),
-        ).fetchall()
-    except sqlite3.Error as problem:
-        raise explained(problem) from problem
+    revisions = database.execute(
+        f"SELECT {_COLUMNS} FROM revisions WHERE run = ? {where} ORDER BY number",  # noqa: S608 (texts of this module)
+        (run, *values),
+    ).fetchall()
     return [_record(row) for row in revisions]
 
 
@@ -70,7 +65,7 @@ def _record(row: Any) -> RevisionRecord:
     return RevisionRecord(number, state, trigger, view, text, told if isinstance(told, dict) else {}, reason, at)
 
 
-def add(database: sqlite3.Connection, run: str, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
+def add(database: Database, run: str, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
     """Put a new revision into the journal, inside a transaction: ``made`` gives it for the next number of the run. Raises
     `UsageFailure` where the run has finished by now.
     """
@@ -94,7 +89,7 @@ def too_late(run: int) -> Statement:
     return sql, (LATE, told, time.time(), run)
 
 
-def decide(database: sqlite3.Connection, run: str, number: int, state: RevisionState) -> bool:
+def decide(database: Database, run: str, number: int, state: RevisionState) -> bool:
     """Agree to a revision that waits for that, or decline it, inside a transaction; False where it does not wait."""
     changed = database.execute(
         "UPDATE revisions SET state = ? WHERE run = (SELECT number FROM runs WHERE id = ?) AND number = ? AND state = 'waiting'",

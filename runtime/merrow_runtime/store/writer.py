@@ -4,14 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-import sqlite3
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
 from typing import Any
 
 from merrow_runtime.errors import StoreFailure
-from merrow_runtime.store.connection import explained, is_full
+from merrow_runtime.store.sql import PATIENCE, Database, DatabaseFailure, Statement
 
 BALLAST = 4 << 20
 """Bytes reserved on the disk: when it is full they are freed, so that what is in flight can still be kept."""
@@ -22,16 +21,8 @@ _LAZY = 0.05
 _GATHERING = 0.005
 """Seconds between two commits of a writer that gathers."""
 
-PATIENCE = 10.0
-"""Seconds that a write waits for another program which holds the journal."""
-
 BUSY = 0.02
 """Seconds of that which are spent at a time; the event loop continues in between."""
-
-_PAUSE = 0.001
-"""Seconds between two tries of a statement while another program holds the file."""
-
-Statement = tuple[str, Sequence[Any]]
 
 
 class Writer:
@@ -41,7 +32,7 @@ class Writer:
     thread does, and what becomes ready in one turn of the loop shares it.
     """
 
-    def __init__(self, database: sqlite3.Connection, ballast: Path | None, before: Writer | None = None) -> None:
+    def __init__(self, database: Database, ballast: Path | None, before: Writer | None = None) -> None:
         """What waits at the writer ``before`` is committed before what waits here."""
         self.database = database
         self._ballast = ballast
@@ -67,7 +58,7 @@ class Writer:
 
     def begin_reading(self) -> None:
         """From here to the end of this turn of the event loop what is read is read in one transaction: taking the locks for
-        a row takes longer than reading it. Any write ends it before. Raises ``sqlite3.Error``.
+        a row takes longer than reading it. Any write ends it before. Raises `StoreFailure`.
         """
         if not self.database.in_transaction:
             self.database.execute("BEGIN")
@@ -124,7 +115,7 @@ class Writer:
                 self._waiting[:0] = waiting
                 return
             problem = failure
-            if _may_pass(failure):
+            if why_of(failure) in ("busy", "full"):
                 # Nothing is given up: it is tried again with the next write.
                 self._waiting[:0] = [(statement, None) for statement, _ in waiting]
         except Exception as fault:  # noqa: BLE001 (a fault in Merrow: what waits must get it, or would wait forever)
@@ -139,17 +130,17 @@ class Writer:
                 else:
                     done.set_exception(problem)
 
-    def now(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+    def now(self, work: Callable[[Database], Any]) -> Any:
         """Do something in a transaction of its own, after what waits. Raises `StoreFailure`."""
         self.flush()
-        return in_transaction(self.database, work)
+        return self.database.transaction(work)
 
-    def attempt(self, work: Callable[[sqlite3.Connection], Any]) -> Any:
+    def attempt(self, work: Callable[[Database], Any]) -> Any:
         """The same at once or not at all, without what waits: `StoreFailure` where another program holds the journal."""
-        return in_transaction(self.database, work, 0.0)
+        return self.database.transaction(work, 0.0)
 
     def _end_reading(self) -> None:
-        with contextlib.suppress(sqlite3.Error):  # nothing can be lost
+        with contextlib.suppress(StoreFailure):  # nothing can be lost
             if self.database.in_transaction:
                 self.database.execute("COMMIT")
 
@@ -158,7 +149,7 @@ class Writer:
 
     def _comes_again(self, failure: StoreFailure) -> bool:
         """Where another program holds the journal, try again in a while, unless that has lasted for too long."""
-        if not _is_busy(failure.__cause__):
+        if why_of(failure) != "busy":
             return False
         now = time.monotonic()
         self._busy_since = now if self._busy_since is None else self._busy_since
@@ -175,69 +166,21 @@ class Writer:
         for sql, values in statements:
             kinds.setdefault(sql, []).append(values)
 
-        def work(database: sqlite3.Connection) -> None:
+        def work(database: Database) -> None:
             for sql, several in kinds.items():
                 database.executemany(sql, several)
 
         try:
-            in_transaction(self.database, work, patience)
+            self.database.transaction(work, patience)
         except StoreFailure as failure:
-            if not _is_full(failure) or self._ballast is None or not self._ballast.exists():
+            if why_of(failure) != "full" or self._ballast is None or not self._ballast.exists():
                 raise
             # The failure is still reported, so that nothing new starts; but this much is kept.
             self._ballast.unlink(missing_ok=True)
-            in_transaction(self.database, work)
+            self.database.transaction(work)
             self._full = str(failure)
 
 
-def in_transaction(
-    database: sqlite3.Connection, work: Callable[[sqlite3.Connection], Any], patience: float = PATIENCE
-) -> Any:
-    """What ``work`` gives, all of it committed or nothing of it, after up to ``patience`` seconds where another program
-    holds the journal. Raises `StoreFailure`.
-    """
-    try:
-        if database.in_transaction:  # of `Writer.begin_reading`
-            database.execute("COMMIT")
-        execute_patiently(database, "BEGIN IMMEDIATE", patience)
-        try:
-            result = work(database)
-            database.execute("COMMIT")
-        except BaseException:
-            if database.in_transaction:
-                database.execute("ROLLBACK")
-            raise
-    except sqlite3.Error as problem:
-        raise explained(problem) from problem
-    return result
-
-
-def execute_patiently(database: sqlite3.Connection, statement: str, patience: float = PATIENCE) -> None:
-    """Execute ``statement``, for up to ``patience`` seconds while another program holds the file. Raises ``sqlite3.Error``.
-
-    SQLite's own timeout is not enough: where a lock that is held already has to grow, as when two programs turn on WAL in a
-    new file at the same time, SQLite gives up at once.
-    """
-    end = time.monotonic() + patience
-    while True:
-        try:
-            database.execute(statement)
-        except sqlite3.OperationalError as problem:
-            if not _is_busy(problem) or time.monotonic() >= end:
-                raise
-            time.sleep(_PAUSE)
-        else:
-            return
-
-
-def _is_full(failure: StoreFailure) -> bool:
-    return is_full(failure.__cause__)
-
-
-def _is_busy(problem: BaseException | None) -> bool:
-    name = getattr(problem, "sqlite_errorname", "") or ""
-    return name.startswith(("SQLITE_BUSY", "SQLITE_LOCKED"))
-
-
-def _may_pass(failure: StoreFailure) -> bool:
-    return _is_full(failure) or _is_busy(failure.__cause__)
+def why_of(failure: StoreFailure) -> str:
+    """Why a database failed; "" of another failure."""
+    return failure.why if isinstance(failure, DatabaseFailure) else ""

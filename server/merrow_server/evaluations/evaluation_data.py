@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping, Sequence, Set
-from contextlib import closing, suppress
+from contextlib import suppress
 from dataclasses import asdict
 from typing import Any
 
@@ -11,7 +11,7 @@ from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.statistics.agreement import agreement
 from merrow_optimizer.evaluation.summary import COUNTED, Comparison, Summary, compared, summary_of
 from merrow_runtime.errors import StoreFailure
-from merrow_runtime.jobs.life import journal_of, state_of
+from merrow_runtime.jobs.life import state_of
 from merrow_runtime.models.dialects import Dialect
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord, output_of
@@ -105,11 +105,9 @@ def interrupted_calls(user: Store, identity: str) -> dict[str, int]:
     """How many calls of the runs of an evaluation or a search were on their way when its process was killed, as far as its
     journal is there and can be read; nothing where none was.
     """
-    path, count = journal_of(user, identity), 0
-    with suppress(StoreFailure):
-        if path.exists():
-            with closing(Store.open(path, reading=True)) as own:
-                count = 0 if own.is_open_elsewhere else own.interrupted_calls()
+    count = 0
+    with suppress(StoreFailure), user.looking_into(identity) as own:
+        count = 0 if own is None or own.is_open_elsewhere else own.interrupted_calls()
     return {"interrupted_calls": count} if count else {}
 
 
@@ -177,11 +175,9 @@ def _inputs(user: Store, runs: Set[str], longest: int | None) -> dict[str, Any]:
     """What was given to runs of evaluations, by their ids, as far as the journals are there and can be read."""
     given: dict[str, Any] = {}
     for evaluation in jobs_of(user, [run for run in runs if run]):
-        path = journal_of(user, evaluation)
-        with suppress(StoreFailure):
-            if path.exists():
-                with closing(Store.open(path, reading=True)) as own:
-                    given |= {run: _cut(inputs, longest) for run, inputs in own.inputs() if run in runs}
+        with suppress(StoreFailure), user.looking_into(evaluation) as own:
+            if own is not None:
+                given |= {run: _cut(inputs, longest) for run, inputs in own.inputs() if run in runs}
     return given
 
 

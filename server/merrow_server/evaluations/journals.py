@@ -20,10 +20,7 @@ def journal_with(user: Store, run: str | None) -> Iterator[Store]:
     if identity is None:
         yield user
         return
-    from merrow_runtime.jobs.life import journal_of
-    from merrow_runtime.store.database import Store
-
-    with closing(Store.open(journal_of(user, identity), reading=True)) as own:
+    with closing(user.of_job(identity, reading=True)) as own:
         yield own
 
 

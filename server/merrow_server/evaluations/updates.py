@@ -4,13 +4,12 @@ from __future__ import annotations
 
 import statistics
 from collections.abc import Mapping, Sequence
-from contextlib import closing, suppress
+from contextlib import suppress
 from math import fsum
 from typing import Any
 
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_runtime.errors import StoreFailure
-from merrow_runtime.jobs.life import journal_of
 from merrow_runtime.revising.difference import is_task
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
@@ -47,12 +46,9 @@ def _changed(user: Store, runs: set[str]) -> dict[str, int | None]:
     """How many tasks of runs changed, None for those without an update; as far as their journals are there and can be read."""
     counts: dict[str, int | None] = {}
     for evaluation in jobs_of(user, runs):
-        path = journal_of(user, evaluation)
-        with suppress(StoreFailure):
-            if path.exists():
-                with closing(Store.open(path, reading=True)) as own:
-                    known = own.tasks_changed()
-                    counts |= {run: known[run] for run in runs if run in known}
+        with suppress(StoreFailure), user.looking_into(evaluation) as own:
+            known = {} if own is None else own.tasks_changed()
+            counts |= {run: known[run] for run in runs if run in known}
     return counts
 
 

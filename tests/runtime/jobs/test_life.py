@@ -16,7 +16,7 @@ from tests.patience import PATIENCE
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.jobs import life
 from merrow_runtime.jobs.clock import Clock
-from merrow_runtime.jobs.life import carry_out, is_open, journal_of, state_of
+from merrow_runtime.jobs.life import carry_out, is_open, state_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.lease import STALE
@@ -56,7 +56,7 @@ def seconds(user: Store) -> float:
 
 
 def change_opening(user: Store, sql: str, *values: object) -> None:
-    with closing(sqlite3.connect(journal_of(user, "x1"), timeout=PATIENCE)) as other, other:
+    with closing(sqlite3.connect(user.journal_path("x1"), timeout=PATIENCE)) as other, other:
         assert other.execute(sql, values).rowcount == 1
 
 

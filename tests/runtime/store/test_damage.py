@@ -23,7 +23,6 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.optimizations import OptimizationRecord
-from merrow_runtime.store.writer import in_transaction
 from merrow_runtime.usage import Usage
 
 CHAIN = (*(f'{name}@{{op: Custom, prompt: "{name}"}}' for name in "ABC"), "PROBLEM --> A --> B --> C --> RETURN")
@@ -65,8 +64,7 @@ def damage(store: Store, table: str, column: str, value: str | bytes, run: str |
     which = {"runs": "id = ?", "answers": "1", "dialects": "1", "bodies": shared}.get(table, f"run = {number}")
     cast = "CAST(? AS TEXT)" if isinstance(value, bytes) else "?"
     parameters = (value,) if which == "1" else (value, run)
-    in_transaction(
-        store._database,
+    store._database.transaction(
         lambda database: database.execute(f"UPDATE {table} SET {column} = {cast} WHERE {which}", parameters),  # noqa: S608
     )
 
@@ -281,7 +279,7 @@ def test_a_damaged_evaluation_search_or_extraction_hides_only_itself(
         begin(store, kind, identity, 1000.0 + number)
     cast = "CAST(? AS TEXT)" if isinstance(value, bytes) else "?"
     sql = f"UPDATE {kind} SET plan = {cast} WHERE id = 'ab2'"  # noqa: S608
-    in_transaction(store._database, lambda database: database.execute(sql, (value,)))
+    store._database.transaction(lambda database: database.execute(sql, (value,)))
     told: list[str] = []
     assert [one.id for one in kept.newest(report=told.append)] == ["ac3", "aa1"]
     assert [one.id for one in kept.newest(workflow="/flow.mmd")] == ["ac3", "aa1"]

@@ -1,0 +1,69 @@
+"""What the store asks of a database, whichever it is: statements, transactions, and failures in a sentence."""
+
+from __future__ import annotations
+
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from typing import Any, Literal, Protocol, TypeVar
+
+from merrow_runtime.errors import StoreFailure
+
+T = TypeVar("T")
+
+Statement = tuple[str, Sequence[Any]]
+Values = Sequence[Any] | Mapping[str, Any]
+
+PATIENCE = 10.0
+"""Seconds that a write waits for another program which holds the journal."""
+
+Why = Literal["busy", "full", "damaged", "read-only", "other"]
+
+
+class DatabaseFailure(StoreFailure):
+    """A database that can't do what it was asked, and ``why``: another program holds it, its disk is full, it is damaged, or it
+    can't be written. ``__cause__`` is what the database said.
+    """
+
+    def __init__(self, message: str, why: Why = "other") -> None:
+        super().__init__(message)
+        self.why = why
+
+
+class Cursor(Protocol):
+    """A statement that was executed, with the rows that it gave. Everything raises `DatabaseFailure`."""
+
+    @property
+    def rowcount(self) -> int: ...
+    def execute(self, sql: str, values: Values = ..., /) -> Cursor: ...
+    def fetchone(self) -> Any: ...
+    def fetchall(self) -> list[Any]: ...
+    def __iter__(self) -> Iterator[Any]: ...
+
+
+class Database(Protocol):
+    """A connection. Statements are SQL as SQLite has it, in the parts that `merrow_runtime.store` uses. Everything raises
+    `DatabaseFailure`.
+    """
+
+    refused: StoreFailure | None
+    """Why it is open for reading alone; None where it can be written."""
+
+    @property
+    def in_transaction(self) -> bool: ...
+    def cursor(self) -> Cursor: ...
+    def execute(self, sql: str, values: Values = ..., /) -> Cursor: ...
+    def executemany(self, sql: str, several: Sequence[Sequence[Any]], /) -> Cursor: ...
+    def close(self) -> None: ...
+
+    def size(self) -> int:
+        """Bytes that are in use."""
+        ...
+
+    def shrink(self, pages: int | None = None) -> None:
+        """Give back what is no longer needed: all, or at most so many pages."""
+        ...
+
+    def transaction(self, work: Callable[[Any], T], patience: float = PATIENCE) -> T:
+        """What ``work`` gives, all of it committed or nothing of it, after up to ``patience`` seconds where another program holds
+        the journal.
+        """
+        ...
