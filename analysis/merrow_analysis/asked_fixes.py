@@ -25,19 +25,19 @@ class AskedFixes:
     def __init__(self, text: TextContext) -> None:
         self._proved, self._titles = _Again(text), _Again(text, titles=True)
 
-    def given(self, found: Iterable[Diagnostic]) -> list[Diagnostic]:
+    def given(self, diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
         """Findings of `merrow_analysis.diagnostics.without_fixes` with their fixes."""
         seen: Counter[_Key] = Counter()
         given: list[Diagnostic] = []
-        for one in found:
-            if one.fixes is LATER:
-                key = _key(one)
+        for diagnostic in diagnostics:
+            if diagnostic.fixes is LATER:
+                key = _key(diagnostic)
                 number = seen[key]
                 titles = Fixes(self._titles.fixes(key, number), guarded=True)
-                given.append(with_fixes(one, Fixes(self._proved.fixes(key, number), titles, guarded=True)))
+                given.append(with_fixes(diagnostic, Fixes(self._proved.fixes(key, number), titles, guarded=True)))
                 seen[key] += 1
             else:
-                given.append(one)
+                given.append(diagnostic)
         return given
 
 
@@ -71,9 +71,9 @@ class _Again:
             made = self._found[family] = defaultdict(list)
             asked = self._context if family.scope is Scope.TEXT else self._context.workflow
             if family.check is not None and asked is not None:
-                for one in found_by((family.check,), asked, guarded=True):
-                    if one.fixes is not NO_FIXES:
-                        made[_key(one)].append(one.fixes)
+                for diagnostic in found_by((family.check,), asked, guarded=True):
+                    if diagnostic.fixes is not NO_FIXES:
+                        made[_key(diagnostic)].append(diagnostic.fixes)
         return made
 
     @property

@@ -100,9 +100,9 @@ class CalledFiles:
             self.reads.provider = provider
             return True
         self._begin(provider)
-        found, self._found = self._found, {}
+        callees, self._found = self._found, {}
         ways, self._ways = self._ways, {}
-        return all(self.find(path) == callee for path, callee in found.items()) and all(
+        return all(self.find(path) == callee for path, callee in callees.items()) and all(
             self.way_back(path) == way for path, way in ways.items()
         )
 
@@ -148,16 +148,16 @@ class CalledFiles:
         else:
             meaning = self._meaning(name)
             outputs, types, calls = meaning.outputs, {**outline.types, **meaning.types}, meaning.calls
-        found = Callee(shown, outline.inputs, outputs, types, outline.title, places=outline.places, calls=calls)
+        callee = Callee(shown, outline.inputs, outputs, types, outline.title, places=outline.places, calls=calls)
         errors = self._all_errors(name) if is_entry or not calls_back else []
         if calls_back:
             errors = [error for error in errors if error.code != ENDLESS_CALL.code]
         if not errors:
-            return found
+            return callee
         first = errors[0]
         count = "it has an error" if len(errors) == 1 else f"it has {len(errors)} errors, the first"
         problem = f"{cannot} {count} on line {first.range.start.line + 1}: {first.message} ({first.code})"
-        return replace(found, problem=problem, related=Related(first.range, first.message, shown))
+        return replace(callee, problem=problem, related=Related(first.range, first.message, shown))
 
     def way(self, caller: str, path: str) -> tuple[str, ...] | None:
         """See `way_back`, for any caller."""
@@ -212,9 +212,9 @@ class CalledFiles:
             reached: dict[str, None] = {}
             waiting = [name]
             while waiting and len(reached) <= MOST_FILES:
-                one = waiting.pop()
-                for path in self._outline(one).calls:
-                    target = beside(one, path)
+                file = waiting.pop()
+                for path in self._outline(file).calls:
+                    target = beside(file, path)
                     if target not in reached:
                         reached[target] = None
                         waiting.append(target)
@@ -233,25 +233,25 @@ class CalledFiles:
     def _meaning(self, name: str) -> _Meaning:
         waiting = [name]
         while waiting:
-            one = waiting[-1]
-            below = [] if one in self._meanings else self._below(one, self._meanings)
+            file = waiting[-1]
+            below = [] if file in self._meanings else self._below(file, self._meanings)
             waiting += below
             if not below:
                 waiting.pop()
-                if one not in self._meanings:
-                    self._meanings[one] = self._remembered("meaning", one, self._find_meaning)
+                if file not in self._meanings:
+                    self._meanings[file] = self._remembered("meaning", file, self._find_meaning)
         return self._meanings[name]
 
     def _all_errors(self, name: str) -> list[Diagnostic]:
         waiting = [name]
         while waiting:
-            one = waiting[-1]
-            below = [] if one in self._errors else self._below(one, self._errors)
+            file = waiting[-1]
+            below = [] if file in self._errors else self._below(file, self._errors)
             waiting += below
             if not below:
                 waiting.pop()
-                if one not in self._errors:
-                    self._errors[one] = self._remembered("errors", one, self._find_errors)
+                if file not in self._errors:
+                    self._errors[file] = self._remembered("errors", file, self._find_errors)
         return self._errors[name]
 
     def _remembered(self, what: str, name: str, make: Callable[[str], T]) -> T:
@@ -277,7 +277,7 @@ class CalledFiles:
         ]
         types = declared_types([type_ for _, type_ in given], graph.types)
         bounds = call_bounds(graph)
-        outputs = tuple(OutputPort(*one) for one in given)
+        outputs = tuple(OutputPort(*output) for output in given)
         return _Meaning(outputs, types, tuple(dict.fromkeys(always)), (bounds.least, bounds.most))
 
     def _find_errors(self, name: str) -> list[Diagnostic]:

@@ -65,7 +65,11 @@ class Analysis:
     @property
     def errors(self) -> list[Diagnostic]:
         """What prevents running or changing the workflow, in text order; no configuration can hide a refusal."""
-        others = [one for one in self.diagnostics if one.severity is Severity.ERROR and not is_refused(one.code)]
+        others = [
+            diagnostic
+            for diagnostic in self.diagnostics
+            if diagnostic.severity is Severity.ERROR and not is_refused(diagnostic.code)
+        ]
         return sorted((*self.refusals, *others), key=_order)
 
     @property
@@ -177,20 +181,23 @@ class Analyser:
         analysis = Analysis(diagram, flow)
         notable = [diagram.here(block) for block in self._notable]
         text = TextContext(diagram, flow, notable)
-        found = without_fixes(check_text(text, reading=True, guarded=True))
-        analysis.refusals = [diagnostic for diagnostic in found if is_refused(diagnostic.code)]
+        diagnostics = without_fixes(check_text(text, reading=True, guarded=True))
+        analysis.refusals = [diagnostic for diagnostic in diagnostics if is_refused(diagnostic.code)]
         if diagram.is_flowchart:
-            found = [*found, *explained_by_syntax(self._meaning(analysis, text), found, diagram, notable)]
+            diagnostics = [
+                *diagnostics,
+                *explained_by_syntax(self._meaning(analysis, text), diagnostics, diagram, notable),
+            ]
         if self._suppressing:
-            kept, extra = apply_suppressions(diagram.blocks, found, report_unused=analysis.is_workflow)
-            found = [*kept, *extra]
+            kept, extra = apply_suppressions(diagram.blocks, diagnostics, report_unused=analysis.is_workflow)
+            diagnostics = [*kept, *extra]
         fixes, ending = AskedFixes(text), line_ending(self.document.lines)
 
         def with_fixes(told: Iterable[Diagnostic]) -> list[Diagnostic]:
             given = fixes.given(told)
             return given if ending == "\n" else [_with_line_ending(diagnostic, ending) for diagnostic in given]
 
-        analysis.diagnostics = sorted(with_fixes(unexplained(self.config.apply(found, self.path))), key=_order)
+        analysis.diagnostics = sorted(with_fixes(unexplained(self.config.apply(diagnostics, self.path))), key=_order)
         analysis.refusals = with_fixes(analysis.refusals)
         # No one else has the objects that the rules requested. Without them a version is freed with its last reader.
         if analysis.typed is None:
@@ -274,7 +281,9 @@ class Analyser:
         if same_scenery and redrawn.nodes_only and _only_parameters_differ(last.core, core, delta.nodes):
             # A new label seldom changes the findings about the graph.
             holding = _CONNECTED | {Scope.NODE}
-            touched = any(_touches(found, redrawn.lines) for scope in holding for found in self._kept.findings[scope])
+            touched = any(
+                _touches(diagnostic, redrawn.lines) for scope in holding for diagnostic in self._kept.findings[scope]
+            )
             return self._typed, _NONE if touched else holding
         if same_scenery and redrawn.references_only and _same_meaning(last.core, core, delta.nodes):
             return self._typed, _WRITTEN
@@ -327,19 +336,19 @@ class _KeptFindings:
             findings[Scope.GRAPH] = without_fixes(check_graph(context, Scope.GRAPH, guarded=True))
         # They go on with the next version; this one stays true of its text.
         context.at_nodes = None
-        return [diagnostic for found in findings.values() for diagnostic in found]
+        return [diagnostic for listed in findings.values() for diagnostic in listed]
 
 
 def _same_meaning(old: Graph, new: Graph, names: Iterable[str]) -> bool:
     """Whether these nodes are the same in both graphs."""
     pairs = [(old.handles.get(name), new.handles.get(name)) for name in names]
     return all(
-        one is not None
-        and one == other
-        and old.resolutions[one] is new.resolutions[one]
-        and one not in old.marks.conflicts
-        and one not in new.marks.conflicts
-        for one, other in pairs
+        handle is not None
+        and handle == other
+        and old.resolutions[handle] is new.resolutions[handle]
+        and handle not in old.marks.conflicts
+        and handle not in new.marks.conflicts
+        for handle, other in pairs
     )
 
 
@@ -414,5 +423,5 @@ def _replaced(
     kept = [block for block in blocks if block not in gone]
     for block in new:
         if wanted(block):
-            insort(kept, block.origin or block, key=lambda one: diagram.here(one).line)
+            insort(kept, block.origin or block, key=lambda kept_block: diagram.here(kept_block).line)
     return kept

@@ -34,7 +34,7 @@ def unexplained(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
     told: dict[Cause, int] = {}
     left_out: set[int] = set()
     numbered = list(enumerate(diagnostics))
-    for number, diagnostic in sorted(numbered, key=lambda one: bool(one[1].because)):
+    for number, diagnostic in sorted(numbered, key=lambda entry: bool(entry[1].because)):
         weight = _WEIGHT[diagnostic.severity]
         if any(told.get(cause, -1) >= weight for cause in diagnostic.because):
             left_out.add(number)
@@ -49,7 +49,7 @@ def unexplained(diagnostics: Sequence[Diagnostic]) -> list[Diagnostic]:
 
 
 def explained_by_syntax(
-    found: list[Diagnostic], about_syntax: Iterable[Diagnostic], diagram: Diagram, notable: Iterable[Block]
+    diagnostics: list[Diagnostic], about_syntax: Iterable[Diagnostic], diagram: Diagram, notable: Iterable[Block]
 ) -> list[Diagnostic]:
     """Findings about meaning, those that may merely follow from a statement that can't be read marked as that.
 
@@ -58,8 +58,8 @@ def explained_by_syntax(
     words: dict[str, tuple[Cause, ...]] = {}
     causes: tuple[Cause, ...] = ()
     by_line: dict[int, list[Cause]] = {}
-    for one in about_syntax:
-        by_line.setdefault(one.range.start.line, []).append(Cause(one.code, one.range))
+    for problem in about_syntax:
+        by_line.setdefault(problem.range.start.line, []).append(Cause(problem.code, problem.range))
     for block in notable:
         last = block.line + max(block.line_count, 1)
         own = tuple(cause for line in range(block.line, last) for cause in by_line.get(line, ()))
@@ -73,8 +73,10 @@ def explained_by_syntax(
                 if len(known) < MOST_CAUSES:
                     words[word] = (known + own)[:MOST_CAUSES]
     if not words:
-        return found
-    return [_marked(diagnostic, _syntax_behind(diagnostic, diagram.blocks, words, causes)) for diagnostic in found]
+        return diagnostics
+    return [
+        _marked(diagnostic, _syntax_behind(diagnostic, diagram.blocks, words, causes)) for diagnostic in diagnostics
+    ]
 
 
 def _syntax_behind(

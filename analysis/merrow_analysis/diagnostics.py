@@ -122,8 +122,8 @@ class Fixes(Sequence[Fix]):
     @overload
     def __getitem__(self, index: slice) -> tuple[Fix, ...]: ...
     def __getitem__(self, index: int | slice) -> Fix | tuple[Fix, ...]:
-        found = self._all()[index]
-        return tuple(found) if isinstance(found, list) else found
+        chosen = self._all()[index]
+        return tuple(chosen) if isinstance(chosen, list) else chosen
 
     def __iter__(self) -> Iterator[Fix]:
         number = 0
@@ -176,18 +176,21 @@ LATER = Fixes(())
 """Stands for the fixes of a finding until somebody asks for them (`merrow_analysis.asked_fixes`)."""
 
 
-def without_fixes(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+def without_fixes(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Findings without their fixes and all that these hold, marked as having some."""
-    return [one if (fixes := one.fixes) is NO_FIXES or fixes is LATER else with_fixes(one, LATER) for one in found]
+    return [
+        diagnostic if (fixes := diagnostic.fixes) is NO_FIXES or fixes is LATER else with_fixes(diagnostic, LATER)
+        for diagnostic in diagnostics
+    ]
 
 
-def with_fixes(one: Diagnostic, fixes: Fixes) -> Diagnostic:
+def with_fixes(diagnostic: Diagnostic, fixes: Fixes) -> Diagnostic:
     """A finding with other fixes. Each keystroke asks for each finding, and `Diagnostic._replace` takes three times as long."""
-    code, name, severity, message, place, related, _, tags, because = one
+    code, name, severity, message, place, related, _, tags, because = diagnostic
     return Diagnostic(code, name, severity, message, place, related, fixes, tags, because)
 
 
-def because_of(one: Diagnostic, causes: tuple[Cause, ...]) -> Diagnostic:
+def because_of(diagnostic: Diagnostic, causes: tuple[Cause, ...]) -> Diagnostic:
     """A finding with other explanations."""
-    code, name, severity, message, place, related, fixes, tags, _ = one
+    code, name, severity, message, place, related, fixes, tags, _ = diagnostic
     return Diagnostic(code, name, severity, message, place, related, fixes, tags, causes)

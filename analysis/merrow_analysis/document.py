@@ -130,8 +130,8 @@ class Document:
             head.append(_moved(changed.old[number], changed.new[number], moved))
         new = changed.new[front : len(changed.new) - back]
         behind = [
-            _moved(one, other, moved)
-            for one, other in zip(
+            _moved(before, other, moved)
+            for before, other in zip(
                 changed.old[len(changed.old) - back :], changed.new[len(changed.new) - back :], strict=True
             )
         ]

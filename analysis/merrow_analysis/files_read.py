@@ -44,16 +44,16 @@ class Reads:
 
     def read(self, path: str) -> str:
         """The text of the file. Raises `ResourceError`."""
-        found = self.found[path, True] = said_of(self.provider, path, True)
-        if isinstance(found, ResourceError):
-            self.found[path, True] = str(found)
-            raise found
-        return str(found)
+        text = self.found[path, True] = said_of(self.provider, path, True)
+        if isinstance(text, ResourceError):
+            self.found[path, True] = str(text)
+            raise text
+        return str(text)
 
     def exists(self, path: str) -> bool:
         """Whether there is such a file that may be read."""
-        found = self.found[path, False] = said_of(self.provider, path, False)
-        return bool(found)
+        is_there = self.found[path, False] = said_of(self.provider, path, False)
+        return bool(is_there)
 
     def same_in(self, provider: Provider) -> bool:
         """Whether the files say the same there."""
@@ -87,9 +87,9 @@ class ReadMemory:
         key = what, path, text
         known = self._answers.pop(key, [])
         self._answers[key] = known
-        for one in known:
-            if one[0] == config and one[1].same_in(provider):
-                return one[2]  # type: ignore[return-value]  # made by the same ``make``, by ``what``
+        for entry in known:
+            if entry[0] == config and entry[1].same_in(provider):
+                return entry[2]  # type: ignore[return-value]  # made by the same ``make``, by ``what``
         reads = Reads(provider)
         made = make(reads)
         known[:] = [*known[-3:], (config, reads, made)]

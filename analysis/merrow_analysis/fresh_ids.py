@@ -42,9 +42,9 @@ class FreshIds:
         name = _NOT_IN_IDS.sub("_", wanted).strip("_") or otherwise
         if name in _WORDS or name in END_IDS or name[0].isdigit():
             name = f"{otherwise}_{name}"
-        number, found = 1, name
-        while self._key(found) in self._taken:
+        number, fresh = 1, name
+        while self._key(fresh) in self._taken:
             number += 1
-            found = f"{name}_{number}"
-        self._taken.add(self._key(found))
-        return found
+            fresh = f"{name}_{number}"
+        self._taken.add(self._key(fresh))
+        return fresh

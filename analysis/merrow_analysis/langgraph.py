@@ -38,13 +38,13 @@ def plain_steps(flow: Flowchart) -> str:
 
 def notes(flow: Flowchart) -> list[str]:
     """Sentences on what a drawing of LangGraph says and the workflow made of it does not do."""
-    found: list[str] = []
+    sentences: list[str] = []
     for node in flow.nodes.values():
         stop = None if node.label is None else _STOP.search(node.label.text)
         if stop is not None:
             when = " and ".join(dict.fromkeys(word for word in stop.groups() if word))
-            found.append(f"LangGraph stops {when} {_said(node)} for a person; the workflow does not.")
-    return found
+            sentences.append(f"LangGraph stops {when} {_said(node)} for a person; the workflow does not.")
+    return sentences
 
 
 class _PlainIds:
@@ -70,7 +70,7 @@ def _lines(flow: Flowchart, names: _PlainIds, *, joined: bool) -> Iterator[str]:
     choosing = {name: names.new(f"{names[name]}_next") for name in flow.chart.nodes if _choices(flow.nodes[name])}
     boxed = _innermost(flow)
     opened: list[str] = []
-    for name in sorted(flow.chart.nodes, key=lambda one: _path(flow, boxed.get(one))):
+    for name in sorted(flow.chart.nodes, key=lambda inner: _path(flow, boxed.get(inner))):
         if name in flow.subgraphs:
             continue
         path = _path(flow, boxed.get(name))
@@ -114,7 +114,7 @@ def _edge(edge: FlowEdge, names: _PlainIds, choosing: dict[str, str], join: str 
     choices = _choices(edge.source)
     if edge not in choices:
         return f"{source} --> {target}"
-    words = [_case(one) for one in choices]
+    words = [_case(choice) for choice in choices]
     case = _case(edge)
     if Counter(words)[case] > 1:
         case = f"{case} ({_said(edge.target)})"
@@ -124,8 +124,8 @@ def _edge(edge: FlowEdge, names: _PlainIds, choosing: dict[str, str], join: str 
 def _case(edge: FlowEdge) -> str:
     """What an arrow says, on one line; without a label, what it leads to."""
     label = edge.arrow.label
-    said = "" if label is None else " ".join(step_text(label.text).split())
-    return said or _said(edge.target)
+    text = "" if label is None else " ".join(step_text(label.text).split())
+    return text or _said(edge.target)
 
 
 def _said(node: FlowNode) -> str:
@@ -148,10 +148,10 @@ def _escaped(text: str) -> str:
 
 def _innermost(flow: Flowchart) -> dict[str, str]:
     """The innermost subgraph of each node that is in one."""
-    found: dict[str, str] = {}
-    for box in sorted(flow.subgraphs.values(), key=lambda one: len(one.nodes), reverse=True):
-        found.update(dict.fromkeys(box.nodes, box.id))
-    return found
+    box_of: dict[str, str] = {}
+    for box in sorted(flow.subgraphs.values(), key=lambda subgraph: len(subgraph.nodes), reverse=True):
+        box_of.update(dict.fromkeys(box.nodes, box.id))
+    return box_of
 
 
 def _path(flow: Flowchart, box: str | None) -> list[str]:

@@ -37,9 +37,9 @@ def closest(word: str, candidates: Iterable[str]) -> str | None:
         allowed = min(best_distance - 1, max(1, longer // 3) if longer > 2 else 0)
         if allowed < 1:
             continue
-        found = _distance(folded, other, allowed)
-        if found <= allowed:
-            best, best_distance = candidate, found
+        distance = _distance(folded, other, allowed)
+        if distance <= allowed:
+            best, best_distance = candidate, distance
     return best
 
 

@@ -60,12 +60,12 @@ class _Suppression:
     def silences(self, code: str) -> bool:
         if is_refused(code):
             return False
-        found = False
+        is_named = False
         for named in self.codes:
             if named.rules is None or code in named.rules:
                 named.used = True
-                found = True
-        return found
+                is_named = True
+        return is_named
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -105,21 +105,21 @@ def apply(
     With ``report_unused`` false, if not every rule was run, unused comments are reported only for findings that no comment
     can suppress. What Mermaid itself refuses is never suppressed.
     """
-    found = _find(blocks)
-    if not found.comments and not found.malformed:
+    suppressions = _find(blocks)
+    if not suppressions.comments and not suppressions.malformed:
         return list(diagnostics), []
     diagnostics = list(diagnostics)
-    kept = found.unsilenced(diagnostics)
+    kept = suppressions.unsilenced(diagnostics)
     places = _Places(diagnostics)
-    found.extra += [_malformed(comment, places) for comment in found.malformed]
-    found.extra += [
+    suppressions.extra += [_malformed(comment, places) for comment in suppressions.malformed]
+    suppressions.extra += [
         _unknown(suppression, index, places)
-        for suppression in found.comments
+        for suppression in suppressions.comments
         for index, code in enumerate(suppression.codes)
         if code.rules is not None and not code.rules
     ]
-    extra = found.unsilenced(found.extra)
-    extra += found.unused() if report_unused else found.in_vain()
+    extra = suppressions.unsilenced(suppressions.extra)
+    extra += suppressions.unused() if report_unused else suppressions.in_vain()
     return kept, extra
 
 
@@ -171,15 +171,15 @@ class _Places:
 
     def __init__(self, diagnostics: Iterable[Diagnostic]) -> None:
         self._lines: dict[str, list[int]] = {}
-        for one in diagnostics:
-            self._lines.setdefault(one.code, []).append(one.range.start.line)
+        for diagnostic in diagnostics:
+            self._lines.setdefault(diagnostic.code, []).append(diagnostic.range.start.line)
         for lines in self._lines.values():
             lines.sort()
 
     def any(self, codes: Iterable[str], first: int, last: float) -> bool:
         """Whether one with one of these codes is on the lines ``first`` to ``last``."""
-        found = (self._lines.get(code, []) for code in codes)
-        return any(at < len(lines) and lines[at] <= last for lines in found for at in (bisect_left(lines, first),))
+        by_code = (self._lines.get(code, []) for code in codes)
+        return any(at < len(lines) and lines[at] <= last for lines in by_code for at in (bisect_left(lines, first),))
 
 
 def _last(target: _Target) -> int:
@@ -187,25 +187,25 @@ def _last(target: _Target) -> int:
 
 
 def _find(blocks: Sequence[Block]) -> _Found:
-    found = _Found()
+    suppressions = _Found()
     targets: dict[tuple[int, int], _Target] = {}
     for block, comment, following in reversed(_comments(blocks)):
         lines = None
         if following is not None:
             place = following[0].range(following[1].span)
             lines = place.start.line, place.end.line
-        suppression = _read(block, comment, found, lines)
+        suppression = _read(block, comment, suppressions, lines)
         if suppression is None:
             continue
         suppression.above_front = following is not None and following[0].text.lstrip().startswith("---")
-        found.comments.append(suppression)
+        suppressions.comments.append(suppression)
         if suppression.whole_file:
-            found.whole_file.comments.append(suppression)
+            suppressions.whole_file.comments.append(suppression)
         elif lines is not None:
             suppression.first, suppression.last = lines
             targets.setdefault(lines, _Target(*lines)).comments.append(suppression)
-    found.single = sorted(targets.values(), key=_last)
-    return found
+    suppressions.single = sorted(targets.values(), key=_last)
+    return suppressions
 
 
 def _comments(blocks: Sequence[Block]) -> list[tuple[Block, Comment, tuple[Block, Statement] | None]]:
@@ -235,7 +235,7 @@ def _is_suppression(comment: Comment) -> bool:
     return not comment.directive and _MARK.match(comment.text) is not None
 
 
-def _read(block: Block, comment: Comment, found: _Found, lines: tuple[int, int] | None) -> _Suppression | None:
+def _read(block: Block, comment: Comment, suppressions: _Found, lines: tuple[int, int] | None) -> _Suppression | None:
     """What a comment suppresses; None if it can't be read, which is reported."""
     start, end = comment.span
     text = block.text[start:end]
@@ -249,27 +249,27 @@ def _read(block: Block, comment: Comment, found: _Found, lines: tuple[int, int] 
             "This comment is not understood; write `%% merrow: ignore[MW402] reason` above a statement, or"
             " `%% merrow: ignore-file[MW402] reason`."
         )
-        found.malformed.append(_Malformed(block, comment, (start, end), message, lines))
+        suppressions.malformed.append(_Malformed(block, comment, (start, end), message, lines))
         return None
-    codes = _codes(form, start, found)
+    codes = _codes(form, start, suppressions)
     if not codes:
         message = "The brackets are empty; name a rule in them, or leave them out to silence every rule."
         span = (start + form.start(2) - 1, start + form.end(2) + 1)
-        found.malformed.append(_Malformed(block, comment, span, message, lines))
+        suppressions.malformed.append(_Malformed(block, comment, span, message, lines))
         return None
     return _Suppression(block, comment, codes, form[1].lower() == "ignore-file")
 
 
-def _codes(form: re.Match[str], start: int, found: _Found) -> list[_Code]:
+def _codes(form: re.Match[str], start: int, suppressions: _Found) -> list[_Code]:
     if form[2] is None:
         return [_Code("", (start + form.start(1), start + form.end(1)), None)]
     codes: list[_Code] = []
     for word in _CODE.finditer(form[2]):
         at = start + form.start(2)
         span = (at + word.start(), at + word.end())
-        rules = found.rules.get(word[0])
+        rules = suppressions.rules.get(word[0])
         if rules is None:
-            rules = found.rules[word[0]] = frozenset(rule.code for rule in _selected(word[0]))
+            rules = suppressions.rules[word[0]] = frozenset(rule.code for rule in _selected(word[0]))
         near = None
         if not rules:
             near = closest(word[0], [name for rule in all_rules() for name in (rule.code, rule.name)])
@@ -290,28 +290,28 @@ def _meant(word: str) -> frozenset[str]:
     return frozenset(rule.code for rule in _selected(word) if Flags.REFUSED not in rule.flags)
 
 
-def _malformed(one: _Malformed, places: _Places) -> Diagnostic:
+def _malformed(comment: _Malformed, places: _Places) -> Diagnostic:
     """A comment that can't be read."""
-    return _diagnostic(MALFORMED, one.block, one.span, one.message, _understood(one, places))
+    return _diagnostic(MALFORMED, comment.block, comment.span, comment.message, _understood(comment, places))
 
 
-def _understood(one: _Malformed, places: _Places) -> Iterator[Fix]:
+def _understood(malformed: _Malformed, places: _Places) -> Iterator[Fix]:
     """Rewrite the comment in the valid form if that suppresses a finding; or remove it."""
-    start, end = one.comment.span
-    text = one.block.text[start:end]
+    start, end = malformed.comment.span
+    text = malformed.block.text[start:end]
     mark = _MARK.match(text, text.index("%%") + 2 if "%%" in text else 0)
-    said = [] if mark is None else _WORDS.findall(text, mark.end())
-    kind = closest(said[0].lower(), ("ignore", "ignore-file")) if said else None
+    words = [] if mark is None else _WORDS.findall(text, mark.end())
+    kind = closest(words[0].lower(), ("ignore", "ignore-file")) if words else None
     if mark is not None and kind is not None:
-        first, last = (0, inf) if kind == "ignore-file" else (one.lines or (0, -1))
-        codes = {word: _meant(word) for word in said[1:]}
-        names = [word for word in said[1:] if places.any(codes[word], first, last)]
+        first, last = (0, inf) if kind == "ignore-file" else (malformed.lines or (0, -1))
+        codes = {word: _meant(word) for word in words[1:]}
+        names = [word for word in words[1:] if places.any(codes[word], first, last)]
         if names:
             written = f"{kind}[{', '.join(names)}]"
-            reason = " ".join(word for word in said[1:] if not codes[word])
-            edit = TextEdit(one.block.range((start + mark.end(), end)), f"{written} {reason}".rstrip())
+            reason = " ".join(word for word in words[1:] if not codes[word])
+            edit = TextEdit(malformed.block.range((start + mark.end(), end)), f"{written} {reason}".rstrip())
             yield Fix(f"Write {written}", (edit,), Applicability.UNSAFE)
-    whole = TextEdit(_whole_line(one.block, one.comment), "")
+    whole = TextEdit(_whole_line(malformed.block, malformed.comment), "")
     yield Fix("Remove the comment", (whole,), Applicability.UNSAFE)
 
 

@@ -46,12 +46,12 @@ class RunFailure(Exception):  # noqa: N818 (the word of every failure here)
         """
         if self._is_met:
             return self
-        found = copy.copy(self)
-        found._is_met = True
-        found.node = self.node or node
-        found.path = path
-        found.__cause__ = self.__cause__
-        return found.with_traceback(self.__traceback__)
+        failure = copy.copy(self)
+        failure._is_met = True
+        failure.node = self.node or node
+        failure.path = path
+        failure.__cause__ = self.__cause__
+        return failure.with_traceback(self.__traceback__)
 
     @property
     def sentence(self) -> str:

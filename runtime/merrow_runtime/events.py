@@ -146,5 +146,5 @@ def node_event(run: str, ended: NodeRecord) -> Event:
 
 def _validated(ended: NodeRecord) -> dict[str, Any]:
     """Of a node whose result was validated, the attempt that counts and whether that is valid."""
-    found = ended.validation
-    return {} if found is None else {"attempt": found["attempt"], "valid": found["valid"]}
+    validation = ended.validation
+    return {} if validation is None else {"attempt": validation["attempt"], "valid": validation["valid"]}

@@ -18,7 +18,7 @@ def how_to_install(extra: str) -> str:
             f"an editor's own server can't use it, an installed Merrow can: pip install '.[{extra}]' in a clone of it"
         )
     python = shlex.quote(sys.executable) if sys.executable else "python3"
-    packages = [shlex.quote(one) for one in _packages(extra)]
+    packages = [shlex.quote(package) for package in _packages(extra)]
     what = "them" if len(packages) > 1 else "it"
     return f"install {what} with: {python} -m pip install " + (" ".join(packages) or f"'.[{extra}]' in a clone of it")
 
@@ -29,7 +29,7 @@ def _packages(extra: str) -> Iterator[str]:
         known = requires("merrow") or []
     except PackageNotFoundError:
         return
-    for one in known:
-        requirement, _, condition = one.partition(";")
+    for listed in known:
+        requirement, _, condition = listed.partition(";")
         if condition.strip().replace("'", '"') == f'extra == "{extra}"':
             yield requirement.strip()

@@ -24,11 +24,12 @@ def exhausted_sentences(loops: Sequence[Mapping[str, Any]], exhausted: Collectio
 def _sentence(loop: Mapping[str, Any]) -> str:
     turns = "1 turn" if loop["turns"] == 1 else f"{loop['turns']:,} turns"
     why = "its budget was used up" if loop["why"] == "budget" else "its turns ran out"
-    said = f"Loop {loop['path']} stopped after {turns}: {why}."
+    sentence = f"Loop {loop['path']} stopped after {turns}: {why}."
     if "replaced" in loop:
         answers = (
-            f"{one['at']} answered `{one['answer']}`, and `{one['taken']}` was taken" for one in loop["replaced"]
+            f"{replaced['at']} answered `{replaced['answer']}`, and `{replaced['taken']}` was taken"
+            for replaced in loop["replaced"]
         )
-        said += f" In the last turn {'; '.join(answers)}."
+        sentence += f" In the last turn {'; '.join(answers)}."
     turn = f"turn {loop['best']}, the best one" if "best" in loop else "the last turn"
-    return f"{said} The result is from {turn}."
+    return f"{sentence} The result is from {turn}."

@@ -115,21 +115,21 @@ class RunOptions:
     def to_json(self) -> dict[str, Any]:
         """What a resume must know again. Files to record to or replay from are not part of it: a resume has its own."""
         shown: dict[str, Any] = {}
-        for one in fields(self):
-            value = getattr(self, one.name)
+        for option in fields(self):
+            value = getattr(self, option.name)
             if (
-                one.name in _OF_ONE_PROCESS
-                or value == one.default
-                or (isinstance(value, Mapping) and not value and one.name != "refine")
+                option.name in _OF_ONE_PROCESS
+                or value == option.default
+                or (isinstance(value, Mapping) and not value and option.name != "refine")
             ):
                 continue
-            shown[one.name] = dict(value) if isinstance(value, Mapping) else value
+            shown[option.name] = dict(value) if isinstance(value, Mapping) else value
         return shown
 
     @classmethod
     def from_json(cls, shown: Mapping[str, Any]) -> RunOptions:
         """The inverse of `to_json`; what this version doesn't know is left out."""
-        known = {one.name for one in fields(cls)} - _OF_ONE_PROCESS
+        known = {option.name for option in fields(cls)} - _OF_ONE_PROCESS
         return cls(**{name: value for name, value in shown.items() if name in known})
 
 

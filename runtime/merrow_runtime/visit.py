@@ -51,7 +51,7 @@ def segment(node: str, redo: int = 0, sample: int | None = None, index: int | No
     """One part of a path: a node's id (escaped, for ids may hold any character), then ``!redo``, ``#sample``, ``[index]``,
     each only where it says something. ``index`` is the number of a turn or of an item.
     """
-    text = _SPECIAL.sub(lambda found: f"%{ord(found[0]):02X}", node)
+    text = _SPECIAL.sub(lambda special: f"%{ord(special[0]):02X}", node)
     if redo:
         text += f"!{redo}"
     if sample is not None:
@@ -61,9 +61,9 @@ def segment(node: str, redo: int = 0, sample: int | None = None, index: int | No
 
 def read_segment(text: str) -> tuple[str, int, int | None, int | None]:
     """The node, redo, sample and index of a part of a path, as `segment` writes it. Raises ValueError for any other text."""
-    found = _SEGMENT.fullmatch(text)
-    if found is None:
+    match = _SEGMENT.fullmatch(text)
+    if match is None:
         raise ValueError(f"not a part of a path: {text!r}")
-    node, redo, sample, index = found.groups()
+    node, redo, sample, index = match.groups()
     node = re.sub(r"%([0-9A-F]{2})", lambda code: chr(int(code[1], 16)), node)
     return node, int(redo or 0), None if sample is None else int(sample), None if index is None else int(index)

@@ -114,12 +114,12 @@ class Workflow:
 
     def reached(self) -> list[Workflow]:
         """This workflow and all that its calls lead to, each once."""
-        found: dict[Workflow, None] = {self: None}
+        known: dict[Workflow, None] = {self: None}
         waiting = [self]
-        for one in waiting:  # It grows meanwhile.
-            for other in one.called.values():
-                if other not in found:
-                    found[other] = None
+        for caller in waiting:  # It grows meanwhile.
+            for other in caller.called.values():
+                if other not in known:
+                    known[other] = None
                     waiting.append(other)
         return waiting
 
@@ -207,15 +207,15 @@ def _load_called(workflow: Workflow, files: Provider) -> None:
     own = "" if workflow.path is None else posixpath.basename(workflow.path)
     known = {own: workflow}
     waiting = [workflow]
-    for one in waiting:  # It grows meanwhile.
-        for path in dict.fromkeys(called_path(resolution) for resolution in one.graph.resolutions):
+    for caller in waiting:  # It grows meanwhile.
+        for path in dict.fromkeys(called_path(resolution) for resolution in caller.graph.resolutions):
             if path is None:
                 continue
-            place = beside(one.place or own, path)
+            place = beside(caller.place or own, path)
             if place not in known:
                 known[place] = _called(place, workflow, files)
                 waiting.append(known[place])
-            one.called[path] = known[place]
+            caller.called[path] = known[place]
 
 
 def _called(place: str, caller: Workflow, files: Provider) -> Workflow:
@@ -293,7 +293,7 @@ def _check_numbers(name: str, graph: TypedGraph) -> None:
 def _errors(name: str, errors: list[Diagnostic], fence: DiagramFence | None) -> str:
     first = errors[0]
     start = first.range.start if fence is None else fence.to_host(first.range.start)
-    line, found = f"on line {start.line + 1}", f"{first.message} ({first.code})"
+    line, problem = f"on line {start.line + 1}", f"{first.message} ({first.code})"
     if len(errors) == 1:
-        return f"{name} has an error {line} and is not run: {found}"
-    return f"{name} has {len(errors)} errors and is not run. The first is {line}: {found}"
+        return f"{name} has an error {line} and is not run: {problem}"
+    return f"{name} has {len(errors)} errors and is not run. The first is {line}: {problem}"

@@ -192,7 +192,7 @@ class _CasesReader:
         )
 
     def _case(self, path: Path, raw: dict[str, Any], defaults: dict[str, Any]) -> Case:
-        def said(key: str, otherwise: Any) -> Any:
+        def value_of(key: str, otherwise: Any) -> Any:
             if key in raw and (*path, key) not in self._bad:
                 return raw[key]
             return defaults[key] if key in defaults and ("defaults", key) not in self._bad else otherwise
@@ -200,17 +200,17 @@ class _CasesReader:
         def place(key: str) -> Span:
             return self._value((*path, key)) if key in raw else self._value(("defaults", key))
 
-        repeat = int(said("repeat", 1))
-        min_pass = int(said("min_pass", repeat))
+        repeat = int(value_of("repeat", 1))
+        min_pass = int(value_of("min_pass", repeat))
         if min_pass > repeat:
             self.problems.append(
                 CasesProblem(
                     f"`min_pass` is {min_pass}, but the case is repeated {repeat} times at most.", place("min_pass")
                 )
             )
-        tags = said("tags", [])
-        xfail = said("xfail", False)
-        limits = {key: place(key) for key in ("max_cost", "max_seconds") if said(key, None) is not None}
+        tags = value_of("tags", [])
+        xfail = value_of("xfail", False)
+        limits = {key: place(key) for key in ("max_cost", "max_seconds") if value_of(key, None) is not None}
         metric = defaults.get("metric")
         default_metric = metric if isinstance(metric, str) and metric in CASE_METRICS else DEFAULT_METRIC
         name = " ".join(str(raw["id"]).split())
@@ -223,8 +223,8 @@ class _CasesReader:
             min_pass,
             tuple(dict.fromkeys(tag for tag in ([tags] if isinstance(tags, str) else tags) if isinstance(tag, str))),
             (xfail if isinstance(xfail, str) else "known to fail") if xfail else None,
-            said("max_cost", None),
-            said("max_seconds", None),
+            value_of("max_cost", None),
+            value_of("max_seconds", None),
             limits,
         )
 

@@ -284,15 +284,15 @@ def _anew(
     order: _Order = []
     lines: list[str] = []
 
-    def said(name: str) -> str:
+    def declared_once(name: str) -> str:
         return declared.pop(name, name)
 
     open_end: str | None = None
     for edge in edges:
         for link in _wanted(change, edge):
             follows = link.kept and link.source == open_end and link.source not in declared
-            source = "" if follows else said(link.source)
-            target = said(link.target) if link.target != link.source else link.target
+            source = "" if follows else declared_once(link.source)
+            target = declared_once(link.target) if link.target != link.source else link.target
             if link.kept and link.label == label_of(edge):
                 line = f"{source}{_between(workflow_text, edge, chain.block)}{target}"
             else:

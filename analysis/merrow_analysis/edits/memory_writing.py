@@ -15,7 +15,7 @@ _KEY = "memory"
 
 def write_memories(workflow_text: WorkflowText, change: GraphChange) -> list[Replacement]:
     """The edits that write the memories of a change. Raises `CannotWriteError`."""
-    places, found = workflow_text.places, []
+    places, replacements = workflow_text.places, []
     for name, memory in sorted(change.memories.items()):
         node = workflow_text.graph.by_id[name]
         place = workflow_text.declaration(node.flow)
@@ -24,18 +24,18 @@ def write_memories(workflow_text: WorkflowText, change: GraphChange) -> list[Rep
         edits = rewrite(node, _moved(node, memory))
         if edits is None:
             raise CannotWriteError(f"The parameters of {name} can't be rewritten.")
-        found += [Replacement(places.offset(one.start), places.offset(one.end), new) for one, new in edits]
-    return found
+        replacements += [Replacement(places.offset(edit.start), places.offset(edit.end), new) for edit, new in edits]
+    return replacements
 
 
 def _moved(node: TypedNode, memory: Memory) -> Moved:
     """In the label where the memory is said there, or other parameters and none in metadata; else in metadata."""
-    said = node.resolution.parameters.get(_KEY)
+    parameter = node.resolution.parameters.get(_KEY)
     parts = node.resolution.label_parts
     in_label = parts is not None and bool(parts.parameters or not node.flow.metadata)
-    if said is not None:
-        in_label = said.block is None
-    gone = frozenset({_KEY}) if said is not None else frozenset()
+    if parameter is not None:
+        in_label = parameter.block is None
+    gone = frozenset({_KEY}) if parameter is not None else frozenset()
     if in_label:
         return Moved(gone, label=(f"{_KEY}: {memory.text}",))
     return Moved(gone, metadata={_KEY: word(memory.text) or memory.text})

@@ -123,8 +123,8 @@ def _each(nodes: list[TypedNode]) -> str:
     return "is" if len(nodes) == 1 else "are each"
 
 
-def _verb(nodes: list[TypedNode], one: str, many: str) -> str:
-    return one if len(nodes) == 1 else many
+def _verb(nodes: list[TypedNode], singular: str, many: str) -> str:
+    return singular if len(nodes) == 1 else many
 
 
 def _implied(nodes: list[TypedNode]) -> str:

@@ -187,7 +187,7 @@ def _order(part: _Part) -> tuple[int, int]:
 
 def _flat(parts: list[_Part]) -> Iterator[_Part]:
     """The parts without what parts inside them cover. They come by their start, longer ones first."""
-    if all(one.span[1] <= other.span[0] for one, other in pairwise(parts)):
+    if all(before.span[1] <= other.span[0] for before, other in pairwise(parts)):
         yield from parts  # so it is in most statements
         return
     waiting: list[_Part] = []

@@ -13,7 +13,7 @@ from merrow_analysis.graph.boxes.composites import CompositeKind, kind_of, param
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.resolve import NodeParameter
 from merrow_analysis.places.node_places import metadata_key_range, metadata_value_range
-from merrow_analysis.rules.fixes.key_fixes import Said
+from merrow_analysis.rules.fixes.key_fixes import WrittenKeys
 from merrow_analysis.rules.key_rules import (
     MALFORMED,
     WRONG_VALUE,
@@ -112,13 +112,13 @@ def _diagnostic(group: Subgraph, finding: KeyFinding) -> Diagnostic:
 
 
 def _fixes(group: Subgraph, finding: KeyFinding, place: Range) -> Iterator[Fix]:
-    yield from finding.fixes(said_by_box(group), place)
+    yield from finding.fixes(written_keys_of_box(group), place)
 
 
-def said_by_box(group: Subgraph) -> Said:
+def written_keys_of_box(group: Subgraph) -> WrittenKeys:
     """What a subgraph says."""
     label = group.label
     known = label is not None and group.block.text.find(group.title, *label.span) != -1
-    return Said(
+    return WrittenKeys(
         group.title if known else None, lambda span: title_range(group, span), group.metadata, drawn_elsewhere=True
     )

@@ -31,7 +31,7 @@ from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.places.node_places import metadata_key_range
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.declared.configuration_rules import MACHINE_SETTING, machine_setting_message
-from merrow_analysis.rules.fixes.key_fixes import Said, remove_key, remove_repeated, write_parameter, write_value
+from merrow_analysis.rules.fixes.key_fixes import WrittenKeys, remove_key, remove_repeated, write_parameter, write_value
 from merrow_analysis.rules.registry import Rule, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, report
 from merrow_analysis.suggest import closest
@@ -86,7 +86,7 @@ _PLAIN = re.compile(r"[A-Za-z0-9_.-]+(?: [A-Za-z0-9_.-]+)*")
 _MAPPING = re.compile(r"\{\w+: n\}")
 
 
-Repair = Callable[[Said, Range], Iterator[Fix]]
+Repair = Callable[[WrittenKeys, Range], Iterator[Fix]]
 
 
 @dataclass(frozen=True, slots=True)
@@ -110,13 +110,13 @@ class KeyFinding:
     repair: Repair | None = None
     superfluous: bool = False
 
-    def fixes(self, said: Said, place: Range) -> Iterator[Fix]:
+    def fixes(self, written_keys: WrittenKeys, place: Range) -> Iterator[Fix]:
         """Its fixes, best first; ``place`` is where it is shown."""
-        if self.near is not None and (said.label is not None or self.block is not None):
+        if self.near is not None and (written_keys.label is not None or self.block is not None):
             what = f"{self.path[0]}: {self.near}" if self.path and not self.on_key else self.near
             yield fix(f"Write {what}", [TextEdit(place, self.near)], safe=self.safe)
         if self.repair is not None:
-            yield from self.repair(said, place)
+            yield from self.repair(written_keys, place)
 
 
 def metadata_findings(
@@ -215,23 +215,23 @@ def _better(key: str, fragment: Fragment, value: object, path: Path, block: int 
     for step in path[1:]:
         fragment, value = fragment_at(fragment, step), value[step]  # type: ignore[index]  # the path leads through it
 
-    return lambda said, place: write_value(said, key, fragment, value, path, block, place)
+    return lambda written_keys, place: write_value(written_keys, key, fragment, value, path, block, place)
 
 
 def removed(key: str, block: int | None, *, safe: bool = False) -> Repair:
     """A repair that takes a parameter out of the label (``block`` is None) or the metadata."""
-    return lambda said, _place: remove_key(said, key, block, safe=safe)
+    return lambda written_keys, _place: remove_key(written_keys, key, block, safe=safe)
 
 
 def _readable(span: Span, allowed: Mapping[str, Fragment], taken: Collection[str]) -> Repair:
-    return lambda said, _place: write_parameter(said, span, allowed, taken)
+    return lambda written_keys, _place: write_parameter(written_keys, span, allowed, taken)
 
 
 def _one_of(first: LabelParameter, second: LabelParameter, fragment: Fragment | None) -> Repair:
     def fits(kept: LabelParameter) -> bool:
         return fragment is None or not violations(fragment, _label_value(kept, fragment))
 
-    return lambda said, _place: remove_repeated(said, first, second, fits)
+    return lambda written_keys, _place: remove_repeated(written_keys, first, second, fits)
 
 
 def conflicts(parts: LabelParts, docs: list[MetaDoc], allowed: Mapping[str, Fragment]) -> Iterator[KeyFinding]:
@@ -297,7 +297,9 @@ def only_drawn(metadata: Metadata, block: Block, allowed: Mapping[str, Fragment]
     for key in parse_metadata(metadata.body).values:
         place = metadata_key_range(metadata, block, key)
         if key.casefold() in MACHINE_KEYS:
-            gone = remove_key(Said(None, block.range, [(metadata, block)], drawn_elsewhere=True), key, 0, safe=True)
+            gone = remove_key(
+                WrittenKeys(None, block.range, [(metadata, block)], drawn_elsewhere=True), key, 0, safe=True
+            )
             yield report(MACHINE_SETTING, place, machine_setting_message(key), fixes=gone)
         elif key not in allowed:
             message = f"{what} has no key `{key}`; {_hint(key, allowed)}"
@@ -308,4 +310,4 @@ def _drawn(metadata: Metadata, block: Block, key: str, place: Range, allowed: Ma
     near = closest(key, allowed)
     if near is not None and near not in parse_metadata(metadata.body).values:
         yield fix(f"Write {near}", [TextEdit(place, near)], safe=False)
-    yield from remove_key(Said(None, block.range, [(metadata, block)], drawn_elsewhere=True), key, 0, safe=False)
+    yield from remove_key(WrittenKeys(None, block.range, [(metadata, block)], drawn_elsewhere=True), key, 0, safe=False)

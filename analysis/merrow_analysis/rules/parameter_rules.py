@@ -22,7 +22,7 @@ from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.places.node_places import label_part, label_start, metadata_key_range, metadata_value_range
 from merrow_analysis.rules.box_parameters import box_parameters
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.fixes.key_fixes import said_by
+from merrow_analysis.rules.fixes.key_fixes import written_keys_of
 from merrow_analysis.rules.key_rules import (
     FAMILY,
     FRAGMENTS,
@@ -192,4 +192,4 @@ def _diagnostic(node: TypedNode, finding: KeyFinding, label: int | None) -> Diag
 
 
 def _fixes(node: TypedNode, finding: KeyFinding, place: Range) -> Iterator[Fix]:
-    yield from finding.fixes(said_by(node), place)
+    yield from finding.fixes(written_keys_of(node), place)

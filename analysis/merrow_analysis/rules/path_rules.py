@@ -379,10 +379,10 @@ def _with_again(graph: TypedGraph, rows: Sequence[list[int]], *, back: bool) -> 
     extended = list(rows)
     handles = graph.core.handles
     for edge in graph.again_records:
-        one, other = handles[edge.source], handles[edge.target]
+        handle, other = handles[edge.source], handles[edge.target]
         if back:
-            one, other = other, one
-        extended[one] = [*extended[one], other]
+            handle, other = other, handle
+        extended[handle] = [*extended[handle], other]
     return extended
 
 
@@ -504,7 +504,11 @@ _MOST_COMPARED = 50
 def _called_nearly(context: GraphContext, node: TypedNode) -> Iterator[Fix]:
     """Where edges name a node that is nowhere else, and is called nearly so: they mean this one."""
     graph = context.graph
-    unknown = (one for one in graph.nodes if one.kind == "unknown" and one.flow.label is None)
+    unknown = (
+        unknown_node
+        for unknown_node in graph.nodes
+        if unknown_node.kind == "unknown" and unknown_node.flow.label is None
+    )
     for other in islice(unknown, _MOST_COMPARED) if node.flow.label is not None else ():
         if near_node(other, [node.id], Guesses()) == node.id:
             yield from call_it(context, OFF_PATH, other)

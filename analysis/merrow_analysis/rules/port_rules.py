@@ -18,7 +18,7 @@ from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.copies import ask_before
 from merrow_analysis.rules.fixes.decision_fixes import rename_in_value
 from merrow_analysis.rules.fixes.edge_fixes import remove_edge
-from merrow_analysis.rules.fixes.key_fixes import remove_key, said_by
+from merrow_analysis.rules.fixes.key_fixes import remove_key, written_keys_of
 from merrow_analysis.rules.fixes.near_names import near_word
 from merrow_analysis.rules.fixes.port_fixes import (
     fed,
@@ -198,7 +198,7 @@ def _given_twice(node: TypedNode, port: str) -> Diagnostic:
     related = [Related(edge.flow.range, f"`{port}` is fed here")]
     # What the edge brings counts anyway.
     given = node.resolution.parameters.get(port)
-    removed = () if given is None else remove_key(said_by(node), port, given.block, safe=True)
+    removed = () if given is None else remove_key(written_keys_of(node), port, given.block, safe=True)
     return report(CONFLICT, parameter_range(node, port), message, related=related, fixes=removed)
 
 

@@ -40,7 +40,7 @@ def report(
         visible(message),
         place,
         related=tuple(
-            one if one.message.isprintable() else one._replace(message=visible(one.message)) for one in related
+            link if link.message.isprintable() else link._replace(message=visible(link.message)) for link in related
         ),
         fixes=Fixes(fixes) if fixes else NO_FIXES,
         tags=tags,

@@ -31,16 +31,16 @@ def mistakes(graph: PlainGraph, text: str, errors: Sequence[Diagnostic]) -> str:
     node = _node_at(graph, text.splitlines(), first.range.start.line)
     at = "" if node is None else f" at node {node.id}"
     at += f" (line {node.line})" if node is not None and node.line else ""
-    found = f"{_without_arrows(first.message)} ({first.code})"
+    problem = f"{_without_arrows(first.message)} ({first.code})"
     if len(errors) == 1:
-        return f"The workflow of the program has an error{at} and is not run: {found}"
-    return f"The workflow of the program has {len(errors)} errors and is not run. The first is{at}: {found}"
+        return f"The workflow of the program has an error{at} and is not run: {problem}"
+    return f"The workflow of the program has {len(errors)} errors and is not run. The first is{at}: {problem}"
 
 
 def _node_at(graph: PlainGraph, lines: Sequence[str], number: int) -> PlainNode | None:
     """The node that a line is about, an edge being that of its target, or one above it where that goes on."""
     for line in reversed(lines[: number + 1]):
-        names = [one for one in _WORD.findall(line) if one in graph.by_id]
+        names = [word for word in _WORD.findall(line) if word in graph.by_id]
         if names:
             return graph.by_id[names[-1] if _ARROW.search(line) else names[0]]
     return None
@@ -48,5 +48,5 @@ def _node_at(graph: PlainGraph, lines: Sequence[str], number: int) -> PlainNode 
 
 def _without_arrows(message: str) -> str:
     """A message without the advice to draw something."""
-    said, _, advice = message.partition("; ")
-    return f"{said}." if _ARROW.search(advice) else message
+    claim, _, advice = message.partition("; ")
+    return f"{claim}." if _ARROW.search(advice) else message

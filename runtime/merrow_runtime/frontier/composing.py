@@ -273,7 +273,9 @@ class LoopRun(_Composed):
         last.announced, last.concluded = frame.announced, frame.concluded
         last.begin(news)
         consequences += [
-            one for one in known.news(news) if not isinstance(one, Skip) or (one.node.id, one.visit.path) not in nodes
+            consequence
+            for consequence in known.news(news)
+            if not isinstance(consequence, Skip) or (consequence.node.id, consequence.visit.path) not in nodes
         ]
         return last
 

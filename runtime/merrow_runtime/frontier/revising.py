@@ -139,17 +139,17 @@ def once_more(frame: Frame) -> set[tuple[str, str]]:
     which there is something, with the paths of their frames.
     """
     shared, nodes = frame.shared, set[tuple[str, str]]()
-    for one in _frames(frame):
-        for handle, visit in _visits(one):
-            if handle not in one.told:
+    for inner in _frames(frame):
+        for handle, visit in _visits(inner):
+            if handle not in inner.told:
                 continue
-            nodes.add((shared.graph.node(handle).id, one.path))
+            nodes.add((shared.graph.node(handle).id, inner.path))
             if shared.past is None:
-                shared.elsewhere.setdefault(one.path, []).append(one.as_told(handle))
+                shared.elsewhere.setdefault(inner.path, []).append(inner.as_told(handle))
             else:
                 shared.past.give_back(visit)
-        if one.judged is not None and one is not frame:
-            shared.early_judged[one.path] = one.judged
+        if inner.judged is not None and inner is not frame:
+            shared.early_judged[inner.path] = inner.judged
     return nodes
 
 

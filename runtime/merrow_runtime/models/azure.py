@@ -38,13 +38,13 @@ def is_azure(origin: str, environment: Mapping[str, str]) -> bool:
 
 def environment_origin(environment: Mapping[str, str]) -> str | None:
     """The origin of ``AZURE_OPENAI_ENDPOINT``; None where that is no address."""
-    return origin_or_none(said(environment, ENDPOINT_VARIABLE))
+    return origin_or_none(value_of(environment, ENDPOINT_VARIABLE))
 
 
 def environment_key(environment: Mapping[str, str]) -> tuple[str, str] | None:
     """Azure's key or, before it, its token, with the variable that has it."""
     for variable in (TOKEN_VARIABLE, KEY_VARIABLE):
-        value = said(environment, variable)
+        value = value_of(environment, variable)
         if value is not None:
             return value, variable
     return None
@@ -70,10 +70,12 @@ def azure_at(
     settings = settings or AzureSettings()
     before, _, deployed = path.partition(_DEPLOYMENTS)
     root = address._replace(path=before.removesuffix("/openai"), query="", fragment="").geturl()
-    deployment = unquote(deployed.partition("/")[0]) or said(environment, DEPLOYMENT_VARIABLE) or settings.deployment
+    deployment = (
+        unquote(deployed.partition("/")[0]) or value_of(environment, DEPLOYMENT_VARIABLE) or settings.deployment
+    )
     version = (
         next(iter(parse_qs(address.query).get("api-version", ())), None)
-        or said(environment, VERSION_VARIABLE)
+        or value_of(environment, VERSION_VARIABLE)
         or settings.api_version
     )
     if version is None:
@@ -84,6 +86,6 @@ def azure_at(
     return root, Azure(version, deployment, has_token=key_source == TOKEN_VARIABLE)
 
 
-def said(environment: Mapping[str, str], name: str) -> str | None:
+def value_of(environment: Mapping[str, str], name: str) -> str | None:
     """The value of a variable that is set to more than blanks."""
     return environment.get(name, "").strip() or None

@@ -51,7 +51,7 @@ class Dialect:
     def differing(self, other: Dialect) -> str:
         """What this one sends and the other doesn't, in words: "`temperature`"."""
         words = {"limit": f"`{self.limit}`", "schema": "this `response_format`", "system": "the role `system`"}
-        names = (one.name for one in fields(Dialect) if getattr(self, one.name) != getattr(other, one.name))
+        names = (entry.name for entry in fields(Dialect) if getattr(self, entry.name) != getattr(other, entry.name))
         return ", ".join(words.get(name, f"`{name}`") for name in names)
 
     @property

@@ -75,10 +75,10 @@ def _discover(ports: tuple[int, ...], seconds: float) -> tuple[DiscoveredServer,
 
 
 def _ports(environment: Mapping[str, str]) -> tuple[int, ...]:
-    said = environment.get(PORTS_VARIABLE)
-    if said is None:
+    ports = environment.get(PORTS_VARIABLE)
+    if ports is None:
         return PORTS
-    return tuple(int(word) for word in said.split(",") if word.strip().isdecimal() and 0 < int(word) < 65_536)
+    return tuple(int(word) for word in ports.split(",") if word.strip().isdecimal() and 0 < int(word) < 65_536)
 
 
 def places_of(base_url: str) -> int | None:

@@ -127,12 +127,14 @@ class Failures:
         """The failure of an answer with an error's status, or with 0 of an error inside an answer that has none; ``paid`` tells
         that a part of an answer came before it.
         """
-        said = self._said(status, error)
-        failure = self._of_status(status or error.status, error, said, retry_after(headers or {}), model)
+        details = self._said(status, error)
+        failure = self._of_status(status or error.status, error, details, retry_after(headers or {}), model)
         failure.paid = paid
         return failure
 
-    def _of_status(self, status: int, error: ServerError, said: str, wait: float | None, model: str) -> EndpointFailure:
+    def _of_status(
+        self, status: int, error: ServerError, details: str, wait: float | None, model: str
+    ) -> EndpointFailure:
         if status == 407:
             return self._by_proxy(status)
         if 300 <= status < 400:
@@ -143,40 +145,40 @@ class Failures:
             )
         if status == 401 or (status == 400 and _BAD_KEY.search(error.message)):
             return self._failure(
-                f"refused the key{said}; set the right one in {self._key_variable}", fatal=True, remedy="key"
+                f"refused the key{details}; set the right one in {self._key_variable}", fatal=True, remedy="key"
             )
         if error.is_overflow:
             return self._failure(
-                f"finds the prompt too long for `{model}`{said}; shorten it, limit the node's `memory:`, or give the model a"
+                f"finds the prompt too long for `{model}`{details}; shorten it, limit the node's `memory:`, or give the model a"
                 " larger context"
             )
         if _is_about_model(status, error, model):
             return self._failure(
-                f"has no model `{model}` for this key{said}; name one that it has with `model:` or --model",
+                f"has no model `{model}` for this key{details}; name one that it has with `model:` or --model",
                 fatal=True,
                 model=model,
                 remedy="model",
             )
         if status == 403:
             return self._failure(
-                f"doesn't allow this{said}; ask for access, or use another key", fatal=True, remedy="key"
+                f"doesn't allow this{details}; ask for access, or use another key", fatal=True, remedy="key"
             )
         if status == 404:
             return self._failure(
-                f"has nothing at this address{said}; check the base URL, which mostly ends in /v1",
+                f"has nothing at this address{details}; check the base URL, which mostly ends in /v1",
                 fatal=True,
             )
         if status == 402 or "insufficient_quota" in (error.code, error.type):
-            return self._failure(f"says that the account has no credit left{said}; pay it up", fatal=True)
+            return self._failure(f"says that the account has no credit left{details}; pay it up", fatal=True)
         if status == 429:
             return self._failure(
-                f"allows no more requests for now{said}; wait, or lower the concurrency",
+                f"allows no more requests for now{details}; wait, or lower the concurrency",
                 transient=True,
                 retry_after=wait,
             )
         if status in (408, 409, 425) or error.code == "json_validate_failed" or (status >= 500 and status != 501):
-            return self._failure(f"failed{said}; try again later", transient=True, retry_after=wait)
-        return self._failure(f"refused the request{said}; change what it complains of")
+            return self._failure(f"failed{details}; try again later", transient=True, retry_after=wait)
+        return self._failure(f"refused the request{details}; change what it complains of")
 
     def of_connection(self, problem: BaseException, seconds: float | None) -> EndpointFailure:
         """The failure of a request that got no answer, from the exception that the client raised and its causes."""
@@ -241,11 +243,11 @@ class Failures:
 
     def _by_proxy(self, status: int | None) -> EndpointFailure:
         """The failure of a request that got no further than a proxy, which answered with an error's status or not at all."""
-        said = "" if status is None else f" (HTTP {status})"
+        details = "" if status is None else f" (HTTP {status})"
         may_pass = status is not None and (status == 429 or status >= 500)
         wrong = "the user name and the password of the proxy are wrong or missing" if status == 407 else ""
         return self._failure(
-            f"can't be reached through the proxy{said}{': ' if wrong else ''}{wrong}; check `proxy` in your settings or"
+            f"can't be reached through the proxy{details}{': ' if wrong else ''}{wrong}; check `proxy` in your settings or"
             " HTTPS_PROXY",
             transient=may_pass,
             fatal=not may_pass,
@@ -278,9 +280,9 @@ class Failures:
 
     def rephrased(self, what: str, model: str, status: int, error: ServerError) -> RephrasedFailure:
         """The failure of a request that is put otherwise next: the endpoint doesn't take ``what``."""
-        said = self._said(status, error)
+        details = self._said(status, error)
         return RephrasedFailure(
-            f"The endpoint {self._origin} doesn't take {what} for `{model}`{said}; it is asked again without.",
+            f"The endpoint {self._origin} doesn't take {what} for `{model}`{details}; it is asked again without.",
             transient=True,
         )
 

@@ -106,7 +106,7 @@ def bounded_client() -> Any:
                 pieces = _counted(unpacked.aiter_bytes(), limit)
             bounded: httpx2.Response = httpx.Response(
                 response.status_code,
-                headers=[one for one in response.headers.raw if one[0].lower() != b"content-encoding"],
+                headers=[header for header in response.headers.raw if header[0].lower() != b"content-encoding"],
                 stream=BoundedBody(events.kept(pieces) if is_stream else pieces, response),
                 request=request,
                 extensions={**response.extensions, EVENTS: events},

@@ -97,25 +97,25 @@ def _choice(options: Sequence[Any], texts: Sequence[str]) -> Any:
     places: list[tuple[int, int]] = []
     for number, option in enumerate(options):
         words = _WORD.findall(option.casefold()) if isinstance(option, str) else []
-        found = [re.search(rf"\b{re.escape(word)}\b", data) for word in words if len(word) > 1]
-        at = [one.start() for one in found if one is not None]
+        matches = [re.search(rf"\b{re.escape(word)}\b", data) for word in words if len(word) > 1]
+        at = [match.start() for match in matches if match is not None]
         if at:
             places.append((min(at), number))
     if places:
         return options[min(places)[1]]
     folded = [str(option).casefold() for option in options]
     if calculation(data) is not None:
-        wanted = next((number for number, one in enumerate(folded) if _SUMS.search(one)), None)
+        wanted = next((number for number, folded_text in enumerate(folded) if _SUMS.search(folded_text)), None)
     else:
-        wanted = next((number for number, one in enumerate(folded) if _REST.fullmatch(one)), None)
+        wanted = next((number for number, folded_text in enumerate(folded) if _REST.fullmatch(folded_text)), None)
     return options[wanted or 0]
 
 
 def _verdict(texts: Sequence[str]) -> bool:
     """Yes, unless the last word of praise or blame in the data is one of blame, or a praise that is denied (``not good``)."""
     verdict = True
-    for found in _VERDICT.finditer(_data(texts)):
-        verdict = (found["good"] is not None) != (found["denied"] is not None)
+    for match in _VERDICT.finditer(_data(texts)):
+        verdict = (match["good"] is not None) != (match["denied"] is not None)
     return verdict
 
 
@@ -125,11 +125,11 @@ def _program(texts: Sequence[str]) -> str:
 
 def _told_schema(text: str) -> Mapping[str, Any] | None:
     """A JSON Schema that the instructions spell out."""
-    found = _SCHEMA_TOLD.search(text)
-    if found is None:
+    match = _SCHEMA_TOLD.search(text)
+    if match is None:
         return None
     try:
-        schema = json.JSONDecoder().raw_decode(found[1])[0]
+        schema = json.JSONDecoder().raw_decode(match[1])[0]
     except ValueError:
         return None
     return schema if isinstance(schema, dict) else None

@@ -35,9 +35,9 @@ def calculation(text: str) -> str | None:
     for words, sign in _WORDS:
         text = re.sub(rf"(?i)(?<=[\d)])\s*(?:{words})\s*(?=[\d(])", f" {sign} ", text)
     text = _CLOSE_SIGN.sub(r" \1 ", text)
-    for found in _CALCULATION.finditer(text):
-        if _value(found.group()) is not None:
-            return found.group()
+    for match in _CALCULATION.finditer(text):
+        if _value(match.group()) is not None:
+            return match.group()
     return None
 
 

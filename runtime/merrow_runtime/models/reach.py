@@ -57,10 +57,10 @@ def served(connection: EndpointConnection) -> tuple[str, ...]:
     answers: at most 3 seconds, also within an event loop.
     """
     if connection not in _served and connection.base_url.startswith("http:") and is_loopback(connection.base_url):
-        found = models_at(connection.base_url, connection.api_key)
-        if found is None:
+        models = models_at(connection.base_url, connection.api_key)
+        if models is None:
             return ()
-        _served[connection] = found
+        _served[connection] = models
     if connection not in _served:
         with ThreadPoolExecutor(1) as thread:
             reached = thread.submit(lambda: asyncio.run(reach(connection, _SECONDS))).result()
@@ -102,7 +102,7 @@ async def _ask(client: AsyncOpenAI, connection: EndpointConnection, seconds: flo
 
 def unlisted(model: str, models: Sequence[str]) -> str:
     """What is wrong with a model that an endpoint doesn't list, and what to use instead."""
-    named = ", ".join(f"`{one}`" for one in models[:_MOST_NAMED])
+    named = ", ".join(f"`{name}`" for name in models[:_MOST_NAMED])
     more = f" (and {len(models) - _MOST_NAMED} more)" if len(models) > _MOST_NAMED else ""
     return f"It has no model `{model}`; use one of: {named}{more}."
 

@@ -7,7 +7,7 @@ from dataclasses import dataclass, field
 from typing import Literal
 
 from merrow_runtime.models import azure
-from merrow_runtime.models.azure import said
+from merrow_runtime.models.azure import value_of
 from merrow_runtime.models.connections import LOCAL_MAX_TOKENS, EndpointConnection, default_concurrency
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.endpoint import Endpoint
@@ -111,7 +111,7 @@ def decide(
     variable = user_settings.api_key_env.get(origin)
     if key is None and variable is not None:
         notices.append(f"{variable}, which your settings name for the key of {origin}, is not set.")
-    elif key is None and said(environment, KEY_VARIABLE) and not is_loopback(origin):
+    elif key is None and value_of(environment, KEY_VARIABLE) and not is_loopback(origin):
         notices.append(
             f"{KEY_VARIABLE} is not sent to {origin}, which it was not set for; to send it, add"
             f' "{origin}" = "{KEY_VARIABLE}" to `[api_key_env]` in your own settings.'
@@ -139,7 +139,7 @@ def _base_url(
 ) -> tuple[str | None, Source]:
     if options.base_url and options.base_url.strip():
         return options.base_url, "command line"
-    named = said(environment, BASE_URL_VARIABLE)
+    named = value_of(environment, BASE_URL_VARIABLE)
     if named:
         return named, "environment"
     if trusted:
@@ -148,9 +148,9 @@ def _base_url(
         return user_settings.base_url, "settings"
     if options.api_key:
         return OPENAI_BASE_URL, "default"
-    if said(environment, user_settings.api_key_env.get(OPENAI_ORIGIN, KEY_VARIABLE)):
+    if value_of(environment, user_settings.api_key_env.get(OPENAI_ORIGIN, KEY_VARIABLE)):
         return OPENAI_BASE_URL, "default"
-    named = said(environment, azure.ENDPOINT_VARIABLE)
+    named = value_of(environment, azure.ENDPOINT_VARIABLE)
     return (named, "environment") if named and azure.environment_key(environment) else (None, "nothing")
 
 
@@ -161,13 +161,13 @@ def _key(
         return options.api_key, "command line"
     variable = user_settings.api_key_env.get(origin)
     if variable is not None:
-        key = said(environment, variable)
+        key = value_of(environment, variable)
         return (key, f"{variable} (your settings name it for {origin})") if key else (None, "")
     if azure.is_azure(origin, environment):
-        found = azure.environment_key(environment)
-        if found and (source == "command line" or origin == azure.environment_origin(environment)):
-            return found
-    key = said(environment, KEY_VARIABLE)
+        azure_key = azure.environment_key(environment)
+        if azure_key and (source == "command line" or origin == azure.environment_origin(environment)):
+            return azure_key
+    key = value_of(environment, KEY_VARIABLE)
     if key and (source == "command line" or origin == _environment_origin(environment)):
         return key, KEY_VARIABLE
     return None, ""
@@ -175,11 +175,11 @@ def _key(
 
 def _environment_origin(environment: Mapping[str, str]) -> str | None:
     """The origin that the environment's key, organization and headers are meant for."""
-    named = said(environment, BASE_URL_VARIABLE)
+    named = value_of(environment, BASE_URL_VARIABLE)
     return OPENAI_ORIGIN if named is None or named.casefold() in OFFLINE_NAMES else origin_or_none(named)
 
 
 def _whole(environment: Mapping[str, str], name: str) -> int | None:
     """The value of a variable that is a whole number from 1 on; others count as not set."""
-    value = said(environment, name) or ""
+    value = value_of(environment, name) or ""
     return int(value) if value.isascii() and value.isdecimal() and int(value[:9]) > 0 and len(value) <= 9 else None

@@ -59,10 +59,10 @@ def _with_value(text: str, key: str, value: Any) -> str:
     line = re.compile(
         rf"(?m)^(?P<key>[ \t]*{key}[ \t]*=[ \t]*)(?P<value>\"[^\"\n]*\"|'[^'\n]*'|[\w.+-]+)(?P<rest>[^\n]*)(?:\n|\Z)"
     )
-    found = line.search(head)
-    if found is not None:
-        new = "" if value is None else f"{found['key']}{_written(value)}{found['rest']}\n"
-        return head[: found.start()] + new + head[found.end() :] + tail
+    match = line.search(head)
+    if match is not None:
+        new = "" if value is None else f"{match['key']}{_written(value)}{match['rest']}\n"
+        return head[: match.start()] + new + head[match.end() :] + tail
     if value is None:
         return text
     lines = head.splitlines(keepends=True)
@@ -78,7 +78,7 @@ def _with_value(text: str, key: str, value: Any) -> str:
 
 def _written(value: Any) -> str:
     if isinstance(value, Mapping):
-        return "{ " + ", ".join(f"{_quoted(name)} = {_written(one)}" for name, one in value.items()) + " }"
+        return "{ " + ", ".join(f"{_quoted(name)} = {_written(item)}" for name, item in value.items()) + " }"
     return _quoted(value) if isinstance(value, str) else str(value)
 
 

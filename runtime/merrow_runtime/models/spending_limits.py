@@ -38,11 +38,11 @@ def read_limits(value: object, name: str) -> SpendingLimits:
         raise ValueError(f"`[{name}]` is a table with `month_usd`, and tables by origin")
     month: float | None = None
     endpoints: dict[str, MinuteLimits] = {}
-    for key, said in value.items():
+    for key, setting in value.items():
         if key == "month_usd":
-            month = dollars(said, f"{name}.month_usd")
-        elif isinstance(said, dict):
-            endpoints[origin_of(key, f"origin in `{name}`")] = _of_minute(said, f'{name}."{key}"')
+            month = dollars(setting, f"{name}.month_usd")
+        elif isinstance(setting, dict):
+            endpoints[origin_of(key, f"origin in `{name}`")] = _of_minute(setting, f'{name}."{key}"')
         else:
             raise ValueError(
                 f'`{name}` has no `{key}`; it has `month_usd` and tables such as `[{name}."https://host"]`'
@@ -54,8 +54,8 @@ def _of_minute(table: Mapping[str, object], name: str) -> MinuteLimits:
     for key in table:
         if key not in _A_MINUTE:
             raise ValueError(f"`[{name}]` has no `{key}`; it has {' and '.join(f'`{known}`' for known in _A_MINUTE)}")
-    said = {key: whole(value, f"{name}.{key}") for key, value in table.items()}
-    return MinuteLimits(*map(said.get, _A_MINUTE))
+    limits = {key: whole(value, f"{name}.{key}") for key, value in table.items()}
+    return MinuteLimits(*map(limits.get, _A_MINUTE))
 
 
 def whole(value: object, name: str) -> int:

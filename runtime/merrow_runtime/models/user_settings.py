@@ -185,7 +185,7 @@ def _table(make: Callable[..., Any], **readers: Callable[[object, str], Any]) ->
     def read(value: object, name: str) -> Any:
         if not isinstance(value, dict) or value.keys() - readers.keys():
             raise ValueError(f"`[{name}]` is a table with {', '.join(most)} and {last}")
-        return make(**{key: readers[key](said, f"{name}.{key}") for key, said in value.items()})
+        return make(**{key: readers[key](setting, f"{name}.{key}") for key, setting in value.items()})
 
     return read
 

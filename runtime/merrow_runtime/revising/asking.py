@@ -69,20 +69,22 @@ def snapshot_at(store: Store, run: str, number: int | None = None) -> str:
     record = store.run(run)
     revisions = store.revisions(record.id)
     if number is None:
-        found = next((one for one in reversed(revisions) if one.state == "applied"), None)
+        revision = next((candidate for candidate in reversed(revisions) if candidate.state == "applied"), None)
     else:
-        found = next((one for one in revisions if one.number == number), None)
-        if found is None and number != 0:
+        revision = next((candidate for candidate in revisions if candidate.number == number), None)
+        if revision is None and number != 0:
             known = f"it has {len(revisions)}" if revisions else "it has none"
             raise UsageFailure(f"Run {record.id} has no revision {number}: {known}. See: merrow show {record.id}")
-    if found is None:
+    if revision is None:
         if "workflow" not in record.snapshot:
             raise StoreFailure(damaged_run(record.id))
         return json.dumps(record.snapshot["workflow"])
-    if not found.text:
-        said = found.reason or "nothing was to be changed"
-        raise UsageFailure(f"Revision {number} of run {record.id} has no workflow, since it was {found.state}: {said}")
-    return found.text
+    if not revision.text:
+        reason = revision.reason or "nothing was to be changed"
+        raise UsageFailure(
+            f"Revision {number} of run {record.id} has no workflow, since it was {revision.state}: {reason}"
+        )
+    return revision.text
 
 
 def _looked_at(store: Store, run: str, workflow: Workflow, made: RevisionRecord) -> RevisionRecord:
@@ -90,9 +92,9 @@ def _looked_at(store: Store, run: str, workflow: Workflow, made: RevisionRecord)
     before = restore(json.loads(snapshot_at(store, run)))
     finished = {node.node for node in store.nodes(run) if node.status in ("finished", "reused", "skipped")}
     options = RunOptions.from_json(store.run(run).snapshot.get("options", {}))
-    found = difference(before, workflow, finished, options=options)
-    if found.refused:
-        return replace(made, state="refused", reason=" ".join(found.refused), adopted=found.to_json(), text="")
-    if found.is_empty and workflow.text == before.text:
-        return replace(made, state="unchanged", adopted=found.to_json(), text="")
-    return replace(made, adopted=found.to_json())
+    changes = difference(before, workflow, finished, options=options)
+    if changes.refused:
+        return replace(made, state="refused", reason=" ".join(changes.refused), adopted=changes.to_json(), text="")
+    if changes.is_empty and workflow.text == before.text:
+        return replace(made, state="unchanged", adopted=changes.to_json(), text="")
+    return replace(made, adopted=changes.to_json())

@@ -144,7 +144,7 @@ def boundary_problems(old: TypedGraph, new: TypedGraph) -> Iterator[str]:
             elif there[name] != type_:
                 now, was = there[name] or "of any type", type_ or "of any type"
                 yield f"The {what} {name} is {now} now and was {was}: inputs and outputs of a run never change."
-        for name in (one for one in there if one not in here):
+        for name in (port for port in there if port not in here):
             yield f"The {what} {name} is new: inputs and outputs of a run never change; leave it out."
 
 
@@ -218,18 +218,18 @@ class _Side:
         """The ids of all nodes that must be kept beside those that bring something: what is remembered, and what decides
         which turn or which items a value is of.
         """
-        found: set[str] = set()
+        needed: set[str] = set()
         for edge, _ in self.sources(name) if self.boxes else ():
             for box in edge.left:
-                found.update(self.graph.composites.members(box))
+                needed.update(self.graph.composites.members(box))
         if name in self.remembers:
             waiting = [name]
             while waiting:
                 for _, source in self.sources(waiting.pop()):
-                    if source not in found:
-                        found.add(source)
+                    if source not in needed:
+                        needed.add(source)
                         waiting.append(source)
-        return found - {name}
+        return needed - {name}
 
 
 def _definition(node: TypedNode, steps: Steps) -> Hashable:
@@ -237,8 +237,10 @@ def _definition(node: TypedNode, steps: Steps) -> Hashable:
     if step is not None:
         return "step", step.digest, step.memory, step.on_error
     if node.kind == "decision":
-        said = tuple(sorted((key, repr(one.value)) for key, one in node.resolution.parameters.items()))
-        return "decision", said, None if node.cases is None else node.cases.keys
+        parameters = tuple(
+            sorted((key, repr(parameter.value)) for key, parameter in node.resolution.parameters.items())
+        )
+        return "decision", parameters, None if node.cases is None else node.cases.keys
     return node.kind
 
 
@@ -272,7 +274,7 @@ def _leave_out_lost(before: _Side, after: _Side, origin: dict[str, str]) -> None
     while lost:
         lost = False
         # In the order of the graph: what is lost because of an earlier node is found in the same pass, but for what comes again.
-        for name in [one for one in after.nodes if one in origin]:
+        for name in [node_id for node_id in after.nodes if node_id in origin]:
             if not _alike(before, after, origin[name], name, origin, final=True):
                 del origin[name]
                 lost = bool(after.boxes)
@@ -290,7 +292,7 @@ def _alike(before: _Side, after: _Side, was: str, name: str, origin: Mapping[str
         return False
     if final and not (before.is_plain and after.is_plain):
         needed = after.stands_on(name)
-        if {origin.get(one) for one in needed} != before.stands_on(was):
+        if {origin.get(other) for other in needed} != before.stands_on(was):
             return False
     here, there = before.given(was), after.given(name)
     if here.keys() != there.keys():
@@ -314,4 +316,4 @@ def _same(
 
 
 def _as_named(redo: Redo, name: str, was: str) -> tuple[tuple[str, int], ...]:
-    return tuple((f"{said.removesuffix(name)}{was}", count) for said, count in redo.of_any(name))
+    return tuple((f"{named.removesuffix(name)}{was}", count) for named, count in redo.of_any(name))

@@ -81,11 +81,11 @@ class Reviser(Protocol):
         ...
 
 
-def refining(said: Refine | None, given: Mapping[str, Any] | None) -> Refine | None:
+def refining(in_file: Refine | None, given: Mapping[str, Any] | None) -> Refine | None:
     """When and how a model revises: what the workflow says, with what is given for this run; None where it does not."""
-    if said is None and given is None:
+    if in_file is None and given is None:
         return None
-    base = said or Refine()
-    found = replace(base, **(given or {}))
-    found = replace(found, on=tuple(found.on))
-    return found if found.max > 0 else None
+    base = in_file or Refine()
+    refine = replace(base, **(given or {}))
+    refine = replace(refine, on=tuple(refine.on))
+    return refine if refine.max > 0 else None

@@ -70,11 +70,13 @@ def _view(
     objectives = [(entry, "objective") for entry in entries if "objective" in entry]
     left = _cut(objectives, max(0, left // 2), left)
     _cut([(entry, "error") for entry in entries if "error" in entry], max(0, left // 4), left)
-    first = [one for one in entries if one["id"] in new or one["status"] == "failed"]
+    first = [entry for entry in entries if entry["id"] in new or entry["status"] == "failed"]
     results = [
-        (entry, "result") for entry in (*first, *(one for one in entries if one not in first)) if "result" in entry
+        (entry, "result")
+        for entry in (*first, *(entry for entry in entries if entry not in first))
+        if "result" in entry
     ]
-    before = sum(one in first for one, _ in results)
+    before = sum(entry in first for entry, _ in results)
     left = _cut(results[:before], max(0, left * 2 // 3), left)
     _cut(results[before:], max(0, left), left)
     return view
@@ -90,8 +92,8 @@ def _entry(workflow: Workflow, node: TypedNode, standing: str, record: NodeRecor
     if agent is not None:
         entry["agent"] = agent.name
     entry["after"] = list(dict.fromkeys(edge.source.id for edge in (*node.incoming, *node.again_in)))
-    said = node.resolution.parameters.get("locked")
-    if said is not None and said.value is True:
+    locked = node.resolution.parameters.get("locked")
+    if locked is not None and locked.value is True:
         entry["locked"] = True
     if record is not None and record.error:
         entry["error"] = record.error

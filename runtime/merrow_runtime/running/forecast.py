@@ -255,8 +255,14 @@ class _Forecaster:
         """The value of a Decision; of a union, a placeholder of each kind, since the cases are all left open."""
         kinds = [kind for _, kind in node.placement.signature.kinds]
         return [
-            Given(one.node, one.output, one.type, {KIND: kind, VALUE: self._placeholder(kind, one.node)}, one.title)
-            for one in value
+            Given(
+                given.node,
+                given.output,
+                given.type,
+                {KIND: kind, VALUE: self._placeholder(kind, given.node)},
+                given.title,
+            )
+            for given in value
             for kind in kinds
         ] or value
 

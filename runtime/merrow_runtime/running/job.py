@@ -175,7 +175,7 @@ class PreparedRun:
         own = frozenset(map(segment, _all_loop_budgets(workflow)))
         if self.limits == BudgetSettings():
             return own
-        arrows = (box.id for one in workflow.reached() for box in one.graph.composites if box.implied)
+        arrows = (box.id for flow in workflow.reached() for box in flow.graph.composites if box.implied)
         return own | frozenset(map(segment, arrows))
 
     def _most(self) -> float | None:

@@ -137,7 +137,7 @@ class NodesAtWork:
         """
         results: list[Outputs | RunFailure | None] = [None] * count
 
-        async def one(sample: int) -> None:
+        async def take_sample(sample: int) -> None:
             try:
                 results[sample] = await once(sample)
             except RunFailure as failure:
@@ -147,7 +147,7 @@ class NodesAtWork:
         try:
             async with asyncio.TaskGroup() as group:
                 for sample in range(count):
-                    group.create_task(one(sample))
+                    group.create_task(take_sample(sample))
         except BaseExceptionGroup as problems:
             raise problems.exceptions[0] from None
         # In the order of the samples: which fails first in time is another matter after a resume.

@@ -164,7 +164,7 @@ def closing(head: str, edges: Sequence[EdgeRecord]) -> list[EdgeRecord]:
     following: dict[str, list[EdgeRecord]] = defaultdict(list)
     for edge in edges:
         following[edge.source].append(edge)
-    found: list[EdgeRecord] = []
+    leading_back: list[EdgeRecord] = []
     seen, on_way = {head}, {head}
     way = [(head, iter(following[head]))]
     while way:
@@ -174,13 +174,13 @@ def closing(head: str, edges: Sequence[EdgeRecord]) -> list[EdgeRecord]:
             way.pop()
             on_way.discard(name)
         elif onward.target in on_way:
-            found.append(onward)
+            leading_back.append(onward)
         elif onward.target not in seen:
             target = onward.target
             seen.add(target)
             on_way.add(target)
             way.append((target, iter(following[target])))
-    return found
+    return leading_back
 
 
 def freely_reached(head: str, own: Iterable[EdgeRecord], asks: Collection[str]) -> set[str]:

@@ -179,11 +179,11 @@ class _Ordering:
     def run(self) -> NodeOrder:
         shape, base, places, heap = self.shape, self.base, self.places, self.heap
         ranks, rows, late, watched = shape.ranks, _rows(shape), self.late, self.watched
-        found, came, size = self.found, self.came, len(base)
+        order, came, size = self.found, self.came, len(base)
         until = 1 + max((places[node] for node, _ in self.strayed), default=-1)
         self._start(0)
-        last = len(found) - 1
-        while len(found) < until or last >= len(found):
+        last = len(order) - 1
+        while len(order) < until or last >= len(order):
             start, here = self.here, size
             for place in range(start, size):
                 node = base[place]
@@ -197,31 +197,31 @@ class _Ordering:
             self.here = here
             if heap and (here == size or heap[0][0] < ranks[base[here]]):
                 node = heappop(heap)[1]
-                found.append(node)
+                order.append(node)
                 self._arrived((node,))
                 last = max(last, places[node])
             elif here < size:
                 self.here += 1
-                found.append(node)
+                order.append(node)
                 came.add(node)
                 last = max(last, here)
                 if node in watched:
                     self._release(node)
             else:
                 knot = self._knot()
-                found += knot
+                order += knot
                 if len(self.knots) <= _MOST_WALKS:
                     until = self._go_on(knot)
                     base, places = self.base, self.places
-                    last = len(found) - 1
+                    last = len(order) - 1
                     continue
                 self._arrived(knot)
                 last = max(last, *map(places.__getitem__, knot))
             # All up to a place have come, and no other.
-            if self.arrived and last + 1 == len(found) == self.here < until:
-                self._start(len(found))
-                last = len(found) - 1
-        return NodeOrder([*found, *base[len(found) :]], self.knots)
+            if self.arrived and last + 1 == len(order) == self.here < until:
+                self._start(len(order))
+                last = len(order) - 1
+        return NodeOrder([*order, *base[len(order) :]], self.knots)
 
     def _start(self, place: int) -> None:
         """Go on from a place of the old order, up to which all have come, to the first where one that strayed may come."""
@@ -254,20 +254,20 @@ class _Ordering:
 
         Only what follows from nodes that have come since the last start may come earlier now.
         """
-        came, shape, found = self.came, self.shape, self.found
+        came, shape, order = self.came, self.shape, self.found
         came.update(knot)
         left = [node for node in self.base[self.begin :] if node not in came]
-        self.base, self.places = base, places = [*found, *left], self.places.copy()
+        self.base, self.places = base, places = [*order, *left], self.places.copy()
         for place in range(self.begin, len(base)):
             places[base[place]] = place
         freed = set[int]().union(*map(shape.following.__getitem__, came)).union(node for node, _ in self.strayed)
         strayed: list[Strayed] = []
         for node in freed.intersection(left):
-            first = first_place(shape, node, base, places, len(found))
+            first = first_place(shape, node, base, places, len(order))
             if first is not None:
                 strayed.append(Strayed(node, first))
         self.strayed = strayed
-        self._start(len(found))
+        self._start(len(order))
         return 1 + max((places[node] for node, _ in strayed), default=-1)
 
     def _wait(self, node: int) -> None:

@@ -99,7 +99,7 @@ def written_meaning(
     if not drawn or composites:
         return ChartMeaning(chart, reading, composites, results=results, loose=drawn)
     read = read_arrows(chart, groups)
-    drawn_once(read, {name for name, one in read.nodes.items() if is_diamond(one) or is_decision(one, table)})
+    drawn_once(read, {name for name, node in read.nodes.items() if is_diamond(node) or is_decision(node, table)})
     meant = _chart(read.nodes, read.edges, chart)
     return ChartMeaning(meant, reading, composites, results=results, loose=True, notes=read.notes)
 

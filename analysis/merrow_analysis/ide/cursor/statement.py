@@ -89,11 +89,11 @@ class _StatementScanner:
             self._blank()
             keyword = _KEYWORD.match(self.text, self.at)
             if keyword is not None and keyword.end() < self.end and self.text[keyword.end()] in " \t":
-                found = self._keyword(keyword)
+                expectation = self._keyword(keyword)
             else:
-                found = self._chain()
-            if found is not None:
-                return found
+                expectation = self._chain()
+            if expectation is not None:
+                return expectation
 
     def _blank(self) -> None:
         self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]  # the pattern matches anything

@@ -14,7 +14,7 @@ from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.drawn.write_out import write_out
 from merrow_analysis.rules.fixes.box_fixes import label_ways
 from merrow_analysis.rules.fixes.fix_context import asked
-from merrow_analysis.rules.fixes.key_fixes import remove_key, said_by
+from merrow_analysis.rules.fixes.key_fixes import remove_key, written_keys_of
 from merrow_analysis.rules.key_rules import IDLE
 from merrow_analysis.rules.operator_rules import UNKNOWN_OPERATOR
 from merrow_analysis.rules.registry import RuleFamily, Scope
@@ -61,7 +61,7 @@ def check_plain_steps(context: TextContext) -> Iterator[Diagnostic]:
         if "ask" in node.resolution.parameters and not node.asks:
             message = f"`ask` changes nothing: {node.id} decides without asking a model; remove it."
             block = node.resolution.parameters["ask"].block
-            removal = remove_key(said_by(node), "ask", block, safe=True)
+            removal = remove_key(written_keys_of(node), "ask", block, safe=True)
             yield report(IDLE, parameter_range(node, "ask"), message, fixes=removal, tags=(Tag.UNNECESSARY,))
     yield from _idle_turns(graph)
     plain = plain_nodes(graph)
@@ -95,7 +95,7 @@ def _idle_turns(graph: TypedGraph) -> Iterator[Diagnostic]:
             box = graph.composites.boxes[around]
             here = f"begins at {box.head}; write it there" if box.implied else "has a box; write `max` there"
             message = f"`turns` changes nothing at {node.id}: the loop around it, {box.id}, {here}."
-        removal = remove_key(said_by(node), TURNS, node.resolution.parameters[TURNS].block, safe=False)
+        removal = remove_key(written_keys_of(node), TURNS, node.resolution.parameters[TURNS].block, safe=False)
         yield report(IDLE, parameter_range(node, TURNS), message, fixes=removal, tags=(Tag.UNNECESSARY,))
 
 

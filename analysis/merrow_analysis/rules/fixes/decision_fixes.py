@@ -126,19 +126,19 @@ def _decided_by_another(context: GraphContext, rule: Rule, node: TypedNode) -> I
     """Let a step decide whose words are the cases, in the place of a text that can be anything."""
     if node.placement.decided_by != "text":
         return
-    said = {edge.case_label.strip().casefold() for edge in node.ways if edge.case_label}
+    cases = {edge.case_label.strip().casefold() for edge in node.ways if edge.case_label}
     fed = next((edge for edge in node.incoming if any(feed.port == "when" for feed in edge.feeds)), None)
     port = next((port for port in node.input_ports if port.name == "when"), None)
-    if fed is None or port is None or not said:
+    if fed is None or port is None or not cases:
         return
     for source in islice(sources(context.graph, node, port), _MOST_TRIED):
         words = _words(node, source.type)
-        if source.node is not fed.source and words and said <= words:
+        if source.node is not fed.source and words and cases <= words:
             said_before, wire = label_of(fed.flow), wire_to(context.graph, source, node, port)
             made = (
-                found
+                proposal
                 for label, giver in ((said_before, source.node.id), (wire.label, source.said))
-                for found in asked(context).changed(
+                for proposal in asked(context).changed(
                     rule,
                     f"Let {node.id} read {giver} instead of {fed.source.id}",
                     GraphChange(edges={fed.flow.index: (WantedEdge(source.node.id, node.id, label, kept=True),)}),

@@ -98,15 +98,15 @@ def _outputs(nodes: Sequence[TypedNode]) -> Iterator[dict[str, Type]]:
     if not default:
         yield named
         return
-    for kind in dict.fromkeys([*_wanted(edges, said=True), TEXT, *_wanted(edges)]):
+    for kind in dict.fromkeys([*_wanted(edges, only_named=True), TEXT, *_wanted(edges)]):
         yield {_OUTPUT: kind, **named}
 
 
-def _wanted(edges: Sequence[TypedEdge], *, said: bool = False) -> Iterator[Type]:
-    """The types that the ports take that edges may lead to; with ``said`` only those that labels name."""
+def _wanted(edges: Sequence[TypedEdge], *, only_named: bool = False) -> Iterator[Type]:
+    """The types that the ports take that edges may lead to; with ``only_named`` only those that labels name."""
     for edge in edges:
         port = edge.placed.label.port
         for known in edge.target.input_ports:
             kind = known.item if known.many else known.type
-            if (known.name == port or (port is None and not said)) and kind != ANY and not is_variable(kind):
+            if (known.name == port or (port is None and not only_named)) and kind != ANY and not is_variable(kind):
                 yield kind

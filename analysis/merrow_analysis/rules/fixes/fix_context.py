@@ -215,7 +215,7 @@ class FixContext:
             yield from fixes
             return
         made = [(self.left != 0, fix) for fix in fixes]
-        yield from (fix for _, fix in sorted(made, key=lambda one: one[0]))
+        yield from (fix for _, fix in sorted(made, key=lambda ranked: ranked[0]))
 
     def _only_title(self, *, safe: bool = False, sure: bool = False) -> bool:
         """Whether nobody wants more of a fix than its title, and that is true without a proof: whoever makes the fix is ``sure``,

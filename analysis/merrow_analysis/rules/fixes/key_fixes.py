@@ -27,7 +27,7 @@ _SLIP = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)\s*[=\s]\s*(\S.*)", re.DOTALL)
 
 
 @dataclass(frozen=True, slots=True)
-class Said:
+class WrittenKeys:
     """What a node or a subgraph says: its label, None where that must not be changed, and its metadata.
 
     ``part`` gives the place of a part of the label. ``drawn_elsewhere`` says that its metadata are statements of their own, as
@@ -48,50 +48,50 @@ class Said:
         return TextEdit(place, text[front : len(text) - back])
 
 
-def said_by(node: TypedNode) -> Said:
+def written_keys_of(node: TypedNode) -> WrittenKeys:
     """What a node says."""
     flow, label, start = node.flow, node.flow.label, label_start(node.flow)
     # Of two labels only the last counts, and both must stay alike.
     alone = sum(mention.vertex.shape is not None for mention in flow.mentions) < 2 and start is not None
     text = label.text if alone and label is not None and label.kind != "markdown" else None
-    return Said(text, lambda span: label_part(flow, span, start), flow.metadata)
+    return WrittenKeys(text, lambda span: label_part(flow, span, start), flow.metadata)
 
 
-def without_parameter(said: Said, parameter: LabelParameter) -> TextEdit | None:
+def without_parameter(written_keys: WrittenKeys, parameter: LabelParameter) -> TextEdit | None:
     """The edit that takes a parameter out of the label; None where that would change another one."""
-    if said.label is None:
+    if written_keys.label is None:
         return None
-    text = label_text.without_one(said.label, parameter, is_title=said.drawn_elsewhere)
-    before, after = parse_label(said.label), parse_label(text)
+    text = label_text.without_one(written_keys.label, parameter, is_title=written_keys.drawn_elsewhere)
+    before, after = parse_label(written_keys.label), parse_label(text)
     kept = [other.text for other in before.parameters.values() if other.key != parameter.key]
     if [other.text for other in after.parameters.values() if other.key != parameter.key] != kept:
         return None
-    begin, end = label_text.with_comma(said.label, parameter)
-    if text == said.label[:begin] + said.label[end:]:
+    begin, end = label_text.with_comma(written_keys.label, parameter)
+    if text == written_keys.label[:begin] + written_keys.label[end:]:
         # Its own place: of several that say the same each is another one.
-        return TextEdit(said.part((begin, end)), "")
-    return said.rewritten(text)
+        return TextEdit(written_keys.part((begin, end)), "")
+    return written_keys.rewritten(text)
 
 
-def remove_key(said: Said, key: str, block: int | None, *, safe: bool) -> Iterator[Fix]:
+def remove_key(written_keys: WrittenKeys, key: str, block: int | None, *, safe: bool) -> Iterator[Fix]:
     """Take a parameter out of the label (``block`` is None), or out of label and metadata, wherever it is written."""
-    parameter = None if said.label is None else parse_label(said.label).parameters.get(key)
-    edits = [] if parameter is None else [without_parameter(said, parameter)]
+    parameter = None if written_keys.label is None else parse_label(written_keys.label).parameters.get(key)
+    edits = [] if parameter is None else [without_parameter(written_keys, parameter)]
     if block is not None:
-        has = [entry for entry in said.metadata if key in parse_metadata(entry[0].body).values]
-        edits += [without_entry(metadata, where, key, whole=said.drawn_elsewhere) for metadata, where in has]
+        has = [entry for entry in written_keys.metadata if key in parse_metadata(entry[0].body).values]
+        edits += [without_entry(metadata, where, key, whole=written_keys.drawn_elsewhere) for metadata, where in has]
     made = [edit for edit in edits if edit is not None]
     if made and len(made) == len(edits):
         yield fix(f"Remove {key}", made, safe=safe)
 
 
 def remove_repeated(
-    said: Said, first: LabelParameter, second: LabelParameter, fits: Callable[[LabelParameter], bool]
+    written_keys: WrittenKeys, first: LabelParameter, second: LabelParameter, fits: Callable[[LabelParameter], bool]
 ) -> Iterator[Fix]:
     """Take one of two parameters of the same key out of the label; safe where they say the same. What ``fits`` may stay."""
     same = first.text == second.text
     for which, parameter, kept in (("second", second, first), ("first", first, second)):
-        edit = without_parameter(said, parameter) if same or fits(kept) else None
+        edit = without_parameter(written_keys, parameter) if same or fits(kept) else None
         if edit is not None:
             title = (
                 f"Remove the {which} {parameter.key}" if same else f"Remove {parameter.key}: {_short(parameter.text)}"
@@ -106,33 +106,35 @@ def _short(text: str) -> str:
 
 
 def write_value(
-    said: Said, key: str, fragment: Fragment, value: object, path: Path, block: int | None, place: Range
+    written_keys: WrittenKeys, key: str, fragment: Fragment, value: object, path: Path, block: int | None, place: Range
 ) -> Iterator[Fix]:
     """Write a value that is allowed in place of one that isn't, at ``path`` of the metadata or in the label; or remove it."""
     name = f"{path[-1] if path else key}: " if not path or isinstance(path[-1], str) else ""
     for better in better_values(fragment, value):
         if block is None:
             given = label_text.parameter(key, better)
-            written = None if given is None or said.label is None else given.removeprefix(f"{key}: ")
+            written = None if given is None or written_keys.label is None else given.removeprefix(f"{key}: ")
         else:
             written = written_flow(better)
-            place = metadata_value_range(*said.metadata[block], *path)
+            place = metadata_value_range(*written_keys.metadata[block], *path)
         # Mermaid ends metadata at the first brace that closes and is not in quotes.
         if written is not None and ("}" not in written or block is None or written.startswith('"')):
             yield fix(f"Write {name}{written}", [TextEdit(place, written)], safe=False)
     if len(path) < 2:
-        yield from remove_key(said, key, block, safe=False)
+        yield from remove_key(written_keys, key, block, safe=False)
 
 
-def write_parameter(said: Said, span: Span, allowed: Mapping[str, Fragment], taken: Collection[str]) -> Iterator[Fix]:
+def write_parameter(
+    written_keys: WrittenKeys, span: Span, allowed: Mapping[str, Fragment], taken: Collection[str]
+) -> Iterator[Fix]:
     """Make a parameter of a part of the label that is none: a colon after its key, or ``role`` before a text."""
-    label = said.label
+    label = written_keys.label
     if label is None:
         return
     start, end = span
     piece = label[start:end]
     if piece.startswith("("):
-        yield from _readable(said, f"{label[:end]})", "Add )")
+        yield from _readable(written_keys, f"{label[:end]})", "Add )")
         return
     if piece.strip() in allowed:
         # A key without a value.
@@ -142,7 +144,7 @@ def write_parameter(said: Said, span: Span, allowed: Mapping[str, Fragment], tak
             if before.endswith(",")
             else label[:start] + after.removeprefix(",").lstrip()
         )
-        yield from _readable(said, rest, f"Remove {piece.strip()}")
+        yield from _readable(written_keys, rest, f"Remove {piece.strip()}")
         return
     slip = _SLIP.fullmatch(piece)
     key = None if slip is None else slip[1] if slip[1] in allowed else closest(slip[1], allowed)
@@ -155,12 +157,12 @@ def write_parameter(said: Said, span: Span, allowed: Mapping[str, Fragment], tak
     written = label_text.parameter(key, value)
     if written is None or key in taken or any(True for _ in violations(allowed[key], value)):
         return
-    yield from _readable(said, label[:start] + written + label[end:], f"Write {_short(written)}")
+    yield from _readable(written_keys, label[:start] + written + label[end:], f"Write {_short(written)}")
 
 
-def _readable(said: Said, text: str, title: str) -> Iterator[Fix]:
+def _readable(written_keys: WrittenKeys, text: str, title: str) -> Iterator[Fix]:
     """The fix that makes ``text`` of the label, where more of it can be read then."""
-    before, after = parse_label(said.label or ""), parse_label(text)
-    edit = said.rewritten(text)
+    before, after = parse_label(written_keys.label or ""), parse_label(text)
+    edit = written_keys.rewritten(text)
     if edit is not None and len(after.problems) < len(before.problems) and not after.repeated:
         yield fix(title, [edit], safe=False)

@@ -110,9 +110,9 @@ def _labels_meant(block: Block, line_number: int, line: str) -> list[Fix]:
     """
     if block.line_count == 1:
         return list(label_fixes(block.line, line))
-    lines = [one.rstrip("\r\n") for one in split_lines(block.text)][: block.line_count]
+    lines = [part.rstrip("\r\n") for part in split_lines(block.text)][: block.line_count]
     tries = (block.line, "\n".join(lines)), (block.line + line_number, line), (block.line, lines[0])
-    return next((made for made in (list(label_fixes(*one)) for one in tries) if made), [])
+    return next((made for made in (list(label_fixes(*attempt)) for attempt in tries) if made), [])
 
 
 def _line_of(block: Block, offset: int) -> tuple[int, str, int]:

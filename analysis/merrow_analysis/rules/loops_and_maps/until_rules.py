@@ -14,7 +14,7 @@ from merrow_analysis.graph.boxes.box_expressions import read_box_expression
 from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.skipping import any_skips, failing_away, skipping_key
-from merrow_analysis.rules.box_parameters import said_by_box, value_range
+from merrow_analysis.rules.box_parameters import value_range, written_keys_of_box
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.fixes.key_fixes import remove_key
@@ -110,7 +110,7 @@ def _repairs(
         if edits is not None:
             yield fix(f"Write {skip_key}: fail at {name}", edits, safe=False)
     if key == "best":
-        gone = remove_key(said_by_box(graph.flow.groups[box.id]), key, box.parameters[key].block, safe=False)
+        gone = remove_key(written_keys_of_box(graph.flow.groups[box.id]), key, box.parameters[key].block, safe=False)
         yield from asked(workflow).sound(LOOP_EXPRESSION, gone)
 
 
