@@ -163,14 +163,14 @@ def _object(reply: ModelReply) -> Mapping[str, Any]:
     if reply.finish == "refusal":
         raise AnswerRefused(["You refused to answer; answer for the problems as they are."])
     unreadable: Unreadable | None = None
-    for one in json_objects(reply.text):
-        if isinstance(one, JsonObject):
-            if one.repeated:
-                raise AnswerRefused([f"The answer has the key {one.repeated[0]!r} twice in one object."])
-            if _HALF.search(json.dumps(one.value, ensure_ascii=False)):
+    for parsed in json_objects(reply.text):
+        if isinstance(parsed, JsonObject):
+            if parsed.repeated:
+                raise AnswerRefused([f"The answer has the key {parsed.repeated[0]!r} twice in one object."])
+            if _HALF.search(json.dumps(parsed.value, ensure_ascii=False)):
                 raise AnswerRefused(["The answer has half of a character (a lone surrogate); write whole characters."])
-            return one.value
-        unreadable = unreadable or one
+            return parsed.value
+        unreadable = unreadable or parsed
     if unreadable is None:
         raise AnswerRefused(["The answer has no JSON object; answer with one and nothing else."])
     raise AnswerRefused([f"{unreadable.why} Answer more briefly." if unreadable.cut else unreadable.why])
@@ -178,10 +178,10 @@ def _object(reply: ModelReply) -> Mapping[str, Any]:
 
 async def together(awaited: Sequence[Awaitable[T]]) -> list[T]:
     """All results in order. What fails ends none of the others, which are paid; the first failure is raised at the end."""
-    found = await asyncio.gather(*awaited, return_exceptions=True)
+    outcomes = await asyncio.gather(*awaited, return_exceptions=True)
     results: list[T] = []
-    for one in found:
-        if isinstance(one, BaseException):
-            raise one
-        results.append(one)
+    for outcome in outcomes:
+        if isinstance(outcome, BaseException):
+            raise outcome
+        results.append(outcome)
     return results

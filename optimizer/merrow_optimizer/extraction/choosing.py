@@ -43,15 +43,15 @@ def choose(offers: Sequence[CoverCandidate], cases: Sequence[Sequence[int]], cov
 
 
 def _covers(chosen: Sequence[int], case: Sequence[int]) -> bool:
-    bits = sum(1 << one for one in chosen)
+    bits = sum(1 << number for number in chosen)
     return all(bits & step for step in case)
 
 
 def _rank(offers: Sequence[CoverCandidate], chosen: Sequence[int]) -> tuple[float, float, list[tuple[str, int]]]:
     """Smaller is better, among sets of one size."""
-    some = [offers[one] for one in chosen]
-    names = sorted((offers[one].name, one) for one in chosen)
-    return -sum(one.support for one in some), sum(one.tokens for one in some), names
+    some = [offers[number] for number in chosen]
+    names = sorted((offers[number].name, number) for number in chosen)
+    return -sum(offer.support for offer in some), sum(offer.tokens for offer in some), names
 
 
 # Exact: a number has a bit for each set of candidates (the set whose bits are the bit's place), so that one operation on
@@ -61,15 +61,15 @@ def _rank(offers: Sequence[CoverCandidate], chosen: Sequence[int]) -> tuple[floa
 def _exact(offers: Sequence[CoverCandidate], cases: Sequence[Sequence[int]], needed: int) -> list[int]:
     count = len(offers)
     everything = (1 << (1 << count)) - 1
-    has = [_sets_with(one, count) for one in range(count)]
+    has = [_sets_with(number, count) for number in range(count)]
     by_step: dict[int, int] = {}
 
     def able(step: int) -> int:
         if step not in by_step:
             by_step[step] = 0
-            for one in range(count):
-                if step >> one & 1:
-                    by_step[step] |= has[one]
+            for number in range(count):
+                if step >> number & 1:
+                    by_step[step] |= has[number]
         return by_step[step]
 
     covered = _Counts()
@@ -80,15 +80,15 @@ def _exact(offers: Sequence[CoverCandidate], cases: Sequence[Sequence[int]], nee
         covered.add(sets)
     left = covered.at_least(needed, everything) or covered.most(everything)
     sizes = _Counts()
-    for one in has:
-        sizes.add(one)
+    for combinations in has:
+        sizes.add(combinations)
     left = sizes.fewest(left)
     return min(_sets(left, count), key=lambda chosen: _rank(offers, chosen))
 
 
-def _sets_with(one: int, count: int) -> int:
+def _sets_with(number: int, count: int) -> int:
     """The sets that have a candidate."""
-    half = 1 << one
+    half = 1 << number
     block, width = ((1 << half) - 1) << half, 2 * half
     while width < 1 << count:
         block |= block << width
@@ -97,11 +97,11 @@ def _sets_with(one: int, count: int) -> int:
 
 
 def _sets(bits: int, count: int) -> list[list[int]]:
-    found = []
+    listed = []
     for place, digit in enumerate(reversed(bin(bits)[2:])):
         if digit == "1":
-            found.append([one for one in range(count) if place >> one & 1])
-    return found
+            listed.append([number for number in range(count) if place >> number & 1])
+    return listed
 
 
 class _Counts:
@@ -157,8 +157,8 @@ def _greedy(offers: Sequence[CoverCandidate], cases: Sequence[Sequence[int]], ne
     place = 0
     for case in possible:
         for at, step in enumerate(case):
-            for one in range(len(offers)):
-                does[one] |= (step >> one & 1) << (place + at)
+            for number in range(len(offers)):
+                does[number] |= (step >> number & 1) << (place + at)
         wholes.append(((1 << len(case)) - 1) << place)
         place += len(case)
     chosen: list[int] = []
@@ -166,12 +166,12 @@ def _greedy(offers: Sequence[CoverCandidate], cases: Sequence[Sequence[int]], ne
     wanted = min(needed, len(possible))
     while sum(done & whole == whole for whole in wholes) < wanted:
         open_ = [whole for whole in wholes if done & whole != whole]
-        left = [one for one in range(len(offers)) if does[one] & ~done]
-        best = min(left, key=lambda one: (*_gain(done | does[one], open_, done), *_rank(offers, [one])))
+        left = [candidate for candidate in range(len(offers)) if does[candidate] & ~done]
+        best = min(left, key=lambda offer: (*_gain(done | does[offer], open_, done), *_rank(offers, [offer])))
         chosen.append(best)
         done |= does[best]
-    for one in sorted(chosen, key=lambda one: _rank(offers, [one]), reverse=True):
-        others = [other for other in chosen if other != one]
+    for number in sorted(chosen, key=lambda offer: _rank(offers, [offer]), reverse=True):
+        others = [other for other in chosen if other != number]
         if sum(_covers(others, case) for case in possible) >= wanted:
             chosen = others
     return chosen

@@ -76,32 +76,37 @@ class PathStart:
 
 def ground_of(named: Sequence[Named], leaks: CaseLeaks) -> PathStart:
     """The groups, each an operator with a name of its own."""
-    names = distinct([one.name for one in named])
+    names = distinct([operator.name for operator in named])
     operators = [
-        Deepened(name, one.prompt, one.group.signature, frozenset({number}))
-        for number, (name, one) in enumerate(zip(names, named, strict=True))
+        Deepened(name, operator.prompt, operator.group.signature, frozenset({number}))
+        for number, (name, operator) in enumerate(zip(names, named, strict=True))
     ]
-    cases = {number: sorted({place.case for place in one.group.members}) for number, one in enumerate(named)}
-    return PathStart(operators, {number: one.group.signature for number, one in enumerate(named)}, cases, leaks)
+    cases = {number: sorted({place.case for place in operator.group.members}) for number, operator in enumerate(named)}
+    return PathStart(
+        operators, {number: operator.group.signature for number, operator in enumerate(named)}, cases, leaks
+    )
 
 
 def distinct(names: Sequence[str]) -> list[str]:
     """The names, each with a number behind it where an earlier one is the same but for case."""
     taken: set[str] = set()
-    found: list[str] = []
+    unique: list[str] = []
     for name in names:
         number, wanted = 1, name
         while wanted.casefold() in taken:
             number += 1
             wanted = f"{name}{number}"
         taken.add(wanted.casefold())
-        found.append(wanted)
-    return found
+        unique.append(wanted)
+    return unique
 
 
 def shown_operators(operators: Sequence[Deepened]) -> list[dict[str, Any]]:
     """Operators as the model is shown them."""
-    return [{"name": one.name, **takes(one.signature), "prompt": one.prompt[:_LONGEST_SHOWN]} for one in operators]
+    return [
+        {"name": operator.name, **takes(operator.signature), "prompt": operator.prompt[:_LONGEST_SHOWN]}
+        for operator in operators
+    ]
 
 
 async def deepen(ground: PathStart, generator: Generator, number: int, of: int, steps: int) -> Path:
@@ -114,13 +119,13 @@ async def deepen(ground: PathStart, generator: Generator, number: int, of: int, 
     temperature = round(number / max(1, of - 1), 2)
     for _ in range(steps):
         read = partial(read_step, before=path.operators, ground=ground)
-        found = await generator.answer(STAGE, messages, SCHEMA, read, temperature)
-        if found is None:
+        answer = await generator.answer(STAGE, messages, SCHEMA, read, temperature)
+        if answer is None:
             break
-        path.operators, mapping = found
+        path.operators, mapping = answer
         path.steps.append(mapping)
         path.counts.append(len(path.operators))
-        if all(one.source == one.target for one in mapping):
+        if all(mapped.source == mapped.target for mapped in mapping):
             break
         messages = (*messages, *_further(path.operators))
     return path
@@ -134,49 +139,50 @@ def _further(operators: Sequence[Deepened]) -> tuple[Message, ...]:
 
 async def aggregate(ground: PathStart, paths: Sequence[Path], generator: Generator) -> Path | None:
     """One set of the operators of all paths, put together by the model; None where no answer could be used."""
-    everything = [one for path in paths for one in path.operators]
-    names = distinct([one.name for one in everything])
+    everything = [operator for path in paths for operator in path.operators]
+    names = distinct([operator.name for operator in everything])
     listed = [
-        Deepened(name, one.prompt, one.signature, one.sources) for name, one in zip(names, everything, strict=True)
+        Deepened(name, operator.prompt, operator.signature, operator.sources)
+        for name, operator in zip(names, everything, strict=True)
     ]
     messages = question("aggregating", {"The operators": shown_operators(listed)}, SCHEMA)
-    found = await generator.answer(AGGREGATE_STAGE, messages, SCHEMA, lambda said: read_step(said, listed, ground))
-    return None if found is None else Path(found[0], [found[1]], [len(listed), len(found[0])])
+    answer = await generator.answer(AGGREGATE_STAGE, messages, SCHEMA, lambda reply: read_step(reply, listed, ground))
+    return None if answer is None else Path(answer[0], [answer[1]], [len(listed), len(answer[0])])
 
 
 def read_step(
-    said: Mapping[str, Any], before: Sequence[Deepened], ground: PathStart
+    answer: Mapping[str, Any], before: Sequence[Deepened], ground: PathStart
 ) -> tuple[list[Deepened], list[Mapped]]:
     """The operators of an answer, and what became of those before. Raises `AnswerRefused` for a mapping that is not total,
     makes a result wider or invents an operator, and for more operators than before.
     """
-    prompts = _prompts(said.get("operators"))
-    mapping = _mapping(said.get("mapping"), [one.name for one in before])
+    prompts = _prompts(answer.get("operators"))
+    mapping = _mapping(answer.get("mapping"), [earlier.name for earlier in before])
     problems: list[str] = []
     known = {name.casefold(): name for name in prompts}
     targets: dict[str, list[Deepened]] = {name: [] for name in prompts}
     mapped: list[Mapped] = []
-    for one in before:
-        entry = mapping[one.name.casefold()]
+    for operator in before:
+        entry = mapping[operator.name.casefold()]
         target = None if entry.target is None else known.get(entry.target.casefold())
         if entry.target is not None and target is None:
-            problems.append(f"{one.name} is mapped to {entry.target[:60]!r}, which is not among `operators`.")
+            problems.append(f"{operator.name} is mapped to {entry.target[:60]!r}, which is not among `operators`.")
         elif target is not None:
-            targets[target].append(one)
+            targets[target].append(operator)
         elif not entry.reason:
-            problems.append(f"{one.name} is dropped without a reason.")
-        mapped.append(Mapped(one.name, target, entry.reason))
+            problems.append(f"{operator.name} is dropped without a reason.")
+        mapped.append(Mapped(operator.name, target, entry.reason))
     if len(prompts) > len(before):
         problems.append(f"There were {len(before)} operators and there are {len(prompts)} now; never add one.")
-    found: list[Deepened] = []
+    deepened: list[Deepened] = []
     for name, members in targets.items():
         if not members:
             problems.append(f"Nothing is mapped to {name}: each operator takes the place of at least one.")
             continue
-        sources = frozenset(source for one in members for source in one.sources)
-        own = merged(one.signature for one in members)
+        sources = frozenset(source for member in members for source in member.sources)
+        own = merged(member.signature for member in members)
         if own is None:
-            kinds = ", ".join(sorted({one.signature.output for one in members}))
+            kinds = ", ".join(sorted({member.signature.output for member in members}))
             problems.append(
                 f"{name} takes the place of operators that give {kinds}; put together only what gives the same."
             )
@@ -186,55 +192,55 @@ def read_step(
         except AnswerRefused as why:
             if not problems:
                 raise AnswerRefused([f"{name}: {sentence}" for sentence in why.sentences], is_leak=True) from None
-        found.append(Deepened(name, prompts[name], own, sources))
+        deepened.append(Deepened(name, prompts[name], own, sources))
     if problems:
         raise AnswerRefused(problems[:_MOST_TOLD])
-    return found, mapped
+    return deepened, mapped
 
 
-def _prompts(said: object) -> dict[str, str]:
+def _prompts(listed: object) -> dict[str, str]:
     """The prompts of operators by their names."""
-    if not isinstance(said, list) or not said or not all(isinstance(one, dict) for one in said):
+    if not isinstance(listed, list) or not listed or not all(isinstance(item, dict) for item in listed):
         raise AnswerRefused(["`operators` must be a list of objects with `name` and `prompt`, at least one."])
-    found: dict[str, str] = {}
-    for one in said:
-        name = one.get("name")
+    prompts: dict[str, str] = {}
+    for entry in listed:
+        name = entry.get("name")
         if not isinstance(name, str) or not name.strip():
             raise AnswerRefused(["Each operator needs a `name`."])
         own = operator_name(name)
         if not 1 <= words_of_name(name.replace(" ", "_")) <= MOST_WORDS:
             raise AnswerRefused([f"The name {name[:60]!r} is not one of one or two words."])
-        if own.casefold() in {known.casefold() for known in found}:
+        if own.casefold() in {known.casefold() for known in prompts}:
             raise AnswerRefused([f"Two operators are called {own}; each has a name of its own."])
-        found[own] = read_prompt(one.get("prompt"), f"operator {own}")
-    return found
+        prompts[own] = read_prompt(entry.get("prompt"), f"operator {own}")
+    return prompts
 
 
-def _mapping(said: object, names: Sequence[str]) -> dict[str, Mapped]:
+def _mapping(listed: object, names: Sequence[str]) -> dict[str, Mapped]:
     """What the answer maps, by the name before in small letters."""
     wanted = {name.casefold(): name for name in names}
-    found: dict[str, Mapped] = {}
+    mapping: dict[str, Mapped] = {}
     problems: list[str] = []
-    for one in said if isinstance(said, list) else []:
-        source = one.get("from") if isinstance(one, dict) else None
+    for entry in listed if isinstance(listed, list) else []:
+        source = entry.get("from") if isinstance(entry, dict) else None
         if not isinstance(source, str) or (
             operator_name(source).casefold() not in wanted and source.casefold() not in wanted
         ):
             problems.append(f"`mapping` names {str(source)[:60]!r}, which was not among the operators.")
             continue
         key = source.casefold() if source.casefold() in wanted else operator_name(source).casefold()
-        if key in found:
+        if key in mapping:
             problems.append(f"{wanted[key]} is mapped twice; say once what becomes of it.")
             continue
-        target, reason = one.get("to"), one.get("reason")
-        found[key] = Mapped(
+        target, reason = entry.get("to"), entry.get("reason")
+        mapping[key] = Mapped(
             wanted[key],
             operator_name(target) if isinstance(target, str) and target.strip() else None,
             " ".join(reason.split())[:_LONGEST_REASON] if isinstance(reason, str) else "",
         )
-    missing = [name for key, name in wanted.items() if key not in found]
+    missing = [name for key, name in wanted.items() if key not in mapping]
     if missing:
         problems.append(f"`mapping` does not say what becomes of {', '.join(missing[:_MOST_TOLD])}.")
     if problems:
         raise AnswerRefused(problems[:_MOST_TOLD])
-    return found
+    return mapping

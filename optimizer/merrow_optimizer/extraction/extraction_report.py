@@ -32,7 +32,7 @@ _LONGEST_NAME = 80
 def report(extractor: Extractor) -> dict[str, Any]:
     """All that is known of an extraction that ended, as JSON shows it."""
     outcome, plan = extractor.outcome, extractor.plan
-    found: dict[str, Any] = {
+    shown: dict[str, Any] = {
         "schema": SCHEMA,
         "dataset": extractor.dataset,
         "cases": _cases(outcome, plan),
@@ -50,29 +50,31 @@ def report(extractor: Extractor) -> dict[str, Any]:
         "why_nothing": outcome.why_nothing,
     }
     if outcome.why_nothing is not None:
-        return found
+        return shown
     coverage = _coverage(outcome, plan)
     return {
-        **found,
+        **shown,
         "operators": [
-            {"name": operator.name, **takes(operator.signature), "prompt": operator.prompt, **_support(one, outcome)}
-            for operator, one in zip(outcome.operators, outcome.chosen, strict=True)
+            {"name": operator.name, **takes(operator.signature), "prompt": operator.prompt, **_support(pooled, outcome)}
+            for operator, pooled in zip(outcome.operators, outcome.chosen, strict=True)
         ],
         "coverage": coverage,
         "is_enough": is_enough(coverage, plan),
         "chain": chain(outcome),
         "groups": [
             {
-                "name": one.name,
-                **takes(one.group.signature),
-                "steps": len(one.group.members),
-                "cases": len({place.case for place in one.group.members}),
+                "name": named.name,
+                **takes(named.group.signature),
+                "steps": len(named.group.members),
+                "cases": len({place.case for place in named.group.members}),
             }
-            for one in outcome.named
+            for named in outcome.named
         ],
         "placed_by_model": outcome.placed,
-        "paths": [_path(one) for one in outcome.paths],
-        "pool": [{"name": one.name, **takes(one.signature), **_support(one, outcome)} for one in outcome.pool],
+        "paths": [_path(path) for path in outcome.paths],
+        "pool": [
+            {"name": pooled.name, **takes(pooled.signature), **_support(pooled, outcome)} for pooled in outcome.pool
+        ],
         "choice": None
         if outcome.choice is None
         else {
@@ -82,8 +84,8 @@ def report(extractor: Extractor) -> dict[str, Any]:
             "is_enough": outcome.choice.is_enough,
         },
         "scores": _scores(outcome),
-        "answers": {str(stage): one.to_json() for stage, one in sorted(extractor.generator.tallies.items())},
-        "leaks_refused": sum(one.leaks for one in extractor.generator.tallies.values()),
+        "answers": {str(stage): tally.to_json() for stage, tally in sorted(extractor.generator.tallies.items())},
+        "leaks_refused": sum(tally.leaks for tally in extractor.generator.tallies.values()),
         "compression": _compression(outcome),
         "shapes": [
             {"file": f"{START}/{number}.mmd", "cases": count}
@@ -102,18 +104,18 @@ def is_enough(coverage: Mapping[str, Any], plan: ExtractionPlan) -> bool:
 
 def chain(outcome: ExtractionOutcome) -> list[dict[str, Any]]:
     """How many operators there were from step to step, those of paths as ranges."""
-    initial = sum(len(one.group.members) for one in outcome.named)
-    found: list[dict[str, Any]] = [
+    initial = sum(len(named.group.members) for named in outcome.named)
+    links: list[dict[str, Any]] = [
         {"what": "initial", "least": initial, "most": initial},
         {"what": "groups", "least": len(outcome.named), "most": len(outcome.named)},
     ]
     steps = max((len(path.counts) for path in outcome.paths), default=1)
     for number in range(1, steps):
         counts = [path.counts[min(number, len(path.counts) - 1)] for path in outcome.paths]
-        found.append({"what": f"step {number}", "least": min(counts), "most": max(counts)})
-    found.append({"what": "pool", "least": len(outcome.pool), "most": len(outcome.pool)})
-    found.append({"what": "set", "least": len(outcome.operators), "most": len(outcome.operators)})
-    return found
+        links.append({"what": f"step {number}", "least": min(counts), "most": max(counts)})
+    links.append({"what": "pool", "least": len(outcome.pool), "most": len(outcome.pool)})
+    links.append({"what": "set", "least": len(outcome.operators), "most": len(outcome.operators)})
+    return links
 
 
 def _cases(outcome: ExtractionOutcome, plan: ExtractionPlan) -> dict[str, Any]:
@@ -127,17 +129,17 @@ def _cases(outcome: ExtractionOutcome, plan: ExtractionPlan) -> dict[str, Any]:
     }
 
 
-def _support(one: PooledOperator, outcome: ExtractionOutcome) -> dict[str, Any]:
-    cases = {place.case for source in one.sources for place in outcome.named[source].group.members}
-    groups = [outcome.named[source].name for source in sorted(one.sources)]
-    return {"support": one.support, "paths": len(outcome.paths), "cases": len(cases), "groups": groups}
+def _support(pooled: PooledOperator, outcome: ExtractionOutcome) -> dict[str, Any]:
+    cases = {place.case for source in pooled.sources for place in outcome.named[source].group.members}
+    groups = [outcome.named[source].name for source in sorted(pooled.sources)]
+    return {"support": pooled.support, "paths": len(outcome.paths), "cases": len(cases), "groups": groups}
 
 
 def _path(path: Path) -> dict[str, Any]:
     return {
         "counts": path.counts,
-        "operators": [{"name": one.name, **takes(one.signature)} for one in path.operators],
-        "steps": [[one.to_json() for one in step] for step in path.steps],
+        "operators": [{"name": operator.name, **takes(operator.signature)} for operator in path.operators],
+        "steps": [[mapped.to_json() for mapped in step] for step in path.steps],
     }
 
 
@@ -150,25 +152,25 @@ def _parts(outcome: ExtractionOutcome, plan: ExtractionPlan) -> dict[str, list[P
 
 def _coverage(outcome: ExtractionOutcome, plan: ExtractionPlan) -> dict[str, Any]:
     """What share of each part is covered, with its interval; of the cases whose steps could be used."""
-    found: dict[str, Any] = {}
+    coverage: dict[str, Any] = {}
     for name, proved in _parts(outcome, plan).items():
-        values = [1.0 if one.is_covered else 0.0 for one in proved]
+        values = [1.0 if case.is_covered else 0.0 for case in proved]
         interval = interval_of(values) if values else None
-        found[name] = {
+        coverage[name] = {
             "cases": len(values),
             "covered": round(sum(values)),
             "share": sum(values) / len(values) if values else None,
             "interval": None if interval is None else [interval.lower, interval.upper],
         }
-    return found
+    return coverage
 
 
 def _scores(outcome: ExtractionOutcome) -> dict[str, Any]:
     """The mean score of all cases by their own workflows, and of those that are whole with the set by both."""
     proved = list(outcome.proved.values())
-    both = [(one.own.value, one.trial.value) for one in proved if one.trial is not None]
+    both = [(case.own.value, case.trial.value) for case in proved if case.trial is not None]
     return {
-        "own": _mean([one.own.value for one in proved]),
+        "own": _mean([case.own.value for case in proved]),
         "whole": len(both),
         "own_of_whole": _mean([own for own, _ in both]),
         "with_set": _mean([value for _, value in both]),
@@ -183,17 +185,17 @@ def _compression(outcome: ExtractionOutcome) -> dict[str, Any]:
     """Nodes, operators and tokens of prompts: of the workflows of all cases that were extracted from, and of what is written
     in their place.
     """
-    members = [place for one in outcome.named for place in one.group.members]
+    members = [place for named in outcome.named for place in named.group.members]
     cases = {place.case for place in members}
     tokens = sum(estimate_tokens(outcome.steps[place.case][place.step].prompt) for place in members)
     shown = _shown_shapes(outcome)
     pairs = {
         "nodes": (
             sum(len(outcome.steps[case]) for case in cases),
-            sum(len(outcome.steps[one.case.id]) for one, _ in shown),
+            sum(len(outcome.steps[case.case.id]) for case, _ in shown),
         ),
         "operators": (len(members), len(outcome.operators)),
-        "prompt_tokens": (tokens, sum(estimate_tokens(one.prompt) for one in outcome.operators)),
+        "prompt_tokens": (tokens, sum(estimate_tokens(operator.prompt) for operator in outcome.operators)),
     }
     return {
         name: {"cases": before, "library": after, "ratio": before / after if after else None}
@@ -215,16 +217,16 @@ def _shown_shapes(outcome: ExtractionOutcome) -> list[tuple[Proved, int]]:
 def files(extractor: Extractor) -> dict[str, str]:
     """The texts of all files but the library and the report, by their paths beside it."""
     outcome = extractor.outcome
-    found: dict[str, str] = {}
+    texts: dict[str, str] = {}
     names = FreshIds((), str.casefold)
-    for name, one in sorted(outcome.proved.items()):
+    for name, proved in sorted(outcome.proved.items()):
         file = names.new(_NOT_IN_NAMES.sub("_", name)[:_LONGEST_NAME], "case")
-        found[f"{CASES}/{file}.mmd"] = titled(one.rewritten.text, f"Case {name}, with extracted operators")
+        texts[f"{CASES}/{file}.mmd"] = titled(proved.rewritten.text, f"Case {name}, with extracted operators")
     whole = sum(count for _, count in shapes(outcome))
-    for number, (one, count) in enumerate(_shown_shapes(outcome), 1):
-        said = f"A shape of workflow that {count} of {whole} cases have"
-        found[f"{START}/{number}.mmd"] = titled(one.rewritten.text, said)
-    return found
+    for number, (proved, count) in enumerate(_shown_shapes(outcome), 1):
+        title = f"A shape of workflow that {count} of {whole} cases have"
+        texts[f"{START}/{number}.mmd"] = titled(proved.rewritten.text, title)
+    return texts
 
 
 def titled(text: str, title: str) -> str:
@@ -237,11 +239,11 @@ def library(extractor: Extractor) -> str:
     outcome, plan = extractor.outcome, extractor.plan
     covered = _coverage(outcome, plan)["extraction"]
     noted = []
-    for operator, one in zip(outcome.operators, outcome.chosen, strict=True):
-        said = _support(one, outcome)
-        note = f"From {said['cases']} cases"
+    for operator, pooled in zip(outcome.operators, outcome.chosen, strict=True):
+        support = _support(pooled, outcome)
+        note = f"From {support['cases']} cases"
         if outcome.paths:
-            note += f", in {said['support']} of {said['paths']} paths"
+            note += f", in {support['support']} of {support['paths']} paths"
         note += f". The set covers {covered['covered']} of {covered['cases']} cases."
         noted.append(replace(operator, note=note))
     return library_text(noted)

@@ -139,7 +139,7 @@ class Extractor:
         outcome, without = self.outcome, self.plan.settings.without
         await self._initial()
         steps = {name: outcome.steps[name] for name in sorted(self._extracted & outcome.steps.keys())}
-        if not any(one.built_in is None for own in steps.values() for one in own):
+        if not any(step.built_in is None for own in steps.values() for step in own):
             outcome.why_nothing = (
                 "The model named no operator of its own: every step is a built-in one."
                 if steps
@@ -163,7 +163,8 @@ class Extractor:
         own = await self._own_runs(typed)
         if "deep" in without:
             outcome.pool = [
-                PooledOperator(one.name, one.prompt, one.signature, one.sources, 1) for one in ground.operators
+                PooledOperator(operator.name, operator.prompt, operator.signature, operator.sources, 1)
+                for operator in ground.operators
             ]
             able = {name: _by_group(name, steps[name], outcome.named) for name in steps}
             chosen = list(range(len(outcome.pool)))
@@ -189,14 +190,14 @@ class Extractor:
             return
         done = 0
 
-        async def one(case: SolvedCase) -> Steps | None:
+        async def steps_of_case(case: SolvedCase) -> Steps | None:
             nonlocal done
-            found = await steps_of(case, task, self.plan.leaks, self.generator)
+            case_steps = await steps_of(case, task, self.plan.leaks, self.generator)
             done += 1
             self._told("asking for the steps of cases", done, len(cases))
-            return found
+            return case_steps
 
-        for case, steps in zip(cases, await together([one(case) for case in cases]), strict=True):
+        for case, steps in zip(cases, await together([steps_of_case(case) for case in cases]), strict=True):
             if steps is None:
                 outcome.unusable.append(case.id)
             else:
@@ -205,31 +206,31 @@ class Extractor:
     def _typed(self, grouping: Grouping) -> dict[str, TypedSteps]:
         """The cases with what their steps give: worked out for those that are extracted from, each for itself in the probe."""
         inputs = self.plan.task.inputs
-        found: dict[str, TypedSteps] = {}
+        typed_cases: dict[str, TypedSteps] = {}
         for name, steps in sorted(self.outcome.steps.items()):
             alone = TypedSteps(steps, kinds_of(steps, self.plan.task.answer), inputs)
             typed = TypedSteps(steps, grouping.kinds(name), inputs) if name in grouping.cases else alone
             # A kind that was worked out may not fit a built-in reader: then the case stays as it was.
-            found[name] = typed if swapped(typed, {}) is not None else alone
-        return found
+            typed_cases[name] = typed if swapped(typed, {}) is not None else alone
+        return typed_cases
 
     async def _own_runs(self, typed: Mapping[str, TypedSteps]) -> dict[str, Trial]:
-        texts = {name: case_text(one, {}) or "" for name, one in typed.items()}
-        found = await self._run_all("running cases", [(name, text, "own") for name, text in texts.items()])
-        return dict(zip(texts, found, strict=True))
+        texts = {name: case_text(steps, {}) or "" for name, steps in typed.items()}
+        trials = await self._run_all("running cases", [(name, text, "own") for name, text in texts.items()])
+        return dict(zip(texts, trials, strict=True))
 
     async def _run_all(self, what: str, wanted: Sequence[tuple[str, str, str]]) -> list[Trial]:
         done = 0
         self._told(what, 0, len(wanted))
 
-        async def one(name: str, text: str, purpose: str) -> Trial:
+        async def run_case(name: str, text: str, purpose: str) -> Trial:
             nonlocal done
-            found = await self.trials.score(self._cases[name], text, purpose)
+            trial = await self.trials.score(self._cases[name], text, purpose)
             done += 1
             self._told(what, done, len(wanted))
-            return found
+            return trial
 
-        return await together([one(*each) for each in wanted])
+        return await together([run_case(*each) for each in wanted])
 
     # Stages 3 and 4
 
@@ -242,8 +243,8 @@ class Extractor:
 
     async def _aggregate(self, ground: PathStart) -> bool:
         """Have the model put the paths together; whether it did."""
-        found = await deepening.aggregate(ground, self.outcome.paths, self.generator)
-        if found is None:
+        aggregated = await deepening.aggregate(ground, self.outcome.paths, self.generator)
+        if aggregated is None:
             self.outcome.notes.append(
                 "The model's own set could not be used, so that the set was chosen by what it covers."
             )
@@ -251,13 +252,13 @@ class Extractor:
         paths = self.outcome.paths
         self.outcome.pool = [
             PooledOperator(
-                one.name,
-                one.prompt,
-                one.signature,
-                one.sources,
-                sum(any(one.sources & other.sources for other in path.operators) for path in paths),
+                operator.name,
+                operator.prompt,
+                operator.signature,
+                operator.sources,
+                sum(any(operator.sources & other.sources for other in path.operators) for path in paths),
             )
-            for one in found.operators
+            for operator in aggregated.operators
         ]
         return True
 
@@ -297,7 +298,10 @@ class Extractor:
 
     def _choose(self, able: Mapping[str, Mapping[str, int]]) -> SetCover:
         outcome = self.outcome
-        offers = [CoverCandidate(one.name, one.support, estimate_tokens(one.prompt)) for one in outcome.pool]
+        offers = [
+            CoverCandidate(operator.name, operator.support, estimate_tokens(operator.prompt))
+            for operator in outcome.pool
+        ]
         cases = [list(able[name].values()) for name in sorted(able)]
         outcome.choice = choose(offers, cases, self.plan.settings.coverage)
         return outcome.choice
@@ -309,13 +313,13 @@ class Extractor:
         if "deep" not in self.plan.settings.without:
             self._told("wording operators", 0, len(picked))
             members = [
-                sorted(place for source in one.sources for place in outcome.named[source].group.members)
-                for one in picked
+                sorted(place for source in operator.sources for place in outcome.named[source].group.members)
+                for operator in picked
             ]
             picked = await together(
                 [
-                    word(one, places, steps, self.plan.leaks, self.generator)
-                    for one, places in zip(picked, members, strict=True)
+                    word(operator, places, steps, self.plan.leaks, self.generator)
+                    for operator, places in zip(picked, members, strict=True)
                 ]
             )
         outcome.chosen = picked
@@ -344,33 +348,39 @@ class Extractor:
                 }
             else:
                 offers = fitting(case, outcome.operators)
-            found = rewritten(case, offers)
-            if found is not None:
-                made[name] = found
-        whole = [name for name, one in made.items() if one.is_whole]
+            new = rewritten(case, offers)
+            if new is not None:
+                made[name] = new
+        whole = [name for name, rewriting in made.items() if rewriting.is_whole]
         trials = await self._run_all("proving the set", [(name, made[name].text, "final") for name in whole])
         by_name = dict(zip(whole, trials, strict=True))
         outcome.proved = {
-            name: Proved(self._cases[name], one, own[name], by_name.get(name)) for name, one in made.items()
+            name: Proved(self._cases[name], rewriting, own[name], by_name.get(name)) for name, rewriting in made.items()
         }
 
 
 def _groups_of(case: str, named: Sequence[Named]) -> dict[int, int]:
     """The group of each step of a case, by their numbers."""
-    return {place.step: number for number, one in enumerate(named) for place in one.group.members if place.case == case}
+    return {
+        place.step: number
+        for number, operator in enumerate(named)
+        for place in operator.group.members
+        if place.case == case
+    }
 
 
 def _operators(candidates: Sequence[PooledOperator], named: Sequence[Named]) -> list[ExtractedOperator]:
     """Candidates as operators, each with a name of its own."""
-    names = deepening.distinct([one.name for one in candidates])
+    names = deepening.distinct([candidate.name for candidate in candidates])
     return [
         ExtractedOperator(
             name,
-            one.signature,
-            one.prompt,
-            frozenset(kind for source in one.sources for kind in named[source].group.many) & one.signature.kinds,
+            candidate.signature,
+            candidate.prompt,
+            frozenset(kind for source in candidate.sources for kind in named[source].group.many)
+            & candidate.signature.kinds,
         )
-        for name, one in zip(names, candidates, strict=True)
+        for name, candidate in zip(names, candidates, strict=True)
     ]
 
 
@@ -382,19 +392,19 @@ def _by_group(case: str, steps: Steps, named: Sequence[Named]) -> dict[str, int]
 
 def _each_step(grouping: Grouping, plan: ExtractionPlan) -> list[Named]:
     """Every step as a group of its own, those that are said in the same words as one: the ablation without clustering."""
-    found: dict[tuple[Any, str, str], list[StepReference]] = {}
+    members: dict[tuple[Any, str, str], list[StepReference]] = {}
     for group in grouping.groups():
         for place in group.members:
             step = step_of(grouping.cases, place)
-            found.setdefault((group.signature, step.name, step.prompt), []).append(place)
+            members.setdefault((group.signature, step.name, step.prompt), []).append(place)
     named: list[Named] = []
-    for key in sorted(found):
+    for key in sorted(members):
         many = frozenset(
             kind
-            for place in found[key]
+            for place in members[key]
             for kind in own_operator(step_of(grouping.cases, place), grouping.kinds(place.case)).many
         )
-        group = StepGroup(key[0], tuple(sorted(found[key])), many & key[0].kinds)
+        group = StepGroup(key[0], tuple(sorted(members[key])), many & key[0].kinds)
         named.append(as_its_steps(grouping.cases, group, plan.leaks))
     return named
 
@@ -403,10 +413,12 @@ def shapes(outcome: ExtractionOutcome) -> list[tuple[Proved, int]]:
     """The shapes of cases that are whole with the set, equal up to renaming, the commonest first: of each the first case, and
     how many have it.
     """
-    whole = [one for _, one in sorted(outcome.proved.items()) if one.trial is not None]
-    counted = Counter(one.trial.semantic for one in whole if one.trial is not None)
+    whole = [proved for _, proved in sorted(outcome.proved.items()) if proved.trial is not None]
+    counted = Counter(proved.trial.semantic for proved in whole if proved.trial is not None)
     first: dict[str, Proved] = {}
-    for one in whole:
-        if one.trial is not None:
-            first.setdefault(one.trial.semantic, one)
-    return [(first[semantic], count) for semantic, count in sorted(counted.items(), key=lambda one: (-one[1], one[0]))]
+    for case in whole:
+        if case.trial is not None:
+            first.setdefault(case.trial.semantic, case)
+    return [
+        (first[semantic], count) for semantic, count in sorted(counted.items(), key=lambda entry: (-entry[1], entry[0]))
+    ]

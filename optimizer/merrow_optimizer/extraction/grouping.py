@@ -60,7 +60,7 @@ class Grouping:
     def open(self) -> list[Open]:
         """The steps that the model has to place next: those of each case that wait for no other."""
         strong = self._strong()
-        found: list[Open] = []
+        undecided: list[Open] = []
         for case in sorted(self.cases):
             blocked: set[str] = set()
             for place, step in self._own(case):
@@ -69,33 +69,33 @@ class Grouping:
                     continue
                 choices = self._choices(place, strong)
                 if len(choices) > 1:
-                    found.append(Open(place, tuple(choices)))
+                    undecided.append(Open(place, tuple(choices)))
                     blocked.add(step.name)
-        return found
+        return undecided
 
-    def place(self, said: Mapping[StepReference, OperatorSignature | None]) -> None:
+    def place(self, signatures: Mapping[StepReference, OperatorSignature | None]) -> None:
         """Put steps into groups as the model says; None: into one of their own kind. What follows from that is worked out."""
-        for place, chosen in said.items():
+        for place, chosen in signatures.items():
             if chosen is None:
                 self._alone.add(place)
             else:
                 self._joined[place] = chosen
-        self._take_over(said)
+        self._take_over(signatures)
         self._settle()
 
     def groups(self) -> list[StepGroup]:
         """All groups, in the order of their signatures."""
-        found: dict[OperatorSignature, list[StepReference]] = {}
+        members: dict[OperatorSignature, list[StepReference]] = {}
         many: dict[OperatorSignature, set[Type]] = {}
         for case in sorted(self.cases):
             for place, _ in self._own(case):
                 own = self.signature(place)
-                found.setdefault(own, []).append(place)
+                members.setdefault(own, []).append(place)
                 taken = [kind if kind in own.kinds else TEXT for kind in self._taken(place)]
                 many.setdefault(own, set()).update(
                     kind for kind in taken if taken.count(kind) > 1 and kind in own.kinds
                 )
-        return [StepGroup(own, tuple(sorted(found[own])), frozenset(many[own])) for own in sorted(found)]
+        return [StepGroup(own, tuple(sorted(members[own])), frozenset(many[own])) for own in sorted(members)]
 
     def signature(self, place: StepReference) -> OperatorSignature:
         """That of the group in which a step is."""
@@ -127,22 +127,22 @@ class Grouping:
             return []
         step = self.cases[place.case][place.step]
         taken, given = self._taken(place), self._kinds[place.case][step.name]
-        return [one for one in strong if unifies(taken, given, one)]
+        return [known for known in strong if unifies(taken, given, known)]
 
     def _settle(self) -> None:
         """Join what has one group that it fits, all at once, until nothing changes: so no order has a say in it."""
         while True:
             strong = self._strong()
-            found = {
+            settled = {
                 place: choices[0]
                 for case in self.cases
                 for place, _ in self._own(case)
                 if len(choices := self._choices(place, strong)) == 1
             }
-            if not found:
+            if not settled:
                 return
-            self._joined.update(found)
-            self._take_over(found)
+            self._joined.update(settled)
+            self._take_over(settled)
 
     def _take_over(self, joined: Mapping[StepReference, OperatorSignature | None]) -> None:
         """What steps give follows from their group; then what their sources give, where a single kind is missing."""
@@ -155,13 +155,13 @@ class Grouping:
                 continue
             steps, kinds = self.cases[place.case], self._kinds[place.case]
             step = steps[place.step]
-            built_in = {one.name for one in steps if one.built_in is not None}
+            built_in = {other.name for other in steps if other.built_in is not None}
             texts = [name for name in step.reads if name not in INPUTS and kinds[name] == TEXT]
             missing = own.kinds - {INPUTS.get(name) or kinds[name] for name in step.reads}
-            readers = [one for one in steps if texts and texts[0] in one.reads]
+            readers = [other for other in steps if texts and texts[0] in other.reads]
             if len(texts) == len(missing) == len(readers) == 1 and texts[0] not in built_in:
                 source = StepReference(
-                    place.case, next(number for number, one in enumerate(steps) if one.name == texts[0])
+                    place.case, next(number for number, other in enumerate(steps) if other.name == texts[0])
                 )
                 if source not in self._alone:
                     kinds[texts[0]] = next(iter(missing))

@@ -62,12 +62,12 @@ def case_question(case: SolvedCase, task: ExtractionTask) -> tuple[Message, ...]
     return question("initial", shown, SCHEMA)
 
 
-def read_case(said: Mapping[str, Any], task: ExtractionTask, leaks: CaseLeaks | None, cases: Sequence[str]) -> Steps:
+def read_case(answer: Mapping[str, Any], task: ExtractionTask, leaks: CaseLeaks | None, cases: Sequence[str]) -> Steps:
     """The steps of an answer, as a workflow that the checker finds nothing wrong with, and without anything of these cases.
 
     Raises `AnswerRefused`.
     """
-    steps = read_steps(said, task.inputs)
+    steps = read_steps(answer, task.inputs)
     for step in steps:
         if leaks is not None and step.built_in is None:
             leaks.check(step.prompt, cases)
@@ -81,7 +81,7 @@ def read_case(said: Mapping[str, Any], task: ExtractionTask, leaks: CaseLeaks | 
 async def steps_of(case: SolvedCase, task: ExtractionTask, leaks: CaseLeaks, generator: Generator) -> Steps | None:
     """The steps of a case; None where no answer could be used."""
     return await generator.answer(
-        STAGE, case_question(case, task), SCHEMA, lambda said: read_case(said, task, leaks, [case.id])
+        STAGE, case_question(case, task), SCHEMA, lambda answer: read_case(answer, task, leaks, [case.id])
     )
 
 
@@ -89,4 +89,4 @@ async def described_steps(task: ExtractionTask, generator: Generator) -> Steps |
     """The steps for any case, by the description of the data alone; None where no answer could be used."""
     shown = {"The problems": dict(task.described), "The inputs of the workflow, by their names": list(task.inputs)}
     asked = question("described", shown, SCHEMA)
-    return await generator.answer(STAGE, asked, SCHEMA, lambda said: read_case(said, task, None, []))
+    return await generator.answer(STAGE, asked, SCHEMA, lambda answer: read_case(answer, task, None, []))

@@ -59,12 +59,12 @@ class OperatorSignature:
     @property
     def is_weak(self) -> bool:
         """Whether some kind in it says nothing but that it is a text."""
-        return self.output == TEXT or any(one.kind == TEXT for one in self.inputs)
+        return self.output == TEXT or any(port.kind == TEXT for port in self.inputs)
 
     @property
     def kinds(self) -> frozenset[Type]:
         """The kinds that are taken."""
-        return frozenset(one.kind for one in self.inputs)
+        return frozenset(port.kind for port in self.inputs)
 
 
 def signature(taken: Iterable[Type], given: Type) -> OperatorSignature:
@@ -86,13 +86,13 @@ def merged(signatures: Iterable[OperatorSignature]) -> OperatorSignature | None:
     """The signature of one operator for all that has these: what only some take is optional. None where their results are of
     different kinds, so that the operator's would be wider than each.
     """
-    found = list(signatures)
-    outputs = {one.output for one in found}
+    listed = list(signatures)
+    outputs = {each.output for each in listed}
     if len(outputs) > 1:
         outputs.discard(TEXT)  # A weak one gives what the others give.
     if len(outputs) != 1:
         return None
-    counted = Counter(one for each in found for one in each.kinds)
-    optional = {one.kind for each in found for one in each.inputs if one.is_optional}
-    inputs = tuple(Input(kind, counted[kind] < len(found) or kind in optional) for kind in sorted(counted))
+    counted = Counter(kind for each in listed for kind in each.kinds)
+    optional = {port.kind for each in listed for port in each.inputs if port.is_optional}
+    inputs = tuple(Input(kind, counted[kind] < len(listed) or kind in optional) for kind in sorted(counted))
     return OperatorSignature(inputs, outputs.pop())

@@ -41,11 +41,11 @@ class CaseLeaks:
         """Raise `AnswerRefused` where a prompt has words of any case, or an answer of one of these, by their ids. The sentence
         repeats nothing of it.
         """
-        said = words(prompt)
-        if not said:
+        prompt_words = words(prompt)
+        if not prompt_words:
             return
-        single = {*said, *(number.replace(",", "") for number in _NUMBER.findall(prompt))}
-        if not self._runs.isdisjoint(runs(said, RUN)):
+        single = {*prompt_words, *(number.replace(",", "") for number in _NUMBER.findall(prompt))}
+        if not self._runs.isdisjoint(runs(prompt_words, RUN)):
             raise AnswerRefused(
                 [f"The prompt has {RUN} or more words in a row of a case; say it for any case of this kind."],
                 is_leak=True,
@@ -66,6 +66,6 @@ def answer_words(case: SolvedCase) -> set[str]:
     if len(words(plain)) > _LONGEST_ANSWER:
         return set()
     numbers = {number.replace(",", "") for number in _NUMBER.findall(plain)}
-    return {one for one in numbers if sum(map(str.isdigit, one)) > 1} | {
+    return {number for number in numbers if sum(map(str.isdigit, number)) > 1} | {
         word.casefold() for word in _WORD.findall(plain)
     }

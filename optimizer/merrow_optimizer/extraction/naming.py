@@ -40,11 +40,11 @@ def shown_members(
     cases: Mapping[str, Steps], members: Sequence[StepReference], most: int = _MOST_SHOWN
 ) -> list[dict[str, str]]:
     """Some of the steps of a group, evenly spread, each different one once."""
-    found: dict[tuple[str, str], dict[str, str]] = {}
+    distinct: dict[tuple[str, str], dict[str, str]] = {}
     for place in members:
         step = step_of(cases, place)
-        found.setdefault((step.name, step.prompt), _shown(step))
-    listed = [found[key] for key in sorted(found)]
+        distinct.setdefault((step.name, step.prompt), _shown(step))
+    listed = [distinct[key] for key in sorted(distinct)]
     stride = max(1, -(-len(listed) // most))
     return listed[::stride]
 
@@ -55,7 +55,7 @@ def _shown(step: CaseStep) -> dict[str, str]:
 
 def takes(own: OperatorSignature) -> dict[str, Any]:
     """A signature as a model is shown it."""
-    return {"takes": [str(one) for one in own.inputs], "gives": own.output}
+    return {"takes": [str(port) for port in own.inputs], "gives": own.output}
 
 
 async def place_all(grouping: Grouping, generator: Generator) -> int:
@@ -63,31 +63,34 @@ async def place_all(grouping: Grouping, generator: Generator) -> int:
     count = 0
     while waiting := grouping.open():
         members = {group.signature: group.members for group in grouping.groups()}
-        said = await together([_placed(one, grouping, members, generator) for one in waiting])
-        grouping.place({one.place: chosen for one, chosen in zip(waiting, said, strict=True)})
+        signatures = await together([_placed(opening, grouping, members, generator) for opening in waiting])
+        grouping.place({opening.place: chosen for opening, chosen in zip(waiting, signatures, strict=True)})
         count += len(waiting)
     return count
 
 
 async def _placed(
-    one: Open, grouping: Grouping, members: Mapping[OperatorSignature, Sequence[StepReference]], generator: Generator
+    opening: Open,
+    grouping: Grouping,
+    members: Mapping[OperatorSignature, Sequence[StepReference]],
+    generator: Generator,
 ) -> OperatorSignature | None:
     cases = grouping.cases
     shown = {
-        "The step": _shown(step_of(cases, one.place)),
+        "The step": _shown(step_of(cases, opening.place)),
         "The groups": [
             {"number": number, **takes(own), "steps": shown_members(cases, members[own], _SHOWN_OF_GROUP)}
-            for number, own in enumerate(one.choices, 1)
+            for number, own in enumerate(opening.choices, 1)
         ],
     }
 
-    def read(said: Mapping[str, Any]) -> OperatorSignature | None:
-        number = said.get("group")
+    def read(answer: Mapping[str, Any]) -> OperatorSignature | None:
+        number = answer.get("group")
         if number is None:
             return None
-        if type(number) is not int or not 1 <= number <= len(one.choices):
-            raise AnswerRefused([f"`group` must be a number from 1 to {len(one.choices)}, or null."])
-        return one.choices[number - 1]
+        if type(number) is not int or not 1 <= number <= len(opening.choices):
+            raise AnswerRefused([f"`group` must be a number from 1 to {len(opening.choices)}, or null."])
+        return opening.choices[number - 1]
 
     return await generator.answer(STAGE, question("placing", shown, PLACING), PLACING, read)
 
@@ -102,22 +105,22 @@ async def name_group(cases: Mapping[str, Steps], group: StepGroup, leaks: CaseLe
     """A group with its name and prompt: those of the model, else of its most frequent step."""
     of_cases = sorted({place.case for place in group.members})
 
-    def read(said: Mapping[str, Any]) -> Named:
-        name, prompt = read_name(said.get("name")), read_prompt(said.get("prompt"), "the operator")
+    def read(answer: Mapping[str, Any]) -> Named:
+        name, prompt = read_name(answer.get("name")), read_prompt(answer.get("prompt"), "the operator")
         leaks.check(prompt, of_cases)
         return Named(group, name, prompt)
 
-    found = await generator.answer(STAGE, group_question(cases, group), SCHEMA, read)
-    return found or as_its_steps(cases, group, leaks)
+    named = await generator.answer(STAGE, group_question(cases, group), SCHEMA, read)
+    return named or as_its_steps(cases, group, leaks)
 
 
 def as_its_steps(cases: Mapping[str, Steps], group: StepGroup, leaks: CaseLeaks) -> Named:
     """A group named and worded as the step that most of it are, of several the first by name, whose prompt has nothing of a
     case.
     """
-    said = [(operator_name(step.name), step.prompt) for step in (step_of(cases, place) for place in group.members)]
+    wordings = [(operator_name(step.name), step.prompt) for step in (step_of(cases, place) for place in group.members)]
     of_cases = sorted({place.case for place in group.members})
-    ranked = sorted(set(said), key=lambda one: (-said.count(one), one))
+    ranked = sorted(set(wordings), key=lambda wording: (-wordings.count(wording), wording))
     for name, prompt in ranked:
         try:
             leaks.check(prompt, of_cases)

@@ -26,20 +26,20 @@ class ExtractedOperator:
 
     def port(self, kind: Type) -> Type | None:
         """The kind of the input that takes a value of this kind: its own, else any text; None where there is none."""
-        for one in (kind, TEXT):
-            if one in self.signature.kinds and (
-                one == kind or (kind not in ("Bool", "Number", "Json") and "[" not in kind)
+        for port_kind in (kind, TEXT):
+            if port_kind in self.signature.kinds and (
+                port_kind == kind or (kind not in ("Bool", "Number", "Json") and "[" not in kind)
             ):
-                return one
+                return port_kind
         return None
 
     def declared(self, indent: str) -> Iterator[str]:
         """Its lines below ``operators:``, each indented by ``indent``."""
         yield f"{indent}{front_key(self.name)}:"
         inputs = ", ".join(
-            f"{port_of(one.kind)}{'?' * one.is_optional}: "
-            + (f"{{type: {_written(one.kind)}, many: true}}" if one.kind in self.many else _written(one.kind))
-            for one in self.signature.inputs
+            f"{port_of(port.kind)}{'?' * port.is_optional}: "
+            + (f"{{type: {_written(port.kind)}, many: true}}" if port.kind in self.many else _written(port.kind))
+            for port in self.signature.inputs
         )
         yield f"{indent}  inputs: {{{inputs}}}"
         yield f"{indent}  outputs: {{{port_of(self.signature.output)}: {_written(self.signature.output)}}}"
@@ -67,5 +67,5 @@ def taken_by(step: CaseStep, kinds: Mapping[str, Type]) -> list[Type]:
 
 def library_text(operators: Iterable[ExtractedOperator]) -> str:
     """The operator library, as a YAML file."""
-    lines = [line for one in operators for line in one.declared("  ")]
+    lines = [line for operator in operators for line in operator.declared("  ")]
     return "".join(f"{line}\n" for line in ("operators:" if lines else "operators: {}", *lines))

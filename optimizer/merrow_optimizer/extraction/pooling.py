@@ -34,19 +34,19 @@ class PooledOperator:
 
 def pooled(paths: Sequence[Sequence[Deepened]], signatures: Mapping[int, OperatorSignature]) -> list[PooledOperator]:
     """The candidates, by signature and sources. ``signatures`` are those of the groups by their numbers."""
-    listed = [(number, one) for number, path in enumerate(paths) for one in path]
+    listed = [(number, operator) for number, path in enumerate(paths) for operator in path]
     parts: list[list[tuple[int, Deepened]]] = []
     for entry in listed:
         near = [part for part in parts if any(_are_alike(entry[1], other) for _, other in part)]
         parts = [part for part in parts if all(part is not other for other in near)]
-        parts.append([entry, *(one for part in near for one in part)])
-    found = [one for part in parts if (one := _candidate(part, signatures)) is not None]
-    return sorted(found, key=lambda one: (one.signature, sorted(one.sources), one.name))
+        parts.append([entry, *(member for part in near for member in part)])
+    candidates = [candidate for part in parts if (candidate := _candidate(part, signatures)) is not None]
+    return sorted(candidates, key=lambda operator: (operator.signature, sorted(operator.sources), operator.name))
 
 
-def _are_alike(one: Deepened, other: Deepened) -> bool:
-    return one.signature == other.signature and len(one.sources & other.sources) >= ALIKE * len(
-        one.sources | other.sources
+def _are_alike(operator: Deepened, other: Deepened) -> bool:
+    return operator.signature == other.signature and len(operator.sources & other.sources) >= ALIKE * len(
+        operator.sources | other.sources
     )
 
 
@@ -55,11 +55,11 @@ def _candidate(
 ) -> PooledOperator | None:
     """One operator of those that are alike: named as most are, worded as in the first path that names it so."""
     members = sorted(part, key=lambda entry: (entry[0], entry[1].name))
-    names = [one.name for _, one in members]
-    name = min(names, key=lambda one: (-names.count(one), len(one), one))
-    sources = frozenset(source for _, one in members for source in one.sources)
+    names = [member.name for _, member in members]
+    name = min(names, key=lambda text: (-names.count(text), len(text), text))
+    sources = frozenset(source for _, member in members for source in member.sources)
     own = merged(signatures[source] for source in sorted(sources))
     if own is None:
         return None
-    prompt = next(one.prompt for _, one in members if one.name == name)
+    prompt = next(member.prompt for _, member in members if member.name == name)
     return PooledOperator(name, prompt, own, sources, len({number for number, _ in members}))

@@ -33,7 +33,7 @@ def rewritten(case: TypedSteps, offers: Offers) -> RewrittenCase | None:
     """A case with as many of its steps replaced as fit together; None where not even its own steps fit, which is not so for what
     stage 1 accepted.
     """
-    wanted = {name: found[0] for name, found in offers.items() if found}
+    wanted = {name: fits[0] for name, fits in offers.items() if fits}
     own = [step.name for step in case.steps if step.built_in is None]
     mapped: dict[str, ExtractedOperator] = {}
     text = case_text(case, wanted)
@@ -56,29 +56,29 @@ def fitting(case: TypedSteps, operators: Sequence[ExtractedOperator]) -> Offers:
     cases that no operator was drawn from.
     """
     kinds: dict[str, Type] = dict(case.kinds)
-    found: dict[str, Sequence[ExtractedOperator]] = {}
+    offers: dict[str, Sequence[ExtractedOperator]] = {}
     for step in case.steps:
         if step.built_in is not None:
             continue
         taken = taken_by(step, kinds)
-        fits = [one for one in operators if _fits(taken, kinds[step.name], one)]
+        fits = [operator for operator in operators if _fits(taken, kinds[step.name], operator)]
         fits.sort(
-            key=lambda one, kinds_=frozenset(taken), given=kinds[step.name]: (  # type: ignore[misc]
-                one.signature.output != given,
-                one.signature.kinds != kinds_,
+            key=lambda operator, kinds_=frozenset(taken), given=kinds[step.name]: (  # type: ignore[misc]
+                operator.signature.output != given,
+                operator.signature.kinds != kinds_,
             )
         )
-        found[step.name] = fits
+        offers[step.name] = fits
         if fits:
             kinds[step.name] = fits[0].signature.output
-    return found
+    return offers
 
 
 def _fits(taken: Sequence[Type], given: Type, operator: ExtractedOperator) -> bool:
     own = operator.signature
     if unifies(taken, given, own):
         return True
-    needed = {one.kind for one in own.inputs if not one.is_optional}
+    needed = {port.kind for port in own.inputs if not port.is_optional}
     return (
         given in ("Text", own.output)
         and needed <= set(taken)

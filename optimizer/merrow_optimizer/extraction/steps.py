@@ -71,29 +71,29 @@ def words_of_name(name: str) -> int:
     return len(re.findall(r"[A-Z]+(?![a-z])|[A-Z]?[a-z]+|\d+", name))
 
 
-def read_prompt(said: object, whose: str) -> str:
+def read_prompt(value: object, whose: str) -> str:
     """A prompt that can be used. Raises `AnswerRefused`."""
-    if not isinstance(said, str) or not said.strip():
+    if not isinstance(value, str) or not value.strip():
         raise AnswerRefused([f"`prompt` of {whose} is missing; write what the model is to do."])
-    text = said.strip()
+    text = value.strip()
     if len(text) > LONGEST_PROMPT:
         raise AnswerRefused([f"`prompt` of {whose} has {len(text):,} characters; write at most {LONGEST_PROMPT:,}."])
     return text
 
 
-def read_name(said: object) -> str:
+def read_name(value: object) -> str:
     """A name as it can be used. Raises `AnswerRefused`."""
-    if not isinstance(said, str) or not said.strip() or len(said) > 4 * LONGEST_NAME:
+    if not isinstance(value, str) or not value.strip() or len(value) > 4 * LONGEST_NAME:
         raise AnswerRefused([f"`name` must be a name of at most {LONGEST_NAME} letters."])
-    return operator_name(said)
+    return operator_name(value)
 
 
-def read_steps(said: Mapping[str, object], inputs: Iterable[str]) -> Steps:
+def read_steps(answer: Mapping[str, object], inputs: Iterable[str]) -> Steps:
     """The steps of an answer, in an order in which they can run; ``inputs`` are the ids of the case's inputs.
 
     Raises `AnswerRefused` with all that is wrong.
     """
-    listed = said.get("steps")
+    listed = answer.get("steps")
     if not isinstance(listed, list) or not listed:
         raise AnswerRefused(["`steps` must be a list with at least one step."])
     if len(listed) > MOST_STEPS:
@@ -101,8 +101,8 @@ def read_steps(said: Mapping[str, object], inputs: Iterable[str]) -> Steps:
     problems: list[str] = []
     names: dict[str, str] = {}
     spelled = {name.casefold(): name for name in inputs} | {"input": "PROBLEM", "inputs": "PROBLEM"}
-    for number, one in enumerate(listed, 1):
-        name = one.get("name") if isinstance(one, dict) else None
+    for number, entry in enumerate(listed, 1):
+        name = entry.get("name") if isinstance(entry, dict) else None
         if not isinstance(name, str) or not name.strip() or len(name) > 4 * LONGEST_NAME:
             problems.append(f"Step {number} needs a `name` of at most {LONGEST_NAME} letters.")
         elif name.casefold() in names or name.casefold() in spelled:
@@ -111,52 +111,52 @@ def read_steps(said: Mapping[str, object], inputs: Iterable[str]) -> Steps:
             names[name.casefold()] = name
     if problems:
         raise AnswerRefused(problems)
-    found: dict[str, CaseStep] = {}
-    for one in listed:
+    steps: dict[str, CaseStep] = {}
+    for entry in listed:
         try:
-            step = _step(one, names, spelled)
-            found[step.name] = step
+            step = _step(entry, names, spelled)
+            steps[step.name] = step
         except AnswerRefused as why:
             problems += why.sentences
     if problems:
         raise AnswerRefused(problems)
-    return _in_order(found)
+    return _in_order(steps)
 
 
-def _step(said: Mapping[str, object], names: Mapping[str, str], spelled: Mapping[str, str]) -> CaseStep:
-    name = str(said["name"])
+def _step(entry: Mapping[str, object], names: Mapping[str, str], spelled: Mapping[str, str]) -> CaseStep:
+    name = str(entry["name"])
     problems: list[str] = []
-    listed = said.get("reads")
+    listed = entry.get("reads")
     reads: list[str] = []
-    for one in listed if isinstance(listed, list) else []:
-        folded = one.casefold() if isinstance(one, str) else ""
+    for source in listed if isinstance(listed, list) else []:
+        folded = source.casefold() if isinstance(source, str) else ""
         known = names.get(folded) or spelled.get(folded)
         if known is None or known == name:
             problems.append(
-                f"Step {name} reads {str(one)[:LONGEST_NAME]!r}, which is neither another step nor an input."
+                f"Step {name} reads {str(source)[:LONGEST_NAME]!r}, which is neither another step nor an input."
             )
         elif known not in reads:
             reads.append(known)
     if not reads and not problems:
         problems.append(f"Step {name} reads nothing; name at least one step or input in `reads`.")
-    built_in = said.get("built_in") or None
+    built_in = entry.get("built_in") or None
     if built_in is not None and built_in not in ALLOWED:
         problems.append(f"Step {name} is not one of the built-in operators that a step may be: {', '.join(ALLOWED)}.")
     gives = TEXT
     try:
-        gives = _kind(said.get("gives"))
+        gives = _kind(entry.get("gives"))
     except AnswerRefused as why:
         if built_in is None:
             problems += [f"Step {name}: {sentence}" for sentence in why.sentences]
     prompt = ""
     if built_in is None:
         try:
-            prompt = read_prompt(said.get("prompt"), f"step {name}")
+            prompt = read_prompt(entry.get("prompt"), f"step {name}")
         except AnswerRefused as why:
             problems += why.sentences
     if problems:
         raise AnswerRefused(problems)
-    does = said.get("does")
+    does = entry.get("does")
     return CaseStep(
         name,
         " ".join(does.split())[:_LONGEST_DOES] if isinstance(does, str) else "",
@@ -167,10 +167,10 @@ def _step(said: Mapping[str, object], names: Mapping[str, str], spelled: Mapping
     )
 
 
-def _kind(said: object) -> Type:
+def _kind(value: object) -> Type:
     known = ", ".join(GIVEN)
     try:
-        kind = BUILT_IN_TYPES.parse(said) if isinstance(said, str) else ""
+        kind = BUILT_IN_TYPES.parse(value) if isinstance(value, str) else ""
     except TypeExpressionError:
         kind = ""
     if innermost(kind) not in GIVEN:
@@ -184,18 +184,18 @@ def _in_order(steps: Mapping[str, CaseStep]) -> Steps:
     """
     left, ordered = dict(steps), list[CaseStep]()
     while left:
-        ready = next((one for one in left.values() if not any(name in left for name in one.reads)), None)
+        ready = next((step for step in left.values() if not any(name in left for name in step.reads)), None)
         if ready is None:
             raise AnswerRefused(
                 [f"The steps {', '.join(sorted(left))} wait for each other; let none read what needs its result."]
             )
         ordered.append(left.pop(ready.name))
-    read = {name for one in ordered for name in one.reads}
-    last = [one for one in ordered if one.name not in read]
+    read = {name for step in ordered for name in step.reads}
+    last = [step for step in ordered if step.name not in read]
     if len(last) != 1:
-        names = ", ".join(one.name for one in last)
+        names = ", ".join(step.name for step in last)
         raise AnswerRefused([f"Nothing reads {names}; exactly one step gives the answer, and every other one is read."])
-    return (*(one for one in ordered if one is not last[0]), last[0])
+    return (*(step for step in ordered if step is not last[0]), last[0])
 
 
 # What flows
@@ -217,7 +217,7 @@ def kinds_of(steps: Steps, answer: Type) -> dict[str, Type]:
     if last.built_in is None:
         kinds[last.name] = answer
     for step in steps:
-        readers = [one for one in steps if step.name in one.reads]
+        readers = [reader for reader in steps if step.name in reader.reads]
         if kinds[step.name] == TEXT and step.built_in is None and len(readers) == 1:
             wanted = _wanted(readers[0], step.name, kinds)
             if wanted is not None:
@@ -234,8 +234,8 @@ def _given(step: CaseStep, kinds: Mapping[str, Type]) -> Type:
 
 def output_port(step: CaseStep, spec: OperatorSpec) -> tuple[str, Type]:
     """The output of a built-in step that is meant: that of the declared kind, else the default one."""
-    found = next((one for one in spec.outputs if one.type == step.gives), spec.outputs[0])
-    return found.name, found.type
+    port = next((output for output in spec.outputs if output.type == step.gives), spec.outputs[0])
+    return port.name, port.type
 
 
 def _filled(type_: Type, given: Sequence[Type]) -> Type:
@@ -248,7 +248,7 @@ def _wanted(reader: CaseStep, name: str, kinds: Mapping[str, Type]) -> Type | No
     spec = spec_of(reader)
     if spec is None:
         return None
-    others = replace(reader, reads=tuple(one for one in reader.reads if one != name))
+    others = replace(reader, reads=tuple(read for read in reader.reads if read != name))
     fed = [port for _, port in ports_of(others, spec, kinds)]
     left = [port.item for port in spec.inputs if port.required and all(other is not port for other in fed)]
     if len(left) != 1 or left[0] == TEXT or left[0] not in GIVEN or not BUILT_IN_TYPES.fits(left[0], TEXT):

@@ -96,14 +96,14 @@ class Trials:
             return known
         async with self._gate:
             workflow = check_workflow(text, name=f"case {case.id}", analysis=analysed(text))
-            found, why = await self._run(key, case, workflow, name, again=known is not None)
+            result, why = await self._run(key, case, workflow, name, again=known is not None)
         if (
-            found["status"] != Status.UNANSWERED or found["usage"]["calls"]
+            result["status"] != Status.UNANSWERED or result["usage"]["calls"]
         ):  # what is paid is counted whatever came of it
-            await self._user.extractions.keep(self._id, key, found)
+            await self._user.extractions.keep(self._id, key, result)
         if why is not None:
             raise Stopped(why)
-        return found
+        return result
 
     async def swap(
         self, case: SolvedCase, typed: TypedSteps, mapped: Mapping[str, ExtractedOperator], own: Trial, *, is_run: bool

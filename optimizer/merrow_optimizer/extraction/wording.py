@@ -31,10 +31,10 @@ async def word(
     }
     of_cases = sorted({place.case for place in members})
 
-    def read(said: Mapping[str, Any]) -> str:
-        prompt = read_prompt(said.get("prompt"), "the operator")
+    def read(answer: Mapping[str, Any]) -> str:
+        prompt = read_prompt(answer.get("prompt"), "the operator")
         leaks.check(prompt, of_cases)
         return prompt
 
-    found = await generator.answer(STAGE, question("wording", shown, SCHEMA), SCHEMA, read)
-    return chosen if found is None else replace(chosen, prompt=found)
+    new_prompt = await generator.answer(STAGE, question("wording", shown, SCHEMA), SCHEMA, read)
+    return chosen if new_prompt is None else replace(chosen, prompt=new_prompt)

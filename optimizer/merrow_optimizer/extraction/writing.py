@@ -45,19 +45,19 @@ def edges(case: TypedSteps, mapped: Mapping[str, ExtractedOperator]) -> list[Ste
         **case.kinds,
         **{name: operator.signature.output for name, operator in mapped.items()},
     }
-    found: list[StepEdge] = []
+    wires: list[StepEdge] = []
     for step in case.steps:
         into = _edges_into(step, kinds, mapped, case)
         if into is None:
             return None
-        found += into
-    return [*found, StepEdge(case.steps[-1].name, None, output=_output(case.steps[-1]))]
+        wires += into
+    return [*wires, StepEdge(case.steps[-1].name, None, output=_output(case.steps[-1]))]
 
 
 def _edges_into(
     step: CaseStep, kinds: Mapping[str, Type], mapped: Mapping[str, ExtractedOperator], case: TypedSteps
 ) -> list[StepEdge] | None:
-    by_name = {one.name: one for one in case.steps}
+    by_name = {other.name: other for other in case.steps}
     spec = spec_of(step)
     if spec is not None:
         fed = ports_of(step, spec, kinds)
@@ -65,16 +65,16 @@ def _edges_into(
             return None
         return [StepEdge(source, step.name, port.name, _output(by_name.get(source))) for source, port in fed]
     operator = mapped.get(step.name) or own_operator(step, kinds)
-    found: list[StepEdge] = []
+    wires: list[StepEdge] = []
     taken: dict[Type, int] = {}
     for source in step.reads:
         kind = operator.port(kinds[source])
         if kind is None or (taken.get(kind) and kind not in operator.many):
             return None
         taken[kind] = taken.get(kind, 0) + 1
-        found.append(StepEdge(source, step.name, port_of(kind), _output(by_name.get(source))))
-    needed = {one.kind for one in operator.signature.inputs if not one.is_optional}
-    return found if needed <= taken.keys() else None
+        wires.append(StepEdge(source, step.name, port_of(kind), _output(by_name.get(source))))
+    needed = {port.kind for port in operator.signature.inputs if not port.is_optional}
+    return wires if needed <= taken.keys() else None
 
 
 def _output(step: CaseStep | None) -> str:
@@ -93,7 +93,7 @@ def case_text(case: TypedSteps, mapped: Mapping[str, ExtractedOperator]) -> str 
     wires = edges(case, mapped)
     if wires is None:
         return None
-    names = FreshIds((one.name for one in mapped.values()), str.casefold)
+    names = FreshIds((extracted.name for extracted in mapped.values()), str.casefold)
     own: dict[str, ExtractedOperator] = {}
     for step in case.steps:
         if step.name not in mapped and step.built_in is None:
@@ -105,7 +105,7 @@ def case_text(case: TypedSteps, mapped: Mapping[str, ExtractedOperator]) -> str 
 
 def _lines(case: TypedSteps, operators: Mapping[str, ExtractedOperator], wires: list[StepEdge]) -> Iterator[str]:
     ids = {step.name: f"S{number}" for number, step in enumerate(case.steps, 1)}
-    declared = {one.name: one for step in case.steps if (one := operators.get(step.name)) is not None}
+    declared = {extracted.name: extracted for step in case.steps if (extracted := operators.get(step.name)) is not None}
     yield from ("---", "workflow:")
     if declared:
         yield "  operators:"
@@ -140,4 +140,4 @@ def analysed(text: str) -> Analysis:
 
 def problems_of(text: str) -> list[str]:
     """What the checker says is wrong with a file, each a sentence."""
-    return [one.message for one in analysed(text).errors]
+    return [error.message for error in analysed(text).errors]

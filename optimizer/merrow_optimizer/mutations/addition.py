@@ -79,7 +79,12 @@ def work_before(edge: TypedEdge) -> TypedEdge | None:
     if through is None or not through.many:
         return None
     return next(
-        (one for one in edge.target.incoming if one.port == through.name and one.source.kind != "decision"), None
+        (
+            incoming
+            for incoming in edge.target.incoming
+            if incoming.port == through.name and incoming.source.kind != "decision"
+        ),
+        None,
     )
 
 

@@ -37,4 +37,4 @@ def _boxes(composites: Composites) -> dict[str, tuple[object, ...]]:
 
 
 def _words(graph: Graph) -> Counter[tuple[str, str, object]]:
-    return Counter((edge.source, edge.target, said) for edge, said in graph.words.items())
+    return Counter((edge.source, edge.target, word) for edge, word in graph.words.items())

@@ -101,8 +101,8 @@ class Mutation(GraphChange):
     @cached_property
     def new_troubles(self) -> Counter[tuple[str, str]]:
         """Errors and warnings that the graph has only after the change."""
-        found = troubles(self.after, skipped=Flags.QUICK_LOOK if self.does_harm is False else Flags.NONE)
-        return found - self.original.troubles if found else found
+        all_troubles = troubles(self.after, skipped=Flags.QUICK_LOOK if self.does_harm is False else Flags.NONE)
+        return all_troubles - self.original.troubles if all_troubles else all_troubles
 
     def found_sound(self) -> None:
         """Keep in mind that the text of the mutant was read and has no new error or warning."""

@@ -74,14 +74,14 @@ def _calls(change: Mutation) -> str:
     if not more:
         return ""
     number = abs(more)
-    said = f"{number} call{'' if number == 1 else 's'} {'more' if more > 0 else 'fewer'}"
+    text = f"{number} call{'' if number == 1 else 's'} {'more' if more > 0 else 'fewer'}"
     is_bound = bool(after.composites) or after.combinations.live is not None
-    return f"up to {said}" if is_bound else said
+    return f"up to {text}" if is_bound else text
 
 
 def _counted(graph: TypedGraph, names: set[str]) -> int | None:
-    found = [most_calls(graph, graph.by_id[name]) for name in names if name in graph.by_id]
-    return None if None in found else sum(count or 0 for count in found)
+    counts = [most_calls(graph, graph.by_id[name]) for name in names if name in graph.by_id]
+    return None if None in counts else sum(count or 0 for count in counts)
 
 
 def _width(change: Mutation) -> str:
@@ -121,10 +121,14 @@ def _types(change: Mutation) -> list[str]:
         for node in (after.node(handle) for handle in handles if _is_placed_anew(before, after, handle))
         if node.id not in own and node.id in before.by_id
     ]
-    found: list[str] = []
+    differences: list[str] = []
     for name in names:
-        found += (said for said in _differing(before.by_id[name], after.by_id[name]) if said not in found)
-    return found[:_MOST_TYPES]
+        differences += (
+            difference
+            for difference in _differing(before.by_id[name], after.by_id[name])
+            if difference not in differences
+        )
+    return differences[:_MOST_TYPES]
 
 
 def _is_placed_anew(before: TypedGraph, after: TypedGraph, handle: int) -> bool:
@@ -143,12 +147,12 @@ def _differing(old: TypedNode, new: TypedNode) -> Iterator[str]:
 
 def _read(node: TypedNode) -> dict[str, str]:
     """The types that arrive at each port."""
-    found: dict[str, set[str]] = {}
+    types_by_port: dict[str, set[str]] = {}
     for edge in node.incoming:
         for feed in edge.feeds:
             if feed.type is not None:
-                found.setdefault(feed.port, set()).add(feed.type)
-    return {port: " and ".join(sorted(types)) for port, types in sorted(found.items())}
+                types_by_port.setdefault(feed.port, set()).add(feed.type)
+    return {port: " and ".join(sorted(types)) for port, types in sorted(types_by_port.items())}
 
 
 def _given(node: TypedNode) -> dict[str, str]:

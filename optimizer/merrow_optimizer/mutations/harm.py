@@ -29,8 +29,8 @@ def brings_harm(before: TypedGraph, after: TypedGraph) -> bool | None:
             return None
         if bool(shape.before[handle]) == (kind == "input") or bool(shape.following[handle]) == (kind == "output"):
             return True
-        found = after.placements[handle].findings
-        if found and _new_kinds(before, handle, [finding.kind for finding in found]):
+        findings = after.placements[handle].findings
+        if findings and _new_kinds(before, handle, [finding.kind for finding in findings]):
             return True
         if handle in shape.repeated and _repeats(after.node(handle)):
             return True

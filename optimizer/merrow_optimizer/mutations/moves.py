@@ -89,15 +89,17 @@ def _unsettled(original: Original, mutant: Analysis) -> bool:
 
 def _said(analysis: Analysis) -> Counter[tuple[str, str]]:
     """Errors and warnings by code and message."""
-    found = analysis.diagnostics
-    return Counter((one.code, one.message) for one in found if one.severity is not Severity.HINT)
+    diagnostics = analysis.diagnostics
+    return Counter(
+        (diagnostic.code, diagnostic.message) for diagnostic in diagnostics if diagnostic.severity is not Severity.HINT
+    )
 
 
 @lru_cache(maxsize=64)
 def _listings(proposals: Proposals) -> Callable[[Original], Sequence[Proposal]]:
     def listing(original: Original) -> Sequence[Proposal]:
-        found = proposals(original)
-        return found if isinstance(found, Sequence) else list(found)
+        listed = proposals(original)
+        return listed if isinstance(listed, Sequence) else list(listed)
 
     return listing
 

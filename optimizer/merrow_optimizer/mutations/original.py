@@ -34,8 +34,8 @@ def why_unchangeable(analysis: Analysis) -> str | None:
     if typed is None:
         return f"is not a workflow: {analysis.why_no_workflow}"
     if typed.core.reading.drawn or any(resolution.plain is not None for resolution in typed.resolutions):
-        said = f"write them out first (the fix of {PLAIN_STEPS.code})"
-        return f"names no operators at some steps, or no inputs and outputs; {said}"
+        remedy = f"write them out first (the fix of {PLAIN_STEPS.code})"
+        return f"names no operators at some steps, or no inputs and outputs; {remedy}"
     return None
 
 
@@ -167,13 +167,15 @@ def troubles(graph: TypedGraph, *, skipped: Flags = Flags.NONE) -> Counter[tuple
     Rules with one of the flags ``skipped`` are not asked.
     """
     context = GraphContext(graph)
-    told = unexplained([one for scope in _MEANING for one in check_graph(context, scope, without=skipped, hints=False)])
-    found = [finding for finding in told if finding.severity is not Severity.HINT]
-    if not found:
+    told = unexplained(
+        [finding for scope in _MEANING for finding in check_graph(context, scope, without=skipped, hints=False)]
+    )
+    findings = [finding for finding in told if finding.severity is not Severity.HINT]
+    if not findings:
         return Counter()
-    where = _owners(graph.flow, {finding.range.start.line for finding in found})
+    where = _owners(graph.flow, {finding.range.start.line for finding in findings})
     return Counter(
-        (finding.code, _owner(finding, where)) for finding in found if Flags.SPELLING not in flags_of(finding.code)
+        (finding.code, _owner(finding, where)) for finding in findings if Flags.SPELLING not in flags_of(finding.code)
     )
 
 

@@ -42,11 +42,11 @@ def _new(change: Mutation, flags: Flags, where: Callable[[str], bool] = lambda _
     return _first(sorted((code, node) for code, node in change.new_troubles if flags_of(code) & flags and where(node)))
 
 
-def _first(found: Sequence[tuple[str, str]]) -> str | None:
+def _first(problems: Sequence[tuple[str, str]]) -> str | None:
     """The first of several problems, by code and node, in words."""
-    if not found:
+    if not problems:
         return None
-    code, node = found[0]
+    code, node = problems[0]
     rule = find_rule(code)
     summary = rule.summary if rule is not None else "Something would be wrong."
     return f"At {node or 'the workflow'} this would be wrong ({code}): {summary}"
@@ -118,7 +118,7 @@ def _broken_template(change: Mutation) -> str | None:
 def _template_problems(original: Original) -> frozenset[tuple[str, tuple[str, str]]]:
     """Existing problems of templates, by node."""
     book = original.analysis.prompts
-    return frozenset((node.id, one) for node in original.typed.nodes for one in template_problems(node, book))
+    return frozenset((node.id, problem) for node in original.typed.nodes for problem in template_problems(node, book))
 
 
 def _capacity(change: Mutation) -> str | None:
@@ -220,15 +220,13 @@ def _boxes(change: Mutation) -> str | None:
     flow, words = typed.flow, typed.core.words
     for index, put in change.edges.items():
         edge = flow.edges[index]
-        said = words.get(edge.record)
-        if said is None or as_it_is(edge) in put:
+        border_word = words.get(edge.record)
+        if border_word is None or as_it_is(edge) in put:
             continue
         border = typed.composites.border(edge.source.id, edge.target.id)
         # Without the box these words have no meaning.
-        if not change.unwrapped.intersection([border.scope] if said.word == AGAIN else border.entered):
-            return (
-                f"The edge from {edge.source.id} to {edge.target.id} has the word `{said.word}` of its box; it stays."
-            )
+        if not change.unwrapped.intersection([border.scope] if border_word.word == AGAIN else border.entered):
+            return f"The edge from {edge.source.id} to {edge.target.id} has the word `{border_word.word}` of its box; it stays."
     gone = {*change.removed, *change.substituted}
     for box in typed.composites if gone else ():
         for key in ("until", "best"):

@@ -58,15 +58,15 @@ def groups(original: Original, patterns: Iterable[Pattern] | None = None) -> lis
     nodes = original.typed.nodes
     suiting = [pattern for pattern in known if suits(original, pattern)]
     mosts = [len(nodes) * (1 if pattern.core is not None else LARGEST_PART) for pattern in suiting]
-    found = [ProposalGroup(most, _uses(original, pattern)) for most, pattern in zip(mosts, suiting, strict=True)]
+    proposed = [ProposalGroup(most, _uses(original, pattern)) for most, pattern in zip(mosts, suiting, strict=True)]
     # To look for instances takes long where there are none; so they are looked for behind the uses of a pattern.
-    last = found.pop() if found else ProposalGroup(0, iter(()))
-    found.append(ProposalGroup(last.most + len(nodes) * len(known), chain(last.proposals, _back(original, known))))
-    found.append(
+    last = proposed.pop() if proposed else ProposalGroup(0, iter(()))
+    proposed.append(ProposalGroup(last.most + len(nodes) * len(known), chain(last.proposals, _back(original, known))))
+    proposed.append(
         ProposalGroup(3 * len(original.typed.composites.boxes) + len(nodes), loop_proposals(original), draws_boxes=True)
     )
     over = (proposal for node in nodes for proposal in mapping(original, node))
-    return [*found, ProposalGroup(len(original.typed.edges), over, draws_boxes=True)]
+    return [*proposed, ProposalGroup(len(original.typed.edges), over, draws_boxes=True)]
 
 
 def _back(original: Original, known: tuple[Pattern, ...]) -> Iterator[Proposal]:

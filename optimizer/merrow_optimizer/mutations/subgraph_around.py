@@ -120,10 +120,10 @@ def around(original: Original, pattern: Pattern, core: TypedNode) -> Mutation:
 
 def _beside(core: TypedNode, filled: Filled, pattern: Pattern) -> list[WantedEdge]:
     """The copies' edges: those of the core."""
-    found: list[WantedEdge] = []
+    edges: list[WantedEdge] = []
     for copy in pattern.copies:
         for edge in core.flow.incoming:
             if edge.carries_nothing:
                 continue
-            found.append(WantedEdge(edge.source.id, filled.ids[copy.id], label_of(edge)))
-    return found
+            edges.append(WantedEdge(edge.source.id, filled.ids[copy.id], label_of(edge)))
+    return edges

@@ -31,13 +31,13 @@ class Filled:
 
 def sides(original: Original, pattern: Pattern) -> dict[str, TypedNode] | None:
     """The workflow's input for each of the pattern's side holes; None where it lacks one."""
-    found: dict[str, TypedNode] = {}
+    givers: dict[str, TypedNode] = {}
     for name, type_ in pattern.sides.items():
         giver = next((node for node in original.typed.inputs if next(iter(node.outputs.values()), None) == type_), None)
         if giver is None:
             return None
-        found[name] = giver
-    return found
+        givers[name] = giver
+    return givers
 
 
 def suits(original: Original, pattern: Pattern) -> bool:
@@ -114,9 +114,9 @@ def _copied(original: Original, copy: PatternNode, core: TypedNode, name: str, b
         values = {key: value for key, value in values.items() if key not in ("role", "instruction", "prompt")}
         made = described(core.spec, name, beside, Role(copy.role, name, copy.prompt.strip()), original)
     else:
-        said = role_of(core)
+        named_role = role_of(core)
         key = core.spec.instruction_key or "role"
-        role = said[1] if said is not None and said[0] == key else None
+        role = named_role[1] if named_role is not None and named_role[0] == key else None
         prompt = values.pop("prompt", None)
         if role is not None:
             values.pop(key, None)

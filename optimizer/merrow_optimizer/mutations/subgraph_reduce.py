@@ -49,13 +49,13 @@ def instances(
 
 def _behind(nodes: list[TypedNode], pattern: Pattern) -> list[TypedNode]:
     """The nodes in which an instance of a pattern may end that holds one of these, in the order of the graph."""
-    found = {node.index: node for node in nodes}
+    by_index = {node.index: node for node in nodes}
     last = list(nodes)
     for _ in range(len(pattern.nodes) + len(pattern.copies)):
         following = {edge.target.index: edge.target for node in last for edge in node.outgoing}
-        last = [node for index, node in following.items() if index not in found]
-        found.update((node.index, node) for node in last)
-    return [found[index] for index in sorted(found)]
+        last = [node for index, node in following.items() if index not in by_index]
+        by_index.update((node.index, node) for node in last)
+    return [by_index[index] for index in sorted(by_index)]
 
 
 def _touches(instance: Instance, nodes: list[TypedNode]) -> bool:
@@ -155,11 +155,11 @@ class _PatternSearch:
             given = node.sources(port)
             if len(given) < len(wanted) or (exactly and len(given) != len(wanted)):
                 return False
-            for found, own in zip(given[len(given) - len(wanted) :], wanted, strict=True):
-                default = next(iter(found.source.outputs), None)
-                if found.source.kind == "decision" or (own.output or default) != found.output:
+            for incoming, own in zip(given[len(given) - len(wanted) :], wanted, strict=True):
+                default = next(iter(incoming.source.outputs), None)
+                if incoming.source.kind == "decision" or (own.output or default) != incoming.output:
                     return False
-                if not self._bind(own.source, found.source):
+                if not self._bind(own.source, incoming.source):
                     return False
         return True
 

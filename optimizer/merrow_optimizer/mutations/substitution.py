@@ -51,10 +51,10 @@ def _roles(original: Original, nodes: Sequence[TypedNode]) -> Iterator[Sequence[
     users: dict[str, set[str | None]] = {}
     named: dict[str | None, list[tuple[TypedNode, str]]] = {}
     for node in nodes:
-        said = role_of(node)
-        if said is None:
+        named_role = role_of(node)
+        if named_role is None:
             continue
-        role = said[1].casefold()
+        role = named_role[1].casefold()
         users.setdefault(role, set()).add(node.operator)
         if role in book.prompts and "prompt" not in node.resolution.parameters:
             named.setdefault(node.operator, []).append((node, role))
@@ -115,8 +115,8 @@ def substitute(
         for port in spec.inputs
         if port.required and port.name not in fed and port.name not in spec.literals & dict(new.parameters).keys()
     ]
-    found = [(port.name, source) for port in missing for source in _side(original, node, port)]
-    sides = [new_link(source, node.id, spec, name, original) for name, source in found]
+    side_sources = [(port.name, source) for port in missing for source in _side(original, node, port)]
+    sides = [new_link(source, node.id, spec, name, original) for name, source in side_sources]
     if last is not None and sides:
         at = last.flow.index
         edges[at] = (*edges.get(at, (as_it_is(last.flow),)), *sides)
@@ -132,7 +132,9 @@ def substitute(
         substituted={node.id: new},
         edges=edges,
         content=(node.id, spec.name),
-        doubts=tuple(_doubts(original, node, spec, {port.name for port in missing} - {side for side, _ in found})),
+        doubts=tuple(
+            _doubts(original, node, spec, {port.name for port in missing} - {side for side, _ in side_sources})
+        ),
     )
 
 
@@ -165,7 +167,7 @@ def _port_map(original: Original, node: TypedNode, spec: OperatorSpec) -> dict[i
     """
     old_through = node.spec.through if node.spec is not None else None
     through = spec.inputs[0]
-    found: dict[int, str] = {}
+    mapped: dict[int, str] = {}
     taken: set[str] = set()
     rest: list[TypedEdge] = []
     for edge in node.incoming:
@@ -184,16 +186,16 @@ def _port_map(original: Original, node: TypedNode, spec: OperatorSpec) -> dict[i
             rest.append(edge)
             continue
         taken.add(name)
-        found[edge.flow.index] = name
+        mapped[edge.flow.index] = name
     for edge in rest:
         for port in spec.inputs:
             if port is through and (spec.is_ensemble or not port.many):
                 continue
             if (port.many or port.name not in taken) and fits(original, edge.type, port):
                 taken.add(port.name)
-                found[edge.flow.index] = port.name
+                mapped[edge.flow.index] = port.name
                 break
-    return found
+    return mapped
 
 
 def _into(original: Original, edge: TypedEdge, target: str, spec: OperatorSpec, port: str) -> WantedEdge | None:
@@ -228,7 +230,10 @@ def _out_of(original: Original, edge: TypedEdge, old: OperatorSpec | None, spec:
 
 def _described(original: Original, node: TypedNode, spec: OperatorSpec) -> NewNode:
     """The node with its own parameters as far as the new operator has them, and a role where it needs one."""
-    old, parameters = node.spec, {key: one.value for key, one in node.resolution.parameters.items() if key != "op"}
+    old, parameters = (
+        node.spec,
+        {key: parameter.value for key, parameter in node.resolution.parameters.items() if key != "op"},
+    )
     allowed = spec.allowed_parameters()
     instruction = parameters.get(old.instruction_key) if old is not None and old.instruction_key else None
     kept = {key: value for key, value in parameters.items() if key in allowed}

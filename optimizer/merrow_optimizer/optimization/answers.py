@@ -56,11 +56,11 @@ class SearchAnswers:
         self._search, self._plan, self._text_of = search, plan, text_of
         self._user, self._own = user, own
         trials = user.optimizations.trials(search)
-        self._known = {(one.candidate, one.score.item, one.score.repeat): one.score for one in trials}
+        self._known = {(trial.candidate, trial.score.item, trial.score.repeat): trial.score for trial in trials}
         self._is_resumed = bool(trials) or own.has_runs
-        self.spent = sum((one.score.usage for one in trials), NOTHING)
+        self.spent = sum((trial.score.usage for trial in trials), NOTHING)
         self.proposing = sum(
-            (Usage.from_json(one["usage"]) for one in user.optimizations.proposals(search).values()), NOTHING
+            (Usage.from_json(proposal["usage"]) for proposal in user.optimizations.proposals(search).values()), NOTHING
         )
         self.asked = 0
         base = plan.base
@@ -69,9 +69,9 @@ class SearchAnswers:
         self._bounded: BudgetedEndpoint | None = None
         if base.limits.usd is not None or base.limits.tokens is not None:
             self._endpoint = self._bounded = BudgetedEndpoint(self._endpoint, self.budget)
-            for one in trials:
-                if one.score.usage.calls:
-                    self._bounded.dearest = self._bounded.dearest.or_of(one.score.usage, one.score.usage.calls)
+            for earlier in trials:
+                if earlier.score.usage.calls:
+                    self._bounded.dearest = self._bounded.dearest.or_of(earlier.score.usage, earlier.score.usage.calls)
         if base.asking is not None:
             chosen = replace(base.chosen, endpoint=self._endpoint)
             base.asking.begin(chosen, whole_path(base.workflow.name), user.cache)
@@ -111,8 +111,8 @@ class SearchAnswers:
 
     def cancel(self) -> None:
         """End the answers in flight."""
-        for one in self._placing:
-            one.cancel()
+        for task in self._placing:
+            task.cancel()
 
     def close(self) -> None:
         """No other answer is had; what was paid is written down."""
@@ -126,18 +126,18 @@ class SearchAnswers:
 
     async def all(self, wanted: Sequence[WantedAnswer]) -> list[ScoreRecord | None]:
         """These answers, in their order; None for those that can't be had any more. Raises `StoreFailure`."""
-        placing = [asyncio.ensure_future(self._one(one)) for one in wanted]
+        placing = [asyncio.ensure_future(self._one(answer)) for answer in wanted]
         self._placing.update(placing)
         try:
-            found = await asyncio.gather(*placing, return_exceptions=True)
+            results = await asyncio.gather(*placing, return_exceptions=True)
         finally:
-            for one in placing:
-                one.cancel()
+            for task in placing:
+                task.cancel()
             self._placing.difference_update(placing)
-        for result in found:
+        for result in results:
             if isinstance(result, BaseException) and not (isinstance(result, asyncio.CancelledError) and self.is_cut):
                 raise result
-        return [None if isinstance(result, BaseException) else result for result in found]
+        return [None if isinstance(result, BaseException) else result for result in results]
 
     async def _one(self, wanted: WantedAnswer) -> ScoreRecord | None:
         key = (wanted.candidate, wanted.item.id, wanted.repeat)
@@ -180,7 +180,7 @@ class SearchAnswers:
         before, self._known[key] = self._known.get(key), record
         self.spent += record.usage
         if before is not None and before.usage.calls:
-            self.spent = sum((one.usage for one in self._known.values()), NOTHING)
+            self.spent = sum((score.usage for score in self._known.values()), NOTHING)
 
     async def _answered(self, wanted: WantedAnswer, *, again: bool) -> tuple[ScoreRecord, Fatal | None]:
         """An answer with its score; that a candidate can't be run at all is its own fault."""

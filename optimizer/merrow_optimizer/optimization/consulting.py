@@ -48,9 +48,9 @@ class Consulting:
         self._id, self._plan, self._proposing = search, plan, plan.proposing
         self._answers, self._costs, self._user = answers, costs, user
         kept = user.optimizations.proposals(search)
-        self._cut = {number: one for number, one in kept.items() if one.get("cut", False)}
+        self._cut = {number: answer for number, answer in kept.items() if answer.get("cut", False)}
         """What was used for questions that the end of a search cut off; they are put again."""
-        self._known = {number: one for number, one in kept.items() if number not in self._cut}
+        self._known = {number: answer for number, answer in kept.items() if number not in self._cut}
 
     def is_due(self, search: Search) -> bool:
         """Whether a question comes before the next draw, which is ready to be made."""
@@ -76,23 +76,27 @@ class Consulting:
 
     def drafts(self, number: int, search: Search) -> list[CandidateDraft]:
         """What was proposed before the draw with this number, without what is too dear."""
-        said = self._known.get(number)
-        found = [] if said is None else self._usable([Proposal.from_json(one) for one in said["proposals"]], search)
+        answer = self._known.get(number)
+        drafts = (
+            []
+            if answer is None
+            else self._usable([Proposal.from_json(proposal) for proposal in answer["proposals"]], search)
+        )
         # Of the candidates of a round the one that the judge likes best is scored.
-        return found if self._plan.rounds is None else found[:1]
+        return drafts if self._plan.rounds is None else drafts[:1]
 
     def _usable(self, proposals: Sequence[Proposal], search: Search) -> list[CandidateDraft]:
-        found = []
-        for one in proposals:
-            title = " ".join(one.title.split())[:_LONGEST_TITLE]
+        usable = []
+        for proposal in proposals:
+            title = " ".join(proposal.title.split())[:_LONGEST_TITLE]
             try:
-                draft = self._plan.moves.given(one.text, title, one.parents, MODEL)
+                draft = self._plan.moves.given(proposal.text, title, proposal.parents, MODEL)
             except UsageFailure:  # Without a call its answer is the problem.
                 continue
             if not search.history.has(draft.key) and self._is_affordable(draft):
-                judged = None if one.scores is None else fmean(one.scores.values())
-                found.append(replace(draft, judged=judged, kind=one.kind))
-        return found
+                judged = None if proposal.scores is None else fmean(proposal.scores.values())
+                usable.append(replace(draft, judged=judged, kind=proposal.kind))
+        return usable
 
     def _is_affordable(self, draft: CandidateDraft) -> bool:
         most = self._plan.bounds.max_cost
@@ -102,7 +106,7 @@ class Consulting:
     @property
     def failed(self) -> int:
         """How many questions brought nothing."""
-        return sum(1 for one in self._known.values() if one["failure"] is not None)
+        return sum(1 for answer in self._known.values() if answer["failure"] is not None)
 
     async def ask(self, search: Search) -> str | None:
         """Put a question before the next draw and keep what comes of it: why it brought nothing, or None.
@@ -112,7 +116,7 @@ class Consulting:
         number = len(search.history.draws) + 1
         known, used = self._known.get(number), NOTHING
         before = known or self._cut.get(number)
-        found: Proposals | None = None
+        proposals: Proposals | None = None
         failure: str | None = None
         is_off = False
         try:
@@ -124,12 +128,15 @@ class Consulting:
                     if self._answers.stopped_by is not None or self._answers.is_cut:
                         is_off = True
                         break
-                    proposer, taken = self._proposer(asker, number, attempt), [one.key for one in search.history.drafts]
+                    proposer, taken = (
+                        self._proposer(asker, number, attempt),
+                        [draft.key for draft in search.history.drafts],
+                    )
                     more = await proposer.propose(
                         question.parents, failures, question.tries, question.n, taken, question.round
                     )
-                    found = more if found is None else found + more
-                    if self._plan.rounds is None or self._usable(found.proposals, search):
+                    proposals = more if proposals is None else proposals + more
+                    if self._plan.rounds is None or self._usable(proposals.proposals, search):
                         break
             finally:
                 asker.close()
@@ -145,9 +152,9 @@ class Consulting:
         if is_off:
             self._keep_cut(number, known, before, used)
             return None
-        if failure is None and found is not None and not self._usable(found.proposals, search):
+        if failure is None and proposals is not None and not self._usable(proposals.proposals, search):
             failure = "Nothing that the model proposed can be used: each candidate was invalid, known or too dear."
-        self._known[number] = _said(before, found, used, failure)
+        self._known[number] = _said(before, proposals, used, failure)
         self._user.optimizations.propose(self._id, number, self._known[number])
         return failure
 
@@ -156,8 +163,8 @@ class Consulting:
     ) -> None:
         """Keep what a question used that was cut off."""
         if used != NOTHING:
-            said = _said(before, None, used, None if known is None else known["failure"])
-            self._user.optimizations.propose(self._id, number, {**said, "cut": known is None})
+            record = _said(before, None, used, None if known is None else known["failure"])
+            self._user.optimizations.propose(self._id, number, {**record, "cut": known is None})
 
     def _asker(self, *, is_fresh: bool) -> Asker:
         """Asks within the budget of the search. An answer that brought nothing is not taken again."""
@@ -194,25 +201,27 @@ class Consulting:
         items = {item.id: item for item in self._plan.split.shown[:_LOOKED_AT]}
         await self._answers.all([WantedAnswer(candidate, SHOWN, item, 0) for item in items.values()])
         kept = self._user.optimizations.trials(self._id, outputs=True)
-        scores = {one.score.item: one.score for one in kept if (one.candidate, one.draw) == (candidate, SHOWN)}
+        scores = {
+            trial.score.item: trial.score for trial in kept if (trial.candidate, trial.draw) == (candidate, SHOWN)
+        }
         failures = [failure_of(item, scores[name]) for name, item in items.items() if name in scores]
-        wrong = [one for one in failures if one is not None]
+        wrong = [item for item in failures if item is not None]
         if question.failures is None or len(wrong) <= question.failures:
             return wrong
         return Random(f"{self._plan.seed} failures {number}").sample(wrong, question.failures)  # noqa: S311 (no secret)
 
 
 def _said(
-    before: Mapping[str, Any] | None, found: Proposals | None, used: Usage, failure: str | None
+    before: Mapping[str, Any] | None, proposals: Proposals | None, used: Usage, failure: str | None
 ) -> dict[str, Any]:
     """What came of a question, with what an earlier one at the same draw used, as plain data."""
-    tallies: dict[str, CandidateTally] = {} if found is None else dict(found.tallies.items())
+    tallies: dict[str, CandidateTally] = {} if proposals is None else dict(proposals.tallies.items())
     if before is not None:
         used += Usage.from_json(before["usage"])
         for form, shown in before["tallies"].items():
             tallies[form] = CandidateTally.from_json(shown) + tallies.get(form, CandidateTally())
     return {
-        "proposals": [] if found is None else [one.to_json() for one in found.proposals],
+        "proposals": [] if proposals is None else [proposal.to_json() for proposal in proposals.proposals],
         "usage": used.to_json(),
         "tallies": {form: tally.to_json() for form, tally in tallies.items()},
         "failure": failure,

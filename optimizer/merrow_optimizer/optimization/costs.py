@@ -22,15 +22,15 @@ class Costs:
 
     def of(self, draft: CandidateDraft) -> EvaluationForecast:
         """What a candidate may use for the first item."""
-        found = self._known.get(draft.key)
-        if found is None:
+        forecast = self._known.get(draft.key)
+        if forecast is None:
             try:
-                found = forecast_item(self._plan.candidate(draft.text), self._plan.split.searched[0])
+                forecast = forecast_item(self._plan.candidate(draft.text), self._plan.split.searched[0])
             except UsageFailure:  # Its answers will say why.
                 unknown = Bounds(0, None)
-                found = EvaluationForecast(1, 1, Bounds(draft.calls, None), unknown, unknown)
-            self._known[draft.key] = found
-        return found
+                forecast = EvaluationForecast(1, 1, Bounds(draft.calls, None), unknown, unknown)
+            self._known[draft.key] = forecast
+        return forecast
 
     def usd(self, forecast: EvaluationForecast) -> float | None:
         """One figure for the cost in US dollars; None where a price is not known."""

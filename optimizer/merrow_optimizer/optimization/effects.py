@@ -29,54 +29,54 @@ class Effect:
     candidates: int
 
 
-def effects_of(found: SearchRecord) -> list[Effect]:
+def effects_of(record: SearchRecord) -> list[Effect]:
     """What the scored candidates differ in, the surest first. Raises `UsageFailure` where numpy is missing, or where this version
     can't read the workflows any more.
     """
     from merrow_optimizer.search.linear import Posterior
 
-    scored = [one.number for one in found.candidates if one.scores]
+    scored = [candidate.number for candidate in record.candidates if candidate.scores]
     if len(scored) < 2:
         return []
-    history, names = _history(found)
+    history, names = _history(record)
     posterior = Posterior(history)
     drafts = [history.drafts[number] for number in scored]
     parts = [
-        (sorted(words), place, sum(1 for one in drafts if one.features[place]))
+        (sorted(words), place, sum(1 for draft in drafts if draft.features[place]))
         for place, words in sorted(names.items())
     ]
-    judged = sum(1 for one in drafts if one.judged is not None)
-    if any(one.judged is not None for one in history.drafts):
+    judged = sum(1 for draft in drafts if draft.judged is not None)
+    if any(draft.judged is not None for draft in history.drafts):
         parts.append((["the best marks of the judge"], SIZE, judged))
     for use, place in posterior.prompts.items():
-        parts.append(([_told(use)], place, sum(1 for one in drafts if use in one.prompts)))
+        parts.append(([_told(use)], place, sum(1 for draft in drafts if use in draft.prompts)))
     effects = []
     for words, place, having in parts:
         if having < len(scored):  # What all of them have is told by none.
             mean, deviation = posterior.weights[place]
             interval = (mean - _CERTAIN * deviation, mean + _CERTAIN * deviation)
             effects.append(Effect(words, mean, interval, having))
-    effects.sort(key=lambda one: (-abs(one.mean) / (one.interval[1] - one.interval[0]), list(one.what)))
+    effects.sort(key=lambda effect: (-abs(effect.mean) / (effect.interval[1] - effect.interval[0]), list(effect.what)))
     return effects
 
 
-def _history(found: SearchRecord) -> tuple[History, dict[int, set[str]]]:
+def _history(record: SearchRecord) -> tuple[History, dict[int, set[str]]]:
     """The search's scores again, and what each feature stands for."""
-    places = {item: number for number, item in enumerate(found.search.plan["items"])}
-    repeats = 1 + max((repeat for draw in found.draws for _, repeat in draw.places), default=0)
-    history = History(max(1, len(places)), repeats, found.search.seed)
+    places = {item: number for number, item in enumerate(record.search.plan["items"])}
+    repeats = 1 + max((repeat for draw in record.draws for _, repeat in draw.places), default=0)
+    history = History(max(1, len(places)), repeats, record.search.seed)
     names: dict[int, set[str]] = {}
-    snapshot = found.search.plan["snapshot"]
-    for one in found.candidates:
-        workflow = restore({**snapshot, "text": one.text})
+    snapshot = record.search.plan["snapshot"]
+    for candidate in record.candidates:
+        workflow = restore({**snapshot, "text": candidate.text})
         steps = make_steps(workflow, RunOptions(default_model="m"))
         told = {node: step.definition.prompt for node, step in steps.items() if step.definition.prompt is not None}
         features, prompts = features_of(workflow.graph, workflow.analysis.settings), prompts_of(workflow.graph, told)
-        said = (one.text, tuple(one.parents), one.operator, one.title, one.key)
-        history.add(CandidateDraft(*said, features, one.calls, one.nodes, one.judged, prompts))
+        fields = (candidate.text, tuple(candidate.parents), candidate.operator, candidate.title, candidate.key)
+        history.add(CandidateDraft(*fields, features, candidate.calls, candidate.nodes, candidate.judged, prompts))
         for key in keys_of(workflow.graph, workflow.analysis.settings):
             names.setdefault(place_of_key(key), set()).add(_said(key))
-    for draw in found.draws:
+    for draw in record.draws:
         if draw.outcome is None:
             continue
         asked = tuple(ItemRepeat(places[item], repeat) for item, repeat in draw.places)

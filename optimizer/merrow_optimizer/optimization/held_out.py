@@ -32,13 +32,13 @@ async def read(
     user.optimizations.read_held_out(search, plan.split.part, crown.key)
     answers.begin_again()
     wanted = [WantedAnswer(number, HELD_OUT, item, 0) for item in items for number in (START, crown.number)]
-    found = await _had(answers, wanted)
-    if found is None:
+    scores = await _had(answers, wanted)
+    if scores is None:
         return None
-    values = [value_of(one) for one in found]
+    values = [value_of(score) for score in scores]
     pairs = [(a, b) for a, b in zip(values[::2], values[1::2], strict=True) if a is not None and b is not None]
     if not pairs:
-        answers.halt(next((one.reason for one in found if one is not None), "No held-out item could be scored."))
+        answers.halt(next((score.reason for score in scores if score is not None), "No held-out item could be scored."))
         return None
     return read_held_out(
         [pair[0] for pair in pairs],
@@ -73,6 +73,6 @@ async def _had(answers: SearchAnswers, wanted: Sequence[WantedAnswer]) -> list[S
         await asyncio.wait((reading, stop), return_when=asyncio.FIRST_COMPLETED)
         return None if answers.stopped_by is not None else reading.result()
     finally:
-        for one in (reading, stop):
-            one.cancel()
+        for task in (reading, stop):
+            task.cancel()
         await asyncio.gather(reading, stop, return_exceptions=True)

@@ -299,10 +299,12 @@ def check_budget(plan: SearchPlan) -> None:
     what = f"{plan.first} answers of the start, {plan.block} of each of three candidates"
     if plan.split.held_out:
         what += f", and {plan.reserved} on held-out items"
-    said = f"is too small to learn anything: {what} are the least that makes sense"
+    complaint = f"is too small to learn anything: {what} are the least that makes sense"
     wanted, limits, item = plan.bounds.evaluations, plan.base.limits, plan.forecast
     if wanted is not None and wanted < plan.least:
-        raise UsageFailure(f"A budget of {wanted:,} answers {said}, which is {plan.least:,} (--budget-evaluations).")
+        raise UsageFailure(
+            f"A budget of {wanted:,} answers {complaint}, which is {plan.least:,} (--budget-evaluations)."
+        )
     for limit, bounds, unit, option in (
         (limits.usd, item.cost_usd, "US dollars", "--budget-usd"),
         (limits.tokens, item.tokens, "tokens", "--budget-tokens"),
@@ -313,7 +315,7 @@ def check_budget(plan: SearchPlan) -> None:
         least = least if option == "--budget-usd" else math.ceil(least)
         if limit is not None and limit < least:
             raise UsageFailure(
-                f"A budget of {figures(limit)} {unit} {said}, which is about {figures(least)} ({option})."
+                f"A budget of {figures(limit)} {unit} {complaint}, which is about {figures(least)} ({option})."
             )
 
 
@@ -322,21 +324,21 @@ def affords(plan: SearchPlan) -> tuple[int, int | None] | None:
     are found). None where no budget bounds them.
     """
     fixed = plan.first + plan.reserved
-    found: list[tuple[float, float | None]] = []
+    affordable: list[tuple[float, float | None]] = []
     if plan.evaluations < _ENDLESS:
         many = (plan.evaluations - plan.first) / plan.block
-        found.append((many, many))
+        affordable.append((many, many))
     if plan.most_rounds is not None:
-        found.append((plan.most_rounds - 1, plan.most_rounds - 1))
+        affordable.append((plan.most_rounds - 1, plan.most_rounds - 1))
     limits, item = plan.base.limits, plan.forecast
     for limit, bounds in ((limits.usd, item.cost_usd), (limits.tokens, item.tokens)):
         if limit is not None and bounds.most != 0:
             least = 0.0 if bounds.most is None else max(0.0, limit / bounds.most - fixed) / plan.block
-            found.append((least, max(0.0, limit / bounds.least - fixed) / plan.block if bounds.least else None))
-    if not found:
+            affordable.append((least, max(0.0, limit / bounds.least - fixed) / plan.block if bounds.least else None))
+    if not affordable:
         return None
-    mosts = [most for _, most in found if most is not None]
-    return int(min(least for least, _ in found)), int(min(mosts)) if mosts else None
+    mosts = [most for _, most in affordable if most is not None]
+    return int(min(least for least, _ in affordable)), int(min(mosts)) if mosts else None
 
 
 def middle(bounds: Bounds) -> float | None:
@@ -351,8 +353,8 @@ Told = Callable[[Mapping[str, Any]], None]
 def drafts_of(plan: SearchPlan) -> list[CandidateDraft]:
     """The workflows that are given, as candidates of the start; without those that do the same. Raises `UsageFailure`."""
     start = plan.moves.start()
-    found: dict[str, CandidateDraft] = {start.key: start}
+    drafts: dict[str, CandidateDraft] = {start.key: start}
     for text, title in plan.given:
         draft = plan.moves.given(text, title)
-        found.setdefault(draft.key, draft)
-    return list(found.values())[1:]
+        drafts.setdefault(draft.key, draft)
+    return list(drafts.values())[1:]

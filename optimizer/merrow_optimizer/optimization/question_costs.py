@@ -52,8 +52,8 @@ def forecast_questions(plan: SearchPlan) -> QuestionsForecast | None:
     each = forecast(session, endpoint)
     if rounds is not None:  # Where nothing can be used, a round is asked for again.
         each = SuggestionForecast(*(_most(bounds) for bounds in (each.calls, each.tokens, each.cost_usd)))
-    found = affords(plan)
-    candidates = None if found is None else found[1]
+    affordable = affords(plan)
+    candidates = None if affordable is None else affordable[1]
     if candidates is None:
         most = None
     else:

@@ -40,13 +40,15 @@ class SearchQuestion:
 def best_question(search: Search) -> SearchQuestion:
     """To improve the best candidate, with the next ones to learn from, and the newest changes."""
     told, drafts = _told(search), search.history.drafts
-    best = sorted(told, key=lambda one: (one != search.crown, -told[one], one))[:_PARENTS] or [START]
+    best = sorted(told, key=lambda number: (number != search.crown, -told[number], number))[:_PARENTS] or [START]
     tries = [
-        Try(drafts[one].title, told[drafts[one].parents[0]], told[one])
-        for one in sorted(told)
-        if drafts[one].parents and drafts[one].parents[0] in told
+        Try(drafts[number].title, told[drafts[number].parents[0]], told[number])
+        for number in sorted(told)
+        if drafts[number].parents and drafts[number].parents[0] in told
     ]
-    return SearchQuestion([Parent(one, drafts[one].text, told.get(one)) for one in best], tries=tries[-_TRIES:])
+    return SearchQuestion(
+        [Parent(number, drafts[number].text, told.get(number)) for number in best], tries=tries[-_TRIES:]
+    )
 
 
 def round_question(search: Search, settings: RoundSettings, attempt: int = 0) -> SearchQuestion | None:
@@ -59,14 +61,14 @@ def round_question(search: Search, settings: RoundSettings, attempt: int = 0) ->
     numbers = strategy.parents(history, chance)
     if numbers is None:
         return None
-    means = {one: round(history.mean(one), 4) for one in history.scored()}
-    parents = [Parent(one, history.drafts[one].text, means.get(one)) for one in numbers]
+    means = {number: round(history.mean(number), 4) for number in history.scored()}
+    parents = [Parent(number, history.drafts[number].text, means.get(number)) for number in numbers]
     score, other = parents[0].score, None
     former: tuple[tuple[str, float | None], ...] = ()
     if len(parents) > 1:
         other = (parents[1].text, parents[1].score)
-        best = sorted(means, key=lambda one: (-means[one], one))[: settings.former]
-        former = tuple((history.drafts[one].text, means[one]) for one in best)
+        best = sorted(means, key=lambda number: (-means[number], number))[: settings.former]
+        former = tuple((history.drafts[number].text, means[number]) for number in best)
     family = experience(history).get(numbers[0])
     success, failure = (
         tuple(Try(title, score, round(after, 4)) for _, (title, after) in sorted(tried.items()))
@@ -79,4 +81,4 @@ def round_question(search: Search, settings: RoundSettings, attempt: int = 0) ->
 def _told(search: Search) -> dict[int, float]:
     """The estimated scores of the candidates that have any, as a model reads them."""
     history = search.history
-    return {one: round(search.strategy.told(history, one), 3) for one in history.scored()}
+    return {number: round(search.strategy.told(history, number), 3) for number in history.scored()}

@@ -144,13 +144,13 @@ class SearchRecord:
     def usage(self) -> Usage:
         """All that was paid, the held-out reading and questions to a model that proposes included."""
         proposed = NOTHING if self.proposals is None else self.proposals.usage
-        searched = sum((one.paid for one in self.candidates), proposed)
-        return sum((one.usage for several in self.held_out_answers.values() for one in several), searched)
+        searched = sum((candidate.paid for candidate in self.candidates), proposed)
+        return sum((score.usage for several in self.held_out_answers.values() for score in several), searched)
 
     @property
     def answers(self) -> int:
         """How many answers the search has scored or given up."""
-        return sum(1 for draw in self.draws for one in draw.answers if one is not None)
+        return sum(1 for draw in self.draws for answer in draw.answers if answer is not None)
 
     @property
     def crown(self) -> int:
@@ -173,17 +173,23 @@ class SearchRecord:
         them, and gave its scores before any was answered.
         """
         return rank_correlation(
-            [(one.judged, one.mean) for one in self.candidates if one.judged is not None and one.mean is not None]
+            [
+                (candidate.judged, candidate.mean)
+                for candidate in self.candidates
+                if candidate.judged is not None and candidate.mean is not None
+            ]
         )
 
     @property
     def judge_held_out(self) -> RankCorrelation:
         """The same against their mean scores on held-out items, of those that answered some."""
         pairs = []
-        for one in self.candidates:
-            values = [score.value for score in self.held_out_answers.get(one.number, ()) if score.value is not None]
-            if one.judged is not None and values:
-                pairs.append((one.judged, fmean(values)))
+        for candidate in self.candidates:
+            values = [
+                score.value for score in self.held_out_answers.get(candidate.number, ()) if score.value is not None
+            ]
+            if candidate.judged is not None and values:
+                pairs.append((candidate.judged, fmean(values)))
         return rank_correlation(pairs)
 
     def line_of(self, number: int) -> list[RecordedCandidate]:
@@ -196,12 +202,12 @@ class SearchRecord:
     @property
     def is_priced(self) -> bool:
         """Whether the candidates that have a score have prices, and not all for nothing."""
-        costs = [one.cost for one in self.candidates if one.told is not None]
+        costs = [candidate.cost for candidate in self.candidates if candidate.told is not None]
         return None not in costs and any(costs)
 
-    def effort(self, one: RecordedCandidate) -> float:
+    def effort(self, candidate: RecordedCandidate) -> float:
         """What a candidate uses for an item: US dollars where that is known, else calls."""
-        return one.cost if self.is_priced and one.cost is not None else float(one.calls)
+        return candidate.cost if self.is_priced and candidate.cost is not None else float(candidate.calls)
 
     def comparable(self) -> list[RecordedCandidate]:
         """The scored candidates that were asked for enough to be the best, and the start: of others the estimate may be luck."""
@@ -210,16 +216,20 @@ class SearchRecord:
         asked: Counter[int] = Counter()
         for draw in self.draws:
             asked[draw.candidate] += len(draw.places)
-        known = [one for one in self.candidates if one.told is not None]
-        return [one for one in known if one.number in (START, self.crown) or asked[one.number] >= least]
+        known = [candidate for candidate in self.candidates if candidate.told is not None]
+        return [
+            candidate
+            for candidate in known
+            if candidate.number in (START, self.crown) or asked[candidate.number] >= least
+        ]
 
     def front(self) -> list[RecordedCandidate]:
         """Those of `comparable` that no other beats in estimated score and `effort` at once, the cheapest first."""
         scored = self.comparable()
         front: list[RecordedCandidate] = []
-        for one in sorted(scored, key=lambda one: (self.effort(one), -(one.told or 0.0), one.number)):
-            if not front or (one.told or 0.0) > (front[-1].told or 0.0):
-                front.append(one)
+        for candidate in sorted(scored, key=lambda other: (self.effort(other), -(other.told or 0.0), other.number)):
+            if not front or (candidate.told or 0.0) > (front[-1].told or 0.0):
+                front.append(candidate)
         return front
 
     def thrifty(self) -> RecordedCandidate | None:
@@ -230,20 +240,20 @@ class SearchRecord:
             return None
         best = self.candidates[self.crown]
         least = self.told - (best.error or 0.0)
-        found = next((one for one in self.front() if (one.told or 0.0) >= least), best)
-        return found if self.effort(found) < self.effort(best) else None
+        cheapest = next((candidate for candidate in self.front() if (candidate.told or 0.0) >= least), best)
+        return cheapest if self.effort(cheapest) < self.effort(best) else None
 
 
-def _proposals(record: OptimizationRecord, said: Collection[Mapping[str, Any]]) -> RecordedProposals | None:
+def _proposals(record: OptimizationRecord, records: Collection[Mapping[str, Any]]) -> RecordedProposals | None:
     if record.plan.get("proposing") is None:
         return None
-    paid = sum((Usage.from_json(one["usage"]) for one in said), NOTHING)
-    questions = [one for one in said if not one.get("cut", False)]
+    paid = sum((Usage.from_json(entry["usage"]) for entry in records), NOTHING)
+    questions = [entry for entry in records if not entry.get("cut", False)]
     tallies: dict[str, CandidateTally] = {"moves": CandidateTally(), "graph": CandidateTally()}
-    for one in questions:
-        for form, shown in one["tallies"].items():
+    for question in questions:
+        for form, shown in question["tallies"].items():
             tallies[form] += CandidateTally.from_json(shown)
-    failed = sum(1 for one in questions if one["failure"] is not None)
+    failed = sum(1 for entry in questions if entry["failure"] is not None)
     return RecordedProposals(len(questions), failed, tallies, paid)
 
 
@@ -263,41 +273,45 @@ def load(user: Store, search: str) -> SearchRecord:
             paid[trial.candidate] = paid.get(trial.candidate, NOTHING) + trial.score.usage
     order = {item: place for place, item in enumerate(record.plan["held_out"]["items"])}
     for several in held_out.values():
-        several.sort(key=lambda one: order.get(one.item, 0))
-    said = kept.proposals(record.id)
-    proposed = {one["text"]: one for question in said.values() for one in question["proposals"]}
+        several.sort(key=lambda score: order.get(score.item, 0))
+    questions = kept.proposals(record.id)
+    proposed = {proposal["text"]: proposal for question in questions.values() for proposal in question["proposals"]}
     draws: list[RecordedDraw] = []
     scores: dict[int, list[float]] = {}
-    for one in kept.draws(record.id):
-        places = [(items[item], repeat) for item, repeat in one.places]
-        answers = [by_place.get((one.candidate, *place)) for place in places]
-        draws.append(RecordedDraw(one.number, one.candidate, places, answers, one.outcome, one.crown, one.told))
-        scores.setdefault(one.candidate, []).extend(score for score in one.outcome or () if score is not None)
+    for draw in kept.draws(record.id):
+        places = [(items[item], repeat) for item, repeat in draw.places]
+        answers = [by_place.get((draw.candidate, *place)) for place in places]
+        draws.append(RecordedDraw(draw.number, draw.candidate, places, answers, draw.outcome, draw.crown, draw.told))
+        scores.setdefault(draw.candidate, []).extend(score for score in draw.outcome or () if score is not None)
     return SearchRecord(
         record,
         state_of(user, record),
         [
             RecordedCandidate(
-                one.number,
-                one.parents,
-                one.operator,
-                one.title,
-                one.key,
-                one.text,
-                one.nodes,
-                one.calls,
-                one.cost,
-                one.told,
-                scores.get(one.number, []),
-                paid.get(one.number, NOTHING),
-                *(_judged(proposed[one.text]) if one.operator == MODEL and one.text in proposed else ()),
+                candidate.number,
+                candidate.parents,
+                candidate.operator,
+                candidate.title,
+                candidate.key,
+                candidate.text,
+                candidate.nodes,
+                candidate.calls,
+                candidate.cost,
+                candidate.told,
+                scores.get(candidate.number, []),
+                paid.get(candidate.number, NOTHING),
+                *(
+                    _judged(proposed[candidate.text])
+                    if candidate.operator == MODEL and candidate.text in proposed
+                    else ()
+                ),
             )
-            for one in kept.candidates(record.id)
+            for candidate in kept.candidates(record.id)
         ],
         draws,
         None if record.held_out is None else HeldOutResult.from_json(record.held_out),
         held_out,
-        _proposals(record, said.values()),
+        _proposals(record, questions.values()),
     )
 
 

@@ -52,17 +52,19 @@ class Rounds:
             if os.path.lexists(self.folder / name):
                 raise UsageFailure(f"{self.folder / name} is there already; name another folder with --out.")
 
-    def write(self, one: CandidateRecord, mean: float | None, scores: int) -> None:
+    def write(self, candidate: CandidateRecord, mean: float | None, scores: int) -> None:
         """Write a candidate, with a comment of where it comes from and what it has scored. A file that somebody changed stays."""
-        file = self.folder / file_name(one.number)
-        if file.exists() and without_comment(file.read_bytes().decode("utf-8", "replace")) != without_comment(one.text):
+        file = self.folder / file_name(candidate.number)
+        if file.exists() and without_comment(file.read_bytes().decode("utf-8", "replace")) != without_comment(
+            candidate.text
+        ):
             return
-        self._write(file, with_comment(self._search, one, mean, scores))
+        self._write(file, with_comment(self._search, candidate, mean, scores))
 
-    def crown(self, one: CandidateRecord, mean: float | None, scores: int) -> Path:
+    def crown(self, candidate: CandidateRecord, mean: float | None, scores: int) -> Path:
         """Write the best candidate once more, under a name of its own; its path."""
         file = self.folder / BEST
-        self._write(file, with_comment(self._search, one, mean, scores))
+        self._write(file, with_comment(self._search, candidate, mean, scores))
         return file
 
     def _write(self, file: Path, text: str) -> None:
@@ -95,17 +97,19 @@ def put(file: Path, text: str) -> None:
         raise UsageFailure(f"{file} can't be written: {problem.strerror}; name another folder with --out.") from None
 
 
-def with_comment(search: str, one: CandidateRecord, mean: float | None, scores: int) -> str:
+def with_comment(search: str, candidate: CandidateRecord, mean: float | None, scores: int) -> str:
     """The text of a candidate with comments below its front matter: parents, move, score."""
-    lines = [f"{_MARK} {search}, round {one.number}: {_made(one)}"]
+    lines = [f"{_MARK} {search}, round {candidate.number}: {_made(candidate)}"]
     if mean is None:
         lines.append(f"{_MARK}: not scored yet")
     else:
         told = (
-            "" if one.told is None else f", estimated {one.told:.3f} (optimistic, since it was chosen for this score)"
+            ""
+            if candidate.told is None
+            else f", estimated {candidate.told:.3f} (optimistic, since it was chosen for this score)"
         )
         lines.append(f"{_MARK}: {mean:.3f} on {scores:,} answers{told}")
-    text = without_comment(one.text)
+    text = without_comment(candidate.text)
     front = parse_diagram(text).front_matter
     place = 0 if front is None else len(front[1].text)
     return text[:place] + "".join(f"{line}\n" for line in lines) + text[place:]
@@ -120,19 +124,19 @@ def changed_round(user: Store, workflow: Workflow, semantic: str) -> str | None:
     """A sentence where a workflow is the file of a candidate that somebody changed; None where it is not. ``semantic`` is what it
     does, as a hash. Raises `StoreFailure`.
     """
-    found = _NOTED.search(workflow.text)
-    if found is None:
+    match = _NOTED.search(workflow.text)
+    if match is None:
         return None
-    identity = user.optimizations.identity(found[1])
-    known = {} if identity is None else {one.number: one for one in user.optimizations.candidates(identity)}
-    one = known.get(int(found[2]))
-    if one is None or one.key == semantic:
+    identity = user.optimizations.identity(match[1])
+    known = {} if identity is None else {record.number: record for record in user.optimizations.candidates(identity)}
+    candidate = known.get(int(match[2]))
+    if candidate is None or candidate.key == semantic:
         return None
-    return f"{workflow.name} was changed since it was round {one.number} of search {identity}: it is a new candidate."
+    return f"{workflow.name} was changed since it was round {candidate.number} of search {identity}: it is a new candidate."
 
 
-def _made(one: CandidateRecord) -> str:
-    if not one.parents:
+def _made(candidate: CandidateRecord) -> str:
+    if not candidate.parents:
         return "the workflow that it began with"
-    parents = " and ".join(map(str, one.parents))
-    return " ".join(f"made of round {parents} by {one.operator}: {one.title}".split())
+    parents = " and ".join(map(str, candidate.parents))
+    return " ".join(f"made of round {parents} by {candidate.operator}: {candidate.title}".split())

@@ -56,9 +56,9 @@ class Searcher:
         self._consulting = (
             None if plan.proposing is None else Consulting(record.id, plan, self._answers, self._costs, user)
         )
-        self._candidates = {one.number: one for one in self._kept.candidates(record.id)}
-        self._drawn = {one.number: one for one in self._kept.draws(record.id)}
-        self._outcomes = {one.number: one.outcome for one in self._drawn.values() if one.outcome is not None}
+        self._candidates = {candidate.number: candidate for candidate in self._kept.candidates(record.id)}
+        self._drawn = {draw.number: draw for draw in self._kept.draws(record.id)}
+        self._outcomes = {draw.number: draw.outcome for draw in self._drawn.values() if draw.outcome is not None}
         self._handed = self._noted = 0
         self._over = record.over
         self._reserve = Reserve(plan, self._costs, self._answers, record.seconds)
@@ -153,12 +153,14 @@ class Searcher:
         """Save the best candidate after a draw, and the estimates of some candidates and of the best one."""
         search = self._search
         told: dict[int, float | None] = {}
-        for one in sorted({*candidates, crown}):
-            told[one] = search.strategy.told(search.history, one) if search.history.scores[one] else None
+        for candidate in sorted({*candidates, crown}):
+            told[candidate] = (
+                search.strategy.told(search.history, candidate) if search.history.scores[candidate] else None
+            )
         self._kept.applied(self.id, number, crown, told[crown], told)
-        for one, score in told.items():
-            self._candidates[one] = replace(self._candidates[one], told=score)
-            self._rounds.write(self._candidates[one], *self._score_of(one))
+        for candidate, score in told.items():
+            self._candidates[candidate] = replace(self._candidates[candidate], told=score)
+            self._rounds.write(self._candidates[candidate], *self._score_of(candidate))
 
     def _score_of(self, candidate: int) -> tuple[float | None, int]:
         """The mean of a candidate's scores, and how many there are."""
@@ -175,7 +177,7 @@ class Searcher:
         elif scores and not any(scores):
             text = f"The start has all of its {len(scores)} answers wrong: there is little to learn from."
             # The run belongs to an evaluation if that has asked the same before.
-            trials = (one.score for one in self._kept.trials(self.id) if one.candidate == START)
+            trials = (trial.score for trial in self._kept.trials(self.id) if trial.candidate == START)
             run = next((score.run for score in trials if value_of(score) == 0 and score.run), None)
             if run is not None:
                 text += (
@@ -201,13 +203,13 @@ class Searcher:
                     return
                 late = self._timer(late)
                 ended, pending = await asyncio.wait(pending, return_when=asyncio.FIRST_COMPLETED)
-                for one in ended - {stop}:
-                    one.result()
+                for task in ended - {stop}:
+                    task.result()
         finally:
             if late is not None:
                 late.cancel()
-            for one in pending:
-                one.cancel()
+            for task in pending:
+                task.cancel()
             self._answers.cancel()
             await asyncio.gather(*pending, return_exceptions=True)
 
@@ -228,9 +230,9 @@ class Searcher:
         places = tuple((place.item, place.repeat) for place in draw.places)
         self._drawn[draw.number] = DrawRecord(draw.number, draw.candidate, places)
         self._kept.draw(self.id, self._drawn[draw.number], new)
-        for one in new:
-            self._rounds.write(one, None, 0)
-            self._tell("candidate", **shown(one))
+        for candidate in new:
+            self._rounds.write(candidate, None, 0)
+            self._tell("candidate", **shown(candidate))
         if new:
             # A candidate with more calls uses more at the end, so less is left for its own answers.
             self._reserve.why_over(self._search.history.drafts)
@@ -256,8 +258,8 @@ class Searcher:
                 self._end(self._reserve.time_is_over)
             failure = asking.result() if asking.done() else None
         finally:
-            for one in (asking, stop):
-                one.cancel()
+            for task in (asking, stop):
+                task.cancel()
             await asyncio.gather(asking, stop, return_exceptions=True)
         if self._over is not None or self._answers.stopped_by is not None:
             return False
@@ -278,7 +280,7 @@ class Searcher:
         """A new candidate in the form of the journal."""
         draft = self._search.history.drafts[number]
         forecast = self._costs.of(draft)
-        one = CandidateRecord(
+        candidate = CandidateRecord(
             number,
             draft.parents,
             draft.operator,
@@ -289,8 +291,8 @@ class Searcher:
             self._costs.usd(forecast),
             draft.text,
         )
-        self._candidates[number] = one
-        return one
+        self._candidates[number] = candidate
+        return candidate
 
     def _begun(self, draw: Draw) -> asyncio.Future[None]:
         return asyncio.ensure_future(self._carry_out(draw))
@@ -298,15 +300,15 @@ class Searcher:
     async def _carry_out(self, draw: Draw) -> None:
         """Get the answers of a draw, and save its outcome."""
         answers, items = self._answers, self.plan.split.searched
-        found = await answers.all(
+        records = await answers.all(
             [WantedAnswer(draw.candidate, draw.number, items[place.item], place.repeat) for place in draw.places]
         )
         if answers.stopped_by is not None:
             return
-        if not answers.is_cut and all(one is not None and one.status == Status.UNANSWERED for one in found):
-            answers.halt(next(one.reason for one in found if one is not None))
+        if not answers.is_cut and all(record is not None and record.status == Status.UNANSWERED for record in records):
+            answers.halt(next(record.reason for record in records if record is not None))
             return
-        outcome = tuple(map(value_of, found))
+        outcome = tuple(map(value_of, records))
         self._kept.outcome(self.id, draw.number, outcome)
         self._outcomes[draw.number] = outcome
         known = self._drawn[draw.number]
@@ -316,7 +318,7 @@ class Searcher:
             "draw",
             draw=draw.number,
             candidate=draw.candidate,
-            answers=len(found),
+            answers=len(records),
             score=math.fsum(scores) / len(scores) if scores else None,
         )
 
@@ -443,15 +445,15 @@ class Searcher:
         self._told({"event": event, **data, "spent": self._answers.paid.to_json()})
 
 
-def shown(one: CandidateRecord) -> Mapping[str, Any]:
+def shown(candidate: CandidateRecord) -> Mapping[str, Any]:
     """A candidate as plain data, without its text."""
     return {
-        "candidate": one.number,
-        "parents": list(one.parents),
-        "operator": one.operator,
-        "title": one.title,
-        "key": one.key,
-        "calls": one.calls,
-        "nodes": one.nodes,
-        "cost": one.cost,
+        "candidate": candidate.number,
+        "parents": list(candidate.parents),
+        "operator": candidate.operator,
+        "title": candidate.title,
+        "key": candidate.key,
+        "calls": candidate.calls,
+        "nodes": candidate.nodes,
+        "cost": candidate.cost,
     }

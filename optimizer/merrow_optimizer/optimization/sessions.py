@@ -58,7 +58,7 @@ def begin(
             "shown": [item.id for item in split.shown],
             "proposing": None if plan.proposing is None else asdict(plan.proposing),
             "held_out": {"part": split.part, "items": [item.id for item in split.held_out]},
-            "given": [list(one) for one in plan.given],
+            "given": [list(entry) for entry in plan.given],
             "seen": plan.seen,
         },
     )

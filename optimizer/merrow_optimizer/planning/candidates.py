@@ -68,27 +68,27 @@ async def ask_for_plans(
     ended = 0
     last: list[RunFailure] = []  # after which no more calls can be made
 
-    async def one(number: int) -> PlanCandidate:
+    async def ask_one(number: int) -> PlanCandidate:
         nonlocal ended
 
         def again(attempt: int) -> None:
             told(f"correcting plan {number} (attempt {attempt} of {REPAIRS})", ended, count)
 
-        found = await _ask(wanted, number, asker, again, last)
+        candidate = await _ask(wanted, number, asker, again, last)
         ended += 1
         told(f"{ended} of {count} plans received", ended, count)
-        return found
+        return candidate
 
     told("asking for 1 plan" if count == 1 else f"asking for {count} plans", 0, count)
     try:
         async with asyncio.TaskGroup() as group:
-            asked = [group.create_task(one(number)) for number in range(1, count + 1)]
+            asked = [group.create_task(ask_one(number)) for number in range(1, count + 1)]
     except BaseExceptionGroup as problems:
         raise problems.exceptions[0] from None
-    found = [each.result() for each in asked]
-    if last and all(each.graph is None for each in found):
+    candidates = [each.result() for each in asked]
+    if last and all(each.graph is None for each in candidates):
         raise last[0]
-    return found
+    return candidates
 
 
 async def _ask(
@@ -97,11 +97,11 @@ async def _ask(
     readings: list[PlanReading] = []
 
     def read(reply: ModelReply) -> tuple[PlanReading, str]:
-        found, text = _read(wanted, reply)
-        readings.append(found)
-        if found.graph is None:
-            raise AnswerFailure(" ".join(found.problems), advice=asked_again(found.problems))
-        return found, text
+        parsed, text = _read(wanted, reply)
+        readings.append(parsed)
+        if parsed.graph is None:
+            raise AnswerFailure(" ".join(parsed.problems), advice=asked_again(parsed.problems))
+        return parsed, text
 
     first = wanted.request()
     question = JobQuestion(
@@ -115,8 +115,8 @@ async def _ask(
         return PlanCandidate(number, problems=(str(failure),), repairs=len(readings))
     except AnswerFailure:
         return PlanCandidate(number, None, "", readings[-1].notes, readings[-1].problems, len(readings) - 1)
-    found, text = answer.value
-    return PlanCandidate(number, found.graph, text, found.notes, repairs=answer.attempts - 1, lost=found.lost)
+    reading, text = answer.value
+    return PlanCandidate(number, reading.graph, text, reading.notes, repairs=answer.attempts - 1, lost=reading.lost)
 
 
 def _read(wanted: PlanningTask, reply: ModelReply) -> tuple[PlanReading, str]:
@@ -130,22 +130,22 @@ def _read(wanted: PlanningTask, reply: ModelReply) -> tuple[PlanReading, str]:
     return _in_file(read_plan(reply.text, wanted.bounds), wanted.task)
 
 
-def _in_file(found: PlanReading, task: str) -> tuple[PlanReading, str]:
+def _in_file(reading: PlanReading, task: str) -> tuple[PlanReading, str]:
     """A plan with its workflow file; what the checker says of the file where that has errors."""
-    if found.graph is None:
-        return found, ""
-    text = workflow_text(found.graph, task)
+    if reading.graph is None:
+        return reading, ""
+    text = workflow_text(reading.graph, task)
     errors = analyse(text).errors
     if not errors:
-        return found, text
+        return reading, text
     done = repair(text)
     if done.is_valid:
-        notes = (*found.notes, *(f"Repaired: {step.title}." for step in done.steps))
-        return replace(found, notes=notes), done.text
-    return PlanReading(None, found.notes, tuple(error.message for error in errors[:_MOST_TOLD])), ""
+        notes = (*reading.notes, *(f"Repaired: {step.title}." for step in done.steps))
+        return replace(reading, notes=notes), done.text
+    return PlanReading(None, reading.notes, tuple(error.message for error in errors[:_MOST_TOLD])), ""
 
 
-def written(number: int, found: PlanReading, task: str) -> PlanCandidate:
+def written(number: int, reading: PlanReading, task: str) -> PlanCandidate:
     """A plan of a file as a candidate."""
-    read, text = _in_file(found, task)
+    read, text = _in_file(reading, task)
     return PlanCandidate(number, read.graph, text, read.notes, read.problems, lost=read.lost)

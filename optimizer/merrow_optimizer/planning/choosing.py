@@ -31,12 +31,12 @@ class RankedPlan:
 def usable(candidates: Sequence[PlanCandidate]) -> list[tuple[PlanCandidate, TaskGraph]]:
     """The plans that can be used, of equal ones the first."""
     seen: set[str] = set()
-    found: list[tuple[PlanCandidate, TaskGraph]] = []
-    for one in candidates:
-        if one.graph is not None and one.text not in seen:
-            seen.add(one.text)
-            found.append((one, one.graph))
-    return found
+    plans: list[tuple[PlanCandidate, TaskGraph]] = []
+    for candidate in candidates:
+        if candidate.graph is not None and candidate.text not in seen:
+            seen.add(candidate.text)
+            plans.append((candidate, candidate.graph))
+    return plans
 
 
 def in_order(
@@ -44,7 +44,7 @@ def in_order(
 ) -> list[RankedPlan]:
     """The plans, the best one first. ``coverage`` is of these plans, in this order."""
     graphs = [graph for _, graph in plans]
-    figures = {name: one.figures(graphs) for name, one in RULES.items()}
+    figures = {name: ranking.figures(graphs) for name, ranking in RULES.items()}
     order = [number for number, _ in ranked(graphs, RULES[rule])]
     if coverage is not None:
         order.sort(key=coverage.is_behind)
@@ -53,7 +53,7 @@ def in_order(
         RankedPlan(
             plans[number][0],
             graphs[number],
-            {name: found[number].shown for name, found in figures.items()},
+            {name: rows[number].shown for name, rows in figures.items()},
             measure(graphs[number].ids, graphs[number].edges),
             {} if coverage is None else coverage.met[number],
             () if coverage is None else coverage.missing(number),

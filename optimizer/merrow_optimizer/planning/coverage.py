@@ -31,7 +31,7 @@ class Coverage:
 
     def missing(self, plan: int) -> tuple[str, ...]:
         """The requirements that no task of the plan meets."""
-        return tuple(one for one in self.requirements if not self.met[plan].get(one))
+        return tuple(requirement for requirement in self.requirements if not self.met[plan].get(requirement))
 
     def is_behind(self, plan: int) -> bool:
         """Whether the plan misses too many."""
@@ -47,10 +47,14 @@ async def judge(task: str, plans: Sequence[TaskGraph], name: str, asker: Asker) 
         COVERED, name, coverage_messages(task, plans), lambda reply: read_coverage(reply.text, plans), COVERAGE
     )
     try:
-        found = (await asker.ask(question)).value
+        coverage = (await asker.ask(question)).value
     except (EndpointFailure, BudgetFailure) as failure:
         return f"What the plans cover could not be judged. {failure}"
-    return found if found is not None else "What the plans cover could not be judged: the judge's answer can't be read."
+    return (
+        coverage
+        if coverage is not None
+        else "What the plans cover could not be judged: the judge's answer can't be read."
+    )
 
 
 def read_coverage(text: str, plans: Sequence[TaskGraph]) -> Coverage | None:
@@ -59,29 +63,29 @@ def read_coverage(text: str, plans: Sequence[TaskGraph]) -> Coverage | None:
     """
     if len(text) > LONGEST:
         return None
-    for one in json_objects(text):
-        said = one.value.get("requirements") if isinstance(one, JsonObject) else None
-        if isinstance(said, list):
-            return _coverage(said[:MOST_REQUIREMENTS], plans)
+    for parsed in json_objects(text):
+        listed = parsed.value.get("requirements") if isinstance(parsed, JsonObject) else None
+        if isinstance(listed, list):
+            return _coverage(listed[:MOST_REQUIREMENTS], plans)
     return None
 
 
-def _named(said: object) -> str | None:
+def _named(value: object) -> str | None:
     """A requirement as it is shown: one line that is not long."""
-    name = id_of(said)
+    name = id_of(value)
     line = "" if name is None else " ".join(as_text(name).split())
     return None if not line else line if len(line) <= _LONGEST else f"{line[: _LONGEST - 1]}…"
 
 
-def _coverage(said: Sequence[object], plans: Sequence[TaskGraph]) -> Coverage | None:
+def _coverage(entries: Sequence[object], plans: Sequence[TaskGraph]) -> Coverage | None:
     met: list[dict[str, tuple[str, ...]]] = [{} for _ in plans]
     names: dict[str, None] = {}
-    for one in said:
-        name = _named(one.get("requirement")) if isinstance(one, dict) else None
-        if not isinstance(one, dict) or name is None:
+    for entry in entries:
+        name = _named(entry.get("requirement")) if isinstance(entry, dict) else None
+        if not isinstance(entry, dict) or name is None:
             continue
         names.setdefault(name)
-        by = one.get("met_by")
+        by = entry.get("met_by")
         for meeting in by if isinstance(by, list) else []:
             number = id_of(meeting.get("plan")) if isinstance(meeting, dict) else None
             task = id_of(meeting.get("task")) if isinstance(meeting, dict) else None

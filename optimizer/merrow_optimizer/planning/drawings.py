@@ -29,7 +29,7 @@ def read_drawing(answer: str, task: str, bounds: PlanBounds) -> tuple[PlanReadin
     valid need not be asked for again.
     """
     blocks = fences(answer)
-    block = next((one for one in blocks if one.language == "mermaid"), blocks[0] if blocks else None)
+    block = next((fenced for fenced in blocks if fenced.language == "mermaid"), blocks[0] if blocks else None)
     if block is not None and not block.closed:
         return PlanReading(None, problems=("The answer is cut off: its fenced block is not closed.",)), ""
     text = as_text(answer if block is None else block.text) + "\n"
@@ -132,12 +132,12 @@ def _graph_of(analysis: Analysis) -> TaskGraph:
     tasks = []
     for name in nodes:
         node = analysis.typed.by_id[name]
-        said = prompt_of(node, analysis.prompts)
-        objective = said if isinstance(said, str) else name if said is None else said.text
+        prompt = prompt_of(node, analysis.prompts)
+        objective = prompt if isinstance(prompt, str) else name if prompt is None else prompt.text
         form = node.resolution.parameters.get("format")
         written = form.value if form is not None and isinstance(form.value, str) else ""
         after = tuple(dict.fromkeys(source for source, target in edges if target == name))
         tasks.append(PlannedTask(name, objective, _agent_name(analysis, name), written, after))
     used = {task.agent for task in tasks}
-    agents = (PlannedAgent(one.name, one.role, one.prompt) for one in analysis.settings.agents.values())
+    agents = (PlannedAgent(agent.name, agent.role, agent.prompt) for agent in analysis.settings.agents.values())
     return TaskGraph(tuple(tasks), tuple(agent for agent in agents if agent.id in used))

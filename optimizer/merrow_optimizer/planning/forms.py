@@ -48,55 +48,55 @@ def raw_plans(value: Mapping[str, object]) -> Iterator[RawPlan]:
     """The plans in an object, in the order of the text. What is inside a plan is not looked at."""
     waiting: list[tuple[object, int]] = [(value, 0)]
     while waiting:
-        one, depth = waiting.pop()
+        nested, depth = waiting.pop()
         inside: list[object] = []
-        if isinstance(one, dict):
-            found = _read(one)
-            if found is not None:
-                yield found
+        if isinstance(nested, dict):
+            plan = _read(nested)
+            if plan is not None:
+                yield plan
                 continue
             # A schema that a model repeats has the keys of a plan as names of properties.
-            inside = [] if isinstance(one.get("properties"), dict) else list(one.values())
-        elif isinstance(one, list):
-            inside = one
+            inside = [] if isinstance(nested.get("properties"), dict) else list(nested.values())
+        elif isinstance(nested, list):
+            inside = nested
         if depth < _DEEPEST:
             waiting += [(part, depth + 1) for part in reversed(inside) if isinstance(part, (dict, list))]
 
 
-def _read(said: Mapping[str, object]) -> RawPlan | None:
-    if isinstance(said.get("subtasks"), (list, dict)):
-        return _subtasks(said)
+def _read(data: Mapping[str, object]) -> RawPlan | None:
+    if isinstance(data.get("subtasks"), (list, dict)):
+        return _subtasks(data)
     for key in ("workflow", "tasks"):
-        if isinstance(said.get(key), (list, dict)):
-            return _tasks(said[key], said.get("agents"))
-    dictionaries = [one for one in said.values() if isinstance(one, dict)]
-    of_tasks = [one for one in dictionaries if is_task(one)]
-    return _tasks(said, None) if of_tasks and len(dictionaries) == len(said) else None
+        if isinstance(data.get(key), (list, dict)):
+            return _tasks(data[key], data.get("agents"))
+    dictionaries = [entry for entry in data.values() if isinstance(entry, dict)]
+    of_tasks = [entry for entry in dictionaries if is_task(entry)]
+    return _tasks(data, None) if of_tasks and len(dictionaries) == len(data) else None
 
 
-def is_task(said: Mapping[str, object]) -> bool:
+def is_task(data: Mapping[str, object]) -> bool:
     """Whether an object is a task of Flow's, in whichever of its forms."""
-    return bool(_OBJECTIVES.intersection(said)) and bool(_EDGES.intersection(said))
+    return bool(_OBJECTIVES.intersection(data)) and bool(_EDGES.intersection(data))
 
 
-def _in_one_form(said: Mapping[str, object]) -> Mapping[str, object]:
+def _in_one_form(data: Mapping[str, object]) -> Mapping[str, object]:
     """A task with the keys of Flow's code: in the paper's tables it has ``requirement`` and ``child``, and in its example
     ``params`` with ``task`` and ``agent``.
     """
-    found = dict(said)
-    params = said.get("params")
+    task = dict(data)
+    params = data.get("params")
     if isinstance(params, dict):
-        found.setdefault("objective", params.get("task"))
-        found.setdefault("agent", params.get("agent"))
+        task.setdefault("objective", params.get("task"))
+        task.setdefault("agent", params.get("agent"))
     for key, other in (("objective", "requirement"), ("next", "child")):
-        if other in said:
-            found.setdefault(key, said[other])
-    return found
+        if other in data:
+            task.setdefault(key, data[other])
+    return task
 
 
-def _tasks(said: object, agents: object) -> RawPlan:
+def _tasks(data: object, agents: object) -> RawPlan:
     plan = RawPlan([], None if agents is None else _agents(agents))
-    for task in _entries(said):
+    for task in _entries(data):
         keys = task.said
         plan.tells_both |= "next" in keys and "child" not in keys
         task.before = _list(keys.get("after")) + _list(keys.get("prev"))
@@ -113,13 +113,13 @@ def _tasks(said: object, agents: object) -> RawPlan:
     return plan
 
 
-def _subtasks(said: Mapping[str, object]) -> RawPlan:
-    plan = RawPlan(_entries(said["subtasks"]), _agents(said.get("agents")))
-    for one in _list(said.get("subtask_dependencies")):
-        if isinstance(one, dict):
-            plan.ends.append((one.get("parent"), one.get("child")))
-        elif isinstance(one, list) and len(one) == 2:
-            plan.ends.append((one[0], one[1]))
+def _subtasks(data: Mapping[str, object]) -> RawPlan:
+    plan = RawPlan(_entries(data["subtasks"]), _agents(data.get("agents")))
+    for dependency in _list(data.get("subtask_dependencies")):
+        if isinstance(dependency, dict):
+            plan.ends.append((dependency.get("parent"), dependency.get("child")))
+        elif isinstance(dependency, list) and len(dependency) == 2:
+            plan.ends.append((dependency[0], dependency[1]))
         else:
             plan.ends.append((None, None))
     doers: dict[str, str] = {}
@@ -133,28 +133,30 @@ def _subtasks(said: Mapping[str, object]) -> RawPlan:
     return plan
 
 
-def _entries(said: object) -> list[RawTask]:
-    if isinstance(said, dict):
-        return [RawTask(id_of(key), _in_one_form(one) if isinstance(one, dict) else {}) for key, one in said.items()]
-    tasks = said if isinstance(said, list) else []
+def _entries(data: object) -> list[RawTask]:
+    if isinstance(data, dict):
+        return [
+            RawTask(id_of(key), _in_one_form(entry) if isinstance(entry, dict) else {}) for key, entry in data.items()
+        ]
+    tasks = data if isinstance(data, list) else []
     return [
-        RawTask(id_of(one.get("id")), _in_one_form(one)) if isinstance(one, dict) else RawTask(None, {})
-        for one in tasks
+        RawTask(id_of(entry.get("id")), _in_one_form(entry)) if isinstance(entry, dict) else RawTask(None, {})
+        for entry in tasks
     ]
 
 
-def _agents(said: object) -> list[tuple[str, Mapping[str, object]]]:
-    found: list[tuple[str, Mapping[str, object]]] = []
-    if isinstance(said, dict):
-        pairs = [(key, one if isinstance(one, dict) else {"role": one}) for key, one in said.items()]
-        return [(agent_key(key) or "", one) for key, one in pairs]
-    for number, one in enumerate(_list(said)):
-        if isinstance(one, dict):
-            key = agent_key(one.get("id"))
-            found.append((str(number) if key is None else key, one))
-        elif isinstance(one, str):
-            found.append((str(number), {"role": one}))
-    return found
+def _agents(data: object) -> list[tuple[str, Mapping[str, object]]]:
+    agents: list[tuple[str, Mapping[str, object]]] = []
+    if isinstance(data, dict):
+        pairs = [(key, agent if isinstance(agent, dict) else {"role": agent}) for key, agent in data.items()]
+        return [(agent_key(key) or "", agent) for key, agent in pairs]
+    for number, entry in enumerate(_list(data)):
+        if isinstance(entry, dict):
+            key = agent_key(entry.get("id"))
+            agents.append((str(number) if key is None else key, entry))
+        elif isinstance(entry, str):
+            agents.append((str(number), {"role": entry}))
+    return agents
 
 
 def agent_key(value: object) -> str | None:

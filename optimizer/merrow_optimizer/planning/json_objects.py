@@ -38,10 +38,10 @@ def json_objects(text: str) -> Iterator[JsonObject | Unreadable]:
     """
     repeated: list[str] = []
 
-    def pairs(found: list[tuple[str, object]]) -> dict[str, object]:
-        made = dict(found)
-        if len(made) < len(found):
-            repeated.extend(key for key, times in Counter(key for key, _ in found).items() if times > 1)
+    def pairs(items: list[tuple[str, object]]) -> dict[str, object]:
+        made = dict(items)
+        if len(made) < len(items):
+            repeated.extend(key for key, times in Counter(key for key, _ in items).items() if times > 1)
         return made
 
     decoder = json.JSONDecoder(object_pairs_hook=pairs, parse_int=_whole, strict=False)

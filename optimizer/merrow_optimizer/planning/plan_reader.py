@@ -63,26 +63,26 @@ def read_plan(text: str, bounds: PlanBounds) -> PlanReading:
     if len(text) > LONGEST:
         return PlanReading(None, problems=(f"The answer has {len(text):,} characters; at most {LONGEST:,} are read.",))
     unread: list[str] = []
-    found: PlanReading | None = None
-    for one in json_objects(text):
-        if not isinstance(one, JsonObject):
+    reading: PlanReading | None = None
+    for parsed in json_objects(text):
+        if not isinstance(parsed, JsonObject):
             # Such as braces in a sentence, or a first try that the model corrects below.
-            unread.append(one.why)
+            unread.append(parsed.why)
             continue
-        raw = raw_plan(one.value)
+        raw = raw_plan(parsed.value)
         if raw is None:
             continue
-        if found is not None:
-            found = replace(found, notes=(*found.notes, "Only the first plan of the answer is read."))
+        if reading is not None:
+            reading = replace(reading, notes=(*reading.notes, "Only the first plan of the answer is read."))
             break
-        found = _checked(raw, one.repeated, bounds)
-    if found is not None:
-        if found.graph is not None and found.lost and not found.graph.edges:
+        reading = _checked(raw, parsed.repeated, bounds)
+    if reading is not None:
+        if reading.graph is not None and reading.lost and not reading.graph.edges:
             # Without its dependencies it would look as if all could be done at once.
             return PlanReading(
-                None, found.notes, ("None of its dependencies can be read; name both tasks of each by their ids.",)
+                None, reading.notes, ("None of its dependencies can be read; name both tasks of each by their ids.",)
             )
-        return found
+        return reading
     return PlanReading(None, problems=(unread[0] if unread else "It has no JSON object with `tasks`.",))
 
 
@@ -90,11 +90,11 @@ def read_plans(text: str, bounds: PlanBounds) -> list[PlanReading]:
     """All plans of a JSON file, in its order. Never raises."""
     if len(text) > LONGEST:
         return [read_plan(text, bounds)]
-    found: list[PlanReading] = []
-    for one in json_objects(_with_list_named(text)):
-        if isinstance(one, JsonObject):
-            found += [_checked(raw, one.repeated, bounds) for raw in raw_plans(one.value)]
-    return found or [read_plan(text, bounds)]
+    readings: list[PlanReading] = []
+    for parsed in json_objects(_with_list_named(text)):
+        if isinstance(parsed, JsonObject):
+            readings += [_checked(raw, parsed.repeated, bounds) for raw in raw_plans(parsed.value)]
+    return readings or [read_plan(text, bounds)]
 
 
 def _with_list_named(text: str) -> str:
@@ -102,8 +102,8 @@ def _with_list_named(text: str) -> str:
     if not text.lstrip("\ufeff \t\r\n").startswith("["):
         return text
     named = f'{{"workflow": {text.lstrip(chr(0xFEFF))}}}'
-    one = next(iter(json_objects(named)), None)
-    tasks = one.value.get("workflow") if isinstance(one, JsonObject) else None
+    parsed = next(iter(json_objects(named)), None)
+    tasks = parsed.value.get("workflow") if isinstance(parsed, JsonObject) else None
     is_plan = isinstance(tasks, list) and bool(tasks) and isinstance(tasks[0], dict) and is_task(tasks[0])
     return named if is_plan else text
 
@@ -149,10 +149,10 @@ def _checked(raw: RawPlan, repeated: Sequence[str], bounds: PlanBounds) -> PlanR
 
 def _texts(raw: RawPlan) -> Iterator[str]:
     """All texts of a plan that are written into its file."""
-    said = [task.said for task in raw.tasks] + [agent for _, agent in raw.agents or ()]
-    for one in said:
+    parts = [task.said for task in raw.tasks] + [agent for _, agent in raw.agents or ()]
+    for part in parts:
         for key in ("objective", "output_format", "role", "prompt"):
-            yield _text(one.get(key))
+            yield _text(part.get(key))
 
 
 def _wrong_tasks(tasks: Sequence[RawTask]) -> Iterator[str]:
@@ -170,10 +170,10 @@ def _wrong_tasks(tasks: Sequence[RawTask]) -> Iterator[str]:
 
 def _agents(raw: RawPlan, notes: list[str]) -> dict[str, PlannedAgent]:
     agents: dict[str, PlannedAgent] = {}
-    for key, said in raw.agents or ():
-        role = " ".join(_text(said.get("role")).split()) or key
+    for key, description in raw.agents or ():
+        role = " ".join(_text(description.get("role")).split()) or key
         if key not in agents:
-            agents[key] = PlannedAgent(key, role, _text(said.get("prompt")))
+            agents[key] = PlannedAgent(key, role, _text(description.get("prompt")))
         elif agents[key].role != role:
             notes.append(f"Several agents are called {_named(key)}; the first one is taken.")
     by_role = {agent.role.casefold(): key for key, agent in reversed(agents.items())}
@@ -213,15 +213,15 @@ def _dependencies(
     lost = 0
     behind: set[tuple[int, int]] = set()
 
-    def add(source: object, target: object, said: str) -> None:
+    def add(source: object, target: object, dependency: str) -> None:
         nonlocal lost
         ends = id_of(source), id_of(target)
         if None in ends:
             lost += 1
-            notes.append(f"A dependency without both ends was left out ({said}).")
+            notes.append(f"A dependency without both ends was left out ({dependency}).")
             return
-        unknown = [one for one in ends if one not in known]
-        problems.extend(f"{said} names {_named(one or '')}, which is not the id of a task." for one in unknown)
+        unknown = [end for end in ends if end not in known]
+        problems.extend(f"{dependency} names {_named(end or '')}, which is not the id of a task." for end in unknown)
         if not unknown:
             first, second = known[ends[0] or ""], known[ends[1] or ""]
             if first == second:
@@ -233,7 +233,7 @@ def _dependencies(
         if task.id is not None:
             for source in task.before:
                 add(source, task.id, f"{_task(task, number)}")
-    before = [set(one) for one in after]
+    before = [set(targets) for targets in after]
     for number, task in enumerate(raw.tasks):
         if task.id is not None:
             for target in task.behind:
@@ -280,8 +280,8 @@ def _task(task: RawTask, number: int) -> str:
 
 
 def _named(name: str) -> str:
-    said = _NOT_TEXT.sub(" ", name).replace("`", "'")
-    return f"`{said if len(said) <= _LONGEST_NAME else said[: _LONGEST_NAME - 1] + '…'}`"
+    text = _NOT_TEXT.sub(" ", name).replace("`", "'")
+    return f"`{text if len(text) <= _LONGEST_NAME else text[: _LONGEST_NAME - 1] + '…'}`"
 
 
 def _shown(value: object) -> str:

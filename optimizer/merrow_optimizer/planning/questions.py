@@ -154,14 +154,14 @@ COVERAGE = AnswerSchema(
 
 def plan_messages(task: str, bounds: PlanBounds, *, as_mermaid: bool) -> tuple[Message, ...]:
     """The question for one plan."""
-    said = [_PLANNER, _bounds(bounds)]
+    parts = [_PLANNER, _bounds(bounds)]
     if as_mermaid:
-        said += [form_of(bounds.max_boxes), WHOLE_LANGUAGE]
+        parts += [form_of(bounds.max_boxes), WHOLE_LANGUAGE]
         if bounds.roles or bounds.max_agents is not None:
-            said.append(AGENTS_IN_FRONT)
+            parts.append(AGENTS_IN_FRONT)
     else:
-        said.append(_answer_form(PLAN))
-    return Message("system", "\n\n".join(said)), Message("user", framed(task))
+        parts.append(_answer_form(PLAN))
+    return Message("system", "\n\n".join(parts)), Message("user", framed(task))
 
 
 def _answer_form(schema: AnswerSchema) -> str:
@@ -173,12 +173,12 @@ def _answer_form(schema: AnswerSchema) -> str:
 
 
 def _bounds(bounds: PlanBounds) -> str:
-    said = [f"Write at most {bounds.max_nodes} tasks."]
+    sentences = [f"Write at most {bounds.max_nodes} tasks."]
     if bounds.roles:
-        said.append(f"The agents have these roles and no others: {', '.join(bounds.roles)}.")
+        sentences.append(f"The agents have these roles and no others: {', '.join(bounds.roles)}.")
     if bounds.max_agents is not None:
-        said.append(f"Use at most {bounds.max_agents} agents." if bounds.max_agents > 1 else "Use one agent.")
-    return " ".join(said)
+        sentences.append(f"Use at most {bounds.max_agents} agents." if bounds.max_agents > 1 else "Use one agent.")
+    return " ".join(sentences)
 
 
 def asked_again(problems: Sequence[str]) -> str:
@@ -193,7 +193,7 @@ def coverage_messages(task: str, plans: Sequence[TaskGraph]) -> tuple[Message, .
     parts = [f"## The task\n{framed(task)}"]
     for number, plan in enumerate(plans, 1):
         tasks = "\n".join(
-            json.dumps({"id": one.id, "objective": one.objective}, ensure_ascii=False) for one in plan.tasks
+            json.dumps({"id": planned.id, "objective": planned.objective}, ensure_ascii=False) for planned in plan.tasks
         )
         parts.append(f"## Plan {number}\n{framed(tasks)}")
     return Message("system", system), Message("user", "\n\n".join(parts))

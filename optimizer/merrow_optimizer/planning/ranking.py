@@ -47,8 +47,8 @@ class RankingRule:
 
 def ranked(plans: Sequence[TaskGraph], rule: RankingRule) -> list[tuple[int, PlanFigures]]:
     """The numbers of the plans, best first, with their figures. Of equals the earlier one comes first."""
-    found = rule.figures(plans)
-    return sorted(enumerate(found), key=lambda one: (one[1].order, one[0]))
+    figures = rule.figures(plans)
+    return sorted(enumerate(figures), key=lambda entry: (entry[1].order, entry[0]))
 
 
 def path_counts(plan: TaskGraph) -> dict[str, int]:
@@ -56,7 +56,7 @@ def path_counts(plan: TaskGraph) -> dict[str, int]:
     counts: dict[str, int] = {}
     before = _before(plan)
     for task in in_order(plan):
-        counts[task] = sum(counts[one] for one in before[task]) or 1
+        counts[task] = sum(counts[parent] for parent in before[task]) or 1
     return counts
 
 
@@ -67,7 +67,7 @@ def in_order(plan: TaskGraph) -> list[str]:
     for task in plan.ids:
         stack = [task]
         while stack:
-            missing = [one for one in before[stack[-1]] if one not in order]
+            missing = [parent for parent in before[stack[-1]] if parent not in order]
             if missing:
                 stack.append(missing[0])
             else:
@@ -81,27 +81,27 @@ def _before(plan: TaskGraph) -> dict[str, tuple[str, ...]]:
 
 def _shape(plan: TaskGraph) -> tuple[int, float, float]:
     """Steps, parallelism and dependency complexity, as the paper defines them."""
-    found = measure(plan.ids, plan.edges)
-    assert found.depth is not None and found.p_avg is not None and found.c_dependency is not None  # noqa: S101, PT018 (no cycle)
-    return found.depth, found.p_avg, found.c_dependency
+    measures = measure(plan.ids, plan.edges)
+    assert measures.depth is not None and measures.p_avg is not None and measures.c_dependency is not None  # noqa: S101, PT018 (no cycle)
+    return measures.depth, measures.p_avg, measures.c_dependency
 
 
 def _paper(plans: Sequence[TaskGraph]) -> list[PlanFigures]:
-    found = []
+    figures = []
     for plan in plans:
         _, parallelism, complexity = _shape(plan)
-        found.append(PlanFigures((-parallelism, complexity), {"parallelism": parallelism, "complexity": complexity}))
-    return found
+        figures.append(PlanFigures((-parallelism, complexity), {"parallelism": parallelism, "complexity": complexity}))
+    return figures
 
 
 def _code(plans: Sequence[TaskGraph]) -> list[PlanFigures]:
     shapes = [_shape(plan) for plan in plans]
     counted = [fsum(path_counts(plan).values()) / steps for plan, (steps, _, _) in zip(plans, shapes, strict=True)]
     complexities = [complexity for _, _, complexity in shapes]
-    found = []
+    figures = []
     for paths, complexity, p, c in zip(counted, complexities, _scores(counted), _scores(complexities), strict=True):
-        found.append(PlanFigures((c - p,), {"score": c - p, "path_parallelism": paths, "complexity": complexity}))
-    return found
+        figures.append(PlanFigures((c - p,), {"score": c - p, "path_parallelism": paths, "complexity": complexity}))
+    return figures
 
 
 def _scores(values: Sequence[float]) -> list[float]:
@@ -126,8 +126,8 @@ def _expected_of(plan: TaskGraph) -> PlanFigures:
     done: dict[str, float] = {}
     ancestors: dict[str, set[str]] = {}
     for task in in_order(plan):
-        done[task] = max((done[one] for one in before[task]), default=0.0) + takes[task]
-        ancestors[task] = set(before[task]).union(*(ancestors[one] for one in before[task]))
+        done[task] = max((done[parent] for parent in before[task]), default=0.0) + takes[task]
+        ancestors[task] = set(before[task]).union(*(ancestors[parent] for parent in before[task]))
     work = fsum(takes.values())
     time = max(*done.values(), work / _AT_ONCE)
     rework = fsum(takes[task] * (1 + len(above)) for task, above in ancestors.items()) / count

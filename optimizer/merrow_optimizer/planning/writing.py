@@ -24,7 +24,7 @@ def workflow_text(plan: TaskGraph, task: str) -> str:
 
     Each task is given the problem, the results that it needs, and, as advice, what the tasks that need its result are to do.
     """
-    ids = _names(_RESERVED, ((one.id, one.id) for one in plan.tasks), "task")
+    ids = _names(_RESERVED, ((step.id, step.id) for step in plan.tasks), "task")
     agents = _names((), ((agent.id, agent.role) for agent in plan.agents), "agent")
     lines = ["---", "workflow:", f"{_STEP}aims: true"]
     if plan.agents:
@@ -32,21 +32,21 @@ def workflow_text(plan: TaskGraph, task: str) -> str:
         for agent in plan.agents:
             lines += _agent(agents[agent.id], agent)
     lines.append(f"{_STEP}prompts:")
-    lines += [f"{_STEP * 2}{front_key(ids[one.id])}: {front_text(one.objective, _STEP * 3)}" for one in plan.tasks]
+    lines += [f"{_STEP * 2}{front_key(ids[step.id])}: {front_text(step.objective, _STEP * 3)}" for step in plan.tasks]
     lines += ["---", "flowchart TD", "PROBLEM([Problem])", f"PROBLEM@{{ default: {word(task)} }}"]
-    for one in plan.tasks:
-        name = ids[one.id]
+    for planned in plan.tasks:
+        name = ids[planned.id]
         lines.append(f'{name}["Custom<br/>(role: {name})"]')
-        said = {} if one.agent is None else {"agent": agents[one.agent]}
-        said |= {"format": one.output_format} if one.output_format else {}
-        if said:
-            lines.append(f"{name}@{{ {', '.join(f'{key}: {word(value)}' for key, value in said.items())} }}")
+        settings = {} if planned.agent is None else {"agent": agents[planned.agent]}
+        settings |= {"format": planned.output_format} if planned.output_format else {}
+        if settings:
+            lines.append(f"{name}@{{ {', '.join(f'{key}: {word(value)}' for key, value in settings.items())} }}")
     lines += ['ASSEMBLE["Assemble<br/>"]', "RETURN([Result])"]
     lines.append(f"PROBLEM -->|input| {' & '.join(ids.values())}")
-    for one in plan.tasks:
-        behind = [ids[target] for source, target in plan.edges if source == one.id]
+    for planned in plan.tasks:
+        behind = [ids[target] for source, target in plan.edges if source == planned.id]
         if behind:
-            lines.append(f"{ids[one.id]} --> {' & '.join(behind)}")
+            lines.append(f"{ids[planned.id]} --> {' & '.join(behind)}")
     lines.append("PROBLEM -->|problem| ASSEMBLE")
     lines.append(f"{' & '.join(ids[last] for last in plan.last)} --> ASSEMBLE")
     lines += ["ASSEMBLE --> RETURN", *_styles(ids.values())]

@@ -97,55 +97,55 @@ def read_answer(text: str, max_nodes: int) -> RevisionAnswer:
     """The first JSON object of an answer, with anything around it. Raises `AnswerFailure` with a sentence for who wrote it."""
     if len(text) > _LONGEST:
         raise AnswerFailure(f"It has {len(text):,} characters; at most {_LONGEST:,} are read.")
-    found = next(iter(json_objects(text)), None)
-    if found is None:
+    parsed = next(iter(json_objects(text)), None)
+    if parsed is None:
         raise AnswerFailure("It has no JSON object; answer {} where nothing is to be changed.")
-    if not isinstance(found, JsonObject):
-        raise AnswerFailure(found.why)
-    said = found.value
-    if found.repeated:
-        raise AnswerFailure(f"The key `{found.repeated[0]}` occurs twice in one object.")
-    if not said:
+    if not isinstance(parsed, JsonObject):
+        raise AnswerFailure(parsed.why)
+    data = parsed.value
+    if parsed.repeated:
+        raise AnswerFailure(f"The key `{parsed.repeated[0]}` occurs twice in one object.")
+    if not data:
         return RevisionAnswer()
-    reason = said.get("reason")
+    reason = data.get("reason")
     reason = " ".join(reason.split())[:500] if isinstance(reason, str) else ""
-    if "changes" in said:
-        return RevisionAnswer(reason, _changes(said["changes"]))
+    if "changes" in data:
+        return RevisionAnswer(reason, _changes(data["changes"]))
     reading = read_plan(text, PlanBounds(max_nodes=max_nodes, needs_agents=False))
     if reading.graph is None:
         raise AnswerFailure(" ".join(reading.problems))
     return RevisionAnswer(reason or "The workflow is planned again.", plan=reading.graph)
 
 
-def _changes(said: object) -> tuple[RevisionChange, ...]:
-    if not isinstance(said, list):
+def _changes(listed: object) -> tuple[RevisionChange, ...]:
+    if not isinstance(listed, list):
         raise AnswerFailure("`changes` must be a list.")
-    if len(said) > MOST_CHANGES:
-        raise AnswerFailure(f"It has {len(said)} changes; write at most {MOST_CHANGES}.")
-    return tuple(_change(one, number) for number, one in enumerate(said, 1))
+    if len(listed) > MOST_CHANGES:
+        raise AnswerFailure(f"It has {len(listed)} changes; write at most {MOST_CHANGES}.")
+    return tuple(_change(entry, number) for number, entry in enumerate(listed, 1))
 
 
-def _change(said: object, number: int) -> RevisionChange:
+def _change(entry: object, number: int) -> RevisionChange:
     where = f"Change {number}"
-    if not isinstance(said, dict):
+    if not isinstance(entry, dict):
         raise AnswerFailure(f"{where} must be an object.")
-    do = said.get("do")
+    do = entry.get("do")
     if not isinstance(do, str) or do not in FIELDS:
         raise AnswerFailure(f"{where}: `do` must be one of {', '.join(FIELDS)}.")
     needed, _ = FIELDS[do]
     for key in needed:
-        if said.get(key) in (None, "", []):
+        if entry.get(key) in (None, "", []):
             raise AnswerFailure(f"{where} ({do}) needs `{key}`.")
-    return _part(do, said, f"{where} ({do})")
+    return _part(do, entry, f"{where} ({do})")
 
 
-def _part(do: str, said: Mapping[str, object], where: str) -> RevisionChange:
+def _part(do: str, entry: Mapping[str, object], where: str) -> RevisionChange:
     needed, allowed = FIELDS[do]
-    texts = {key: _text(said, key, where) for key in ("id", "objective", "agent", "format", "to", "from")}
+    texts = {key: _text(entry, key, where) for key in ("id", "objective", "agent", "format", "to", "from")}
     known = {key: value for key, value in texts.items() if key in (*needed, *allowed) and value is not None}
     into: tuple[RevisionChange, ...] = ()
     if do == "split":
-        parts = said.get("into")
+        parts = entry.get("into")
         if not isinstance(parts, list) or len(parts) > MOST_CHANGES:
             raise AnswerFailure(f"{where}: `into` must be a list of parts.")
         into = tuple(_added(part, where) for part in parts)
@@ -155,8 +155,8 @@ def _part(do: str, said: Mapping[str, object], where: str) -> RevisionChange:
         known.get("objective"),
         known.get("agent"),
         known.get("format"),
-        _ids(said, "after", where) if "after" in allowed else None,
-        (_ids(said, "before", where) or ()) if "before" in allowed else (),
+        _ids(entry, "after", where) if "after" in allowed else None,
+        (_ids(entry, "before", where) or ()) if "before" in allowed else (),
         into,
         known.get("to", ""),
         known.get("from", ""),
@@ -169,8 +169,8 @@ def _added(part: object, where: str) -> RevisionChange:
     return _part("add", part, where)
 
 
-def _text(said: Mapping[str, object], key: str, where: str) -> str | None:
-    value = said.get(key)
+def _text(entry: Mapping[str, object], key: str, where: str) -> str | None:
+    value = entry.get(key)
     if value is None or value == "":
         return None
     if not isinstance(value, str):
@@ -178,10 +178,10 @@ def _text(said: Mapping[str, object], key: str, where: str) -> str | None:
     return value if key in ("objective", "format") else value.strip()
 
 
-def _ids(said: Mapping[str, object], key: str, where: str) -> tuple[str, ...] | None:
-    value = said.get(key)
+def _ids(entry: Mapping[str, object], key: str, where: str) -> tuple[str, ...] | None:
+    value = entry.get(key)
     if value is None:
         return None
-    if not isinstance(value, list) or not all(isinstance(one, str) for one in value):
+    if not isinstance(value, list) or not all(isinstance(name, str) for name in value):
         raise AnswerFailure(f"{where}: `{key}` must be a list of ids.")
-    return tuple(dict.fromkeys(one.strip() for one in value))
+    return tuple(dict.fromkeys(name.strip() for name in value))

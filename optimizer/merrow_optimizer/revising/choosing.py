@@ -16,24 +16,32 @@ from merrow_runtime.revising.reviser import RevisedWorkflow
 from merrow_runtime.workflow import Workflow, restore
 
 
-def chosen(found: Sequence[GraphChanges | BaseException], workflow: Workflow, refine: Refine) -> GraphChanges:
-    """The answer to use, with the figures of all as its ``candidates``; ``found`` has one that can be used. An answer that
+def chosen(proposals: Sequence[GraphChanges | BaseException], workflow: Workflow, refine: Refine) -> GraphChanges:
+    """The answer to use, with the figures of all as its ``candidates``; ``proposals`` has one that can be used. An answer that
     changes something takes precedence over one that doesn't, and of equals the earlier one is used.
     """
-    usable = [(number, one) for number, one in enumerate(found) if not isinstance(one, BaseException)]
-    revised = {number: _revised(one, workflow, refine) for number, one in usable}
-    kept = {number: len(difference_of(one, workflow).kept) for number, one in revised.items() if one is not None}
+    usable = [
+        (number, proposal) for number, proposal in enumerate(proposals) if not isinstance(proposal, BaseException)
+    ]
+    revised = {number: _revised(proposal, workflow, refine) for number, proposal in usable}
+    kept = {
+        number: len(difference_of(version, workflow).kept) for number, version in revised.items() if version is not None
+    }
     graphs = [_task_graph(_restored(revised[number], workflow).graph) for number, _ in usable]
     by_paper = ranked(graphs, RULES["paper"])
-    figures = {usable[place][0]: one.shown for place, one in by_paper}
+    figures = {usable[place][0]: plan.shown for place, plan in by_paper}
     if refine.rank == "paper":
         order = [usable[place][0] for place, _ in by_paper]
     else:
         order = sorted((number for number, _ in usable), key=lambda number: -kept.get(number, 0))
     changing = [number for number in order if revised[number] is not None] or order
     shown = [
-        {"candidate": number + 1, **_shown(one, kept.get(number), figures.get(number)), "chosen": number == changing[0]}
-        for number, one in enumerate(found)
+        {
+            "candidate": number + 1,
+            **_shown(proposal, kept.get(number), figures.get(number)),
+            "chosen": number == changing[0],
+        }
+        for number, proposal in enumerate(proposals)
     ]
     return replace(dict(usable)[changing[0]], candidates=tuple(shown))
 
@@ -68,7 +76,7 @@ def _task_graph(graph: TypedGraph) -> TaskGraph:
 
 def _before(graph: TypedGraph, task: str, known: set[str]) -> tuple[str, ...]:
     """The tasks that a task waits for directly, also across Decisions and what only combines results."""
-    found: dict[str, None] = {}
+    sources: dict[str, None] = {}
     waiting, seen = [task], {task}
     while waiting:
         for edge in graph.by_id[waiting.pop()].incoming:
@@ -77,7 +85,7 @@ def _before(graph: TypedGraph, task: str, known: set[str]) -> tuple[str, ...]:
                 continue
             seen.add(source)
             if source in known:
-                found[source] = None
+                sources[source] = None
             else:
                 waiting.append(source)
-    return tuple(found)
+    return tuple(sources)

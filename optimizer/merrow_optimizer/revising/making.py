@@ -124,7 +124,7 @@ class _Making:
         return {
             node.id
             for node in self.graph.nodes
-            if (said := node.resolution.parameters.get("locked")) is not None and said.value is True
+            if (parameter := node.resolution.parameters.get("locked")) is not None and parameter.value is True
         }
 
     def made(self, changes: Iterable[RevisionChange]) -> RevisedWorkflow:
@@ -159,7 +159,7 @@ class _Making:
             text = self._forgotten(text, name)
         for change in self.said:
             text = self._values(text, change)
-        for name in [one for one in self.redone if one not in self.gone]:
+        for name in [redone for redone in self.redone if redone not in self.gone]:
             text = self._again(text, name)
         renamed = {new: old for new, old in self.names.items() if old not in self.gone}
         for new, old in renamed.items():
@@ -188,7 +188,9 @@ class _Making:
         """The failure for an unknown name."""
         if name in self.gone:
             return CannotReviseError(f"{name} is removed by an earlier change.")
-        near = closest(name, (one for one in (*self.graph.by_id, *self.added) if one not in self.gone))
+        near = closest(
+            name, (candidate for candidate in (*self.graph.by_id, *self.added) if candidate not in self.gone)
+        )
         return CannotReviseError(f"There is no node {_shown(name)}." + (f" Did you mean {near}?" if near else ""))
 
     def _node(self, name: str) -> TypedNode | None:
@@ -218,7 +220,7 @@ class _Making:
             )
         if len(self.added) >= self.most:
             raise CannotReviseError(f"The workflow would have more than {self.most} nodes; {self.most} are allowed.")
-        taken = {one.casefold() for one in (*self.graph.by_id, *self.graph.flow.subgraphs, *self.added)}
+        taken = {existing.casefold() for existing in (*self.graph.by_id, *self.graph.flow.subgraphs, *self.added)}
         if name.casefold() in taken:
             raise CannotReviseError(f"There is a {name} already, or was one; choose another id.")
 
@@ -232,8 +234,8 @@ class _Making:
     def _add(self, change: RevisionChange) -> None:
         self._new_id(change.id)
         self._agent(change.agent)
-        after = [self._known(one) for one in change.after or ()]
-        readers = [self._known(one) for one in change.before]
+        after = [self._known(earlier) for earlier in change.after or ()]
+        readers = [self._known(later) for later in change.before]
         self.added[change.id] = change
         self.beside[change.id] = self._place_of([*after[::-1], *readers])
         self.links += [self._edge(source, change.id) for source in after or [node.id for node in self.graph.inputs][:1]]
@@ -241,12 +243,16 @@ class _Making:
 
     def _place_of(self, near: list[str]) -> str:
         """The node that a new one is written beside."""
-        inner = [one for one in near if one in self.added or self.graph.by_id[one].kind not in ("input", "output")]
+        inner = [
+            neighbour
+            for neighbour in near
+            if neighbour in self.added or self.graph.by_id[neighbour].kind not in ("input", "output")
+        ]
         others = [node.id for node in self.graph.nodes if node.id not in self.gone and node.kind == "operator"]
-        found = [one for one in (*inner, *others, *near) if one not in self.gone]
-        if not found:
+        candidates = [neighbour for neighbour in (*inner, *others, *near) if neighbour not in self.gone]
+        if not candidates:
             raise CannotReviseError("Nothing would be left of the workflow.")
-        return found[0]
+        return candidates[0]
 
     def _edge(self, source: str, target: str) -> WantedEdge:
         """An edge with the same label as other edges into its target."""
@@ -257,12 +263,12 @@ class _Making:
         if node is None or node.operator == _CUSTOM:
             return WantedEdge(source, target, "input")
         labels = [
-            one.label
-            for one in self.links
-            if one.target == target
-            and one.label is not None
-            and _PORT.fullmatch(one.label)
-            and one.source not in self._asked_of
+            link.label
+            for link in self.links
+            if link.target == target
+            and link.label is not None
+            and _PORT.fullmatch(link.label)
+            and link.source not in self._asked_of
         ]
         return WantedEdge(source, target, labels[0] if labels else None)
 
@@ -326,35 +332,39 @@ class _Making:
         else:
             self.said.append(change)
         if change.after is not None:
-            after = [self._known(one) for one in change.after]
-            inputs = {one.id for one in self.graph.inputs}
+            after = [self._known(source) for source in change.after]
+            inputs = {port.id for port in self.graph.inputs}
             kept = [
-                one
-                for one in self.links
-                if one.target == change.id
-                and (one.source in inputs or one.source in after or self._words.get(one) == AGAIN)
+                link
+                for link in self.links
+                if link.target == change.id
+                and (link.source in inputs or link.source in after or self._words.get(link) == AGAIN)
             ]
-            self.links = [one for one in self.links if one.target != change.id] + kept
-            have = {one.source for one in kept}
+            self.links = [link for link in self.links if link.target != change.id] + kept
+            have = {link.source for link in kept}
             self.links += [self._edge(source, change.id) for source in after if source not in have]
 
     def _remove(self, change: RevisionChange) -> None:
         self._node(change.id)
-        sources = [one for one in self.links if one.target == change.id]
-        back = [one for one in sources if self._words.get(one) == AGAIN]
+        sources = [before for before in self.links if before.target == change.id]
+        back = [before for before in sources if self._words.get(before) == AGAIN]
         inner = [
-            one for one in sources if one.source not in {node.id for node in self.graph.inputs} and one not in back
+            before
+            for before in sources
+            if before.source not in {node.id for node in self.graph.inputs} and before not in back
         ]
         put: list[WantedEdge] = []
         for link in self.links:
             if link.source == change.id:
-                there = [self._led(one, link.target) for one in self.links if one.target == link.target]
+                there = [self._led(other, link.target) for other in self.links if other.target == link.target]
                 word = self._words.get(link)
                 bridge = inner or ([] if self._has_more(link) else sources)
-                led = [self._led(one, link.target, word) for one in bridge if one not in back]
+                led = [self._led(bridged, link.target, word) for bridged in bridge if bridged not in back]
                 if link.target in self._beside_in_loops(change.id):
-                    led += [self._led(one, link.target) for one in back]
-                put += [one for one in led if one not in there and (one.source != one.target or one.label == AGAIN)]
+                    led += [self._led(other, link.target) for other in back]
+                put += [
+                    made for made in led if made not in there and (made.source != made.target or made.label == AGAIN)
+                ]
             elif link.target != change.id:
                 put.append(link)
         self.links = put
@@ -364,7 +374,8 @@ class _Making:
     def _has_more(self, link: WantedEdge) -> bool:
         """Whether the target of an edge gets something else in the same way, so that it can do without the source."""
         return any(
-            one.source != link.source and one.target == link.target and one.label == link.label for one in self.links
+            other.source != link.source and other.target == link.target and other.label == link.label
+            for other in self.links
         )
 
     def _bypass(self, change: RevisionChange) -> None:
@@ -373,32 +384,32 @@ class _Making:
 
     def _split(self, change: RevisionChange) -> None:
         self._node(change.id)
-        sources = [one for one in self.links if one.target == change.id]
-        readers = [one for one in self.links if one.source == change.id]
+        sources = [link for link in self.links if link.target == change.id]
+        readers = [link for link in self.links if link.source == change.id]
         place = self._place_of([change.id])
         for part in change.into:
             self._new_id(part.id)
             self._agent(part.agent)
             self.added[part.id] = part
             self.beside[part.id] = place
-        needed = {one for part in change.into for one in part.after or ()}
+        needed = {other for part in change.into for other in part.after or ()}
         for part in change.into:
-            after = [self._edge(self._known(one), part.id) for one in part.after or ()]
-            self.links += after or [self._led(one, part.id) for one in sources]
+            after = [self._edge(self._known(other), part.id) for other in part.after or ()]
+            self.links += after or [self._led(link, part.id) for link in sources]
             if part.id not in needed:
                 self.links += [
-                    self._led(one._replace(source=part.id), one.target, self._words.get(one)) for one in readers
+                    self._led(link._replace(source=part.id), link.target, self._words.get(link)) for link in readers
                 ]
-        self.links = [one for one in self.links if change.id not in (one.source, one.target)]
+        self.links = [link for link in self.links if change.id not in (link.source, link.target)]
         if self.added.pop(change.id, None) is None:
             self.gone.add(change.id)
             for name, near in self.beside.items():
                 if near == change.id:
                     self.beside[name] = self._place_of(
                         [
-                            one
-                            for one in (*(link.source for link in sources), *(link.target for link in readers))
-                            if one not in self.gone
+                            other
+                            for other in (*(link.source for link in sources), *(link.target for link in readers))
+                            if other not in self.gone
                         ]
                     )
 
@@ -426,12 +437,12 @@ class _Making:
 
     def _link(self, change: RevisionChange) -> None:
         source, target = self._linked(change)
-        if not any((one.source, one.target) == (source, target) for one in self.links):
+        if not any((link.source, link.target) == (source, target) for link in self.links):
             self.links.append(self._edge(source, target))
 
     def _unlink(self, change: RevisionChange) -> None:
         source, target = self._linked(change)
-        left = [one for one in self.links if (one.source, one.target) != (source, target)]
+        left = [link for link in self.links if (link.source, link.target) != (source, target)]
         if len(left) == len(self.links):
             raise CannotReviseError(f"No edge leads from {source} to {target}.")
         self.links = left
@@ -447,7 +458,7 @@ class _Making:
 
     def _read(self, text: str) -> Analysis:
         known = RecordingProvider(None)
-        known.files = {path: dict(said) for path, said in self.workflow.files.items()}
+        known.files = {path: dict(texts) for path, texts in self.workflow.files.items()}
         return analyse(text, path=self.workflow.path, provider=known, config=self.workflow.config, as_workflow=True)
 
     def _structure(self, before: list[WantedEdge]) -> str:
@@ -478,7 +489,7 @@ class _Making:
             return NewNode(change.id, custom, beside, None, prompt, parameters)
         wanted, number = change.id.lower(), 1
         taken = {name.casefold() for name in book.settings.prompts} | {
-            one.prompt_name or "" for one in self._names_given
+            node.prompt_name or "" for node in self._names_given
         }
         free = wanted
         while book.prompts.find(free) is not None or free.casefold() in taken:
@@ -518,14 +529,14 @@ class _Making:
 
     def _forgotten(self, text: str, name: str) -> str:
         """The text without requests to run removed nodes again."""
-        for said in [one for one in self.workflow.analysis.settings.redo if one.rpartition("/")[2] == name]:
+        for key in [visit for visit in self.workflow.analysis.settings.redo if visit.rpartition("/")[2] == name]:
             front = parse_diagram(text).front_matter
-            edit = None if front is None else remove_entry(front, ("workflow", "redo", said))
+            edit = None if front is None else remove_entry(front, ("workflow", "redo", key))
             if edit is None:
-                raise CannotReviseError(f"`redo: {{{said}: ...}}` can't be cut out of the front matter.")
+                raise CannotReviseError(f"`redo: {{{key}: ...}}` can't be cut out of the front matter.")
             text = apply_edits(text, [edit])
         return text
 
     def _called(self, text: str, old: str, new: str) -> str:
-        places = [one.range for one in occurrences_of(self._read(text), symbol("node", old))]
+        places = [occurrence.range for occurrence in occurrences_of(self._read(text), symbol("node", old))]
         return apply_edits(text, [TextEdit(place, new) for place in dict.fromkeys(places)])

@@ -58,14 +58,14 @@ class ModelReviser:
         if refine.answers == 1:
             return await self._candidate(0, view, workflow, refine, asker)
         asked = (self._candidate(number, view, workflow, refine, asker) for number in range(refine.answers))
-        found = await asyncio.gather(*asked, return_exceptions=True)
-        usable = [one for one in found if not isinstance(one, BaseException)]
-        for problem in found:
+        results = await asyncio.gather(*asked, return_exceptions=True)
+        usable = [result for result in results if not isinstance(result, BaseException)]
+        for problem in results:
             if isinstance(problem, BaseException) and not isinstance(problem, (CannotReviseError, AnswerFailure)):
                 raise problem
         if not usable:
-            raise CannotReviseError(str(found[0]))
-        return chosen(found, workflow, refine)
+            raise CannotReviseError(str(results[0]))
+        return chosen(results, workflow, refine)
 
     async def _candidate(
         self, number: int, view: Mapping[str, Any], workflow: Workflow, refine: Refine, asker: RevisionAsker
@@ -85,11 +85,11 @@ class ModelReviser:
                 return ModelReply(text), (), AnswerFailure(problem, advice=told)
             return ModelReply(text), (changes,), None
 
-        found = await until_read(question(view), 1 + REPAIRS, put)
-        if found.failure is None:
-            return found.value[0]
+        answer = await until_read(question(view), 1 + REPAIRS, put)
+        if answer.failure is None:
+            return answer.value[0]
         raise CannotReviseError(
-            f"The model gave no change that can be used in {found.attempts} attempts. {found.failure}"
+            f"The model gave no change that can be used in {answer.attempts} attempts. {answer.failure}"
         )
 
 
@@ -107,6 +107,6 @@ def question(view: Mapping[str, Any]) -> tuple[Message, ...]:
 def _check(changes: GraphChanges, workflow: Workflow, refine: Refine) -> None:
     """Raise where changes can't be made, or make no workflow that could take the place of this one."""
     if not changes.is_empty:
-        found = difference_of(changes.on(workflow, refine.max_nodes), workflow)
-        if found.refused:
-            raise CannotReviseError(" ".join(found.refused))
+        difference = difference_of(changes.on(workflow, refine.max_nodes), workflow)
+        if difference.refused:
+            raise CannotReviseError(" ".join(difference.refused))

@@ -67,15 +67,17 @@ def check_constants(strategy: str, given: Mapping[str, float], *, asks: bool = T
     """Raise `UsageFailure` where a strategy has no such constant, or it can't be so much. ``asks`` says that a model proposes."""
     known = CONSTANTS.get(strategy, {})
     for name, value in given.items():
-        one = known.get(name)
-        if one is None:
+        constant = known.get(name)
+        if constant is None:
             there = f"; it has {', '.join(sorted(known))}" if known else ""
             raise UsageFailure(f"The strategy {strategy} has no constant {name!r} to set{there} (--set).")
-        if one.of is RoundSettings and not asks:
+        if constant.of is RoundSettings and not asks:
             raise UsageFailure(f"--set {name} goes with a model that proposes; add --proposer model or both.")
-        if not one.least <= value <= one.most or (one.is_whole and value != int(value)):
-            what = "a whole number" if one.is_whole else "a number"
-            raise UsageFailure(f"--set {name}={value:g} can't be: it is {what} from {one.least:g} to {one.most:,g}.")
+        if not constant.least <= value <= constant.most or (constant.is_whole and value != int(value)):
+            what = "a whole number" if constant.is_whole else "a number"
+            raise UsageFailure(
+                f"--set {name}={value:g} can't be: it is {what} from {constant.least:g} to {constant.most:,g}."
+            )
 
 
 def settings_of(strategy: str, given: Mapping[str, float], repeats: int, sure: float | None) -> EvolveSettings:

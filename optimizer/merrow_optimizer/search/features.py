@@ -36,12 +36,12 @@ def features_of(graph: TypedGraph, settings: WorkflowSettings = NO_SETTINGS) -> 
     Each key with count v adds 1 to one bucket and .5 ln v to another, so that the model sees both that something is there and
     how often.
     """
-    found = [0.0] * SIZE
-    found[0] = 1.0
+    vector = [0.0] * SIZE
+    vector[0] = 1.0
     for key, count in sorted(keys_of(graph, settings).items()):
-        found[place_of_key(key)] += 1.0
-        found[1 + (crc32(key.encode()) >> 8) % STRUCTURE] += 0.5 * math.log(count)
-    return tuple(found)
+        vector[place_of_key(key)] += 1.0
+        vector[1 + (crc32(key.encode()) >> 8) % STRUCTURE] += 0.5 * math.log(count)
+    return tuple(vector)
 
 
 def prompts_of(graph: TypedGraph, prompts: Mapping[int, str]) -> dict[PromptUse, float]:

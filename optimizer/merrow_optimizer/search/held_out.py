@@ -79,18 +79,18 @@ def read_held_out(
     """Compare the scores of the start and of the crown on the held-out items, in the same order. Raises ``ValueError`` where
     there are none.
     """
-    found = compare(start, crown)
+    comparison = compare(start, crown)
     return HeldOutResult(
-        found.items,
+        comparison.items,
         math.fsum(start) / len(start),
         math.fsum(crown) / len(crown),
-        found.difference,
-        (found.interval.lower, found.interval.upper),
-        found.better,
-        found.worse,
-        found.test,
-        None if read_before else found.p,
-        found.showable,
+        comparison.difference,
+        (comparison.interval.lower, comparison.interval.upper),
+        comparison.better,
+        comparison.worse,
+        comparison.test,
+        None if read_before else comparison.p,
+        comparison.showable,
         read_before,
         left_out,
         start_cost,

@@ -75,16 +75,16 @@ class History:
 
     def apply(self, draw: Draw, scores: Sequence[float | None]) -> None:
         """Take the scores of a draw, one for each place; None for an answer that says nothing about the candidate."""
-        one = draw.candidate
+        candidate = draw.candidate
         for place, score in zip(draw.places, scores, strict=True):
             if score is None:
                 continue
-            self.scores[one][place] = score
+            self.scores[candidate][place] = score
             effect = self._effects[place.item] / (self._answers[place.item] + _SHRINK)
-            self.sums[one] += score - effect
-            self.counts[one] += 1
-            self._squares[one] += (score - effect) ** 2
-            self._effects[place.item] += score - self.sums[one] / self.counts[one]
+            self.sums[candidate] += score - effect
+            self.counts[candidate] += 1
+            self._squares[candidate] += (score - effect) ** 2
+            self._effects[place.item] += score - self.sums[candidate] / self.counts[candidate]
             self._answers[place.item] += 1
 
     @property

@@ -88,19 +88,19 @@ def front_matter(before: FrontMatterDoc, after: FrontMatterDoc, *, partly: bool 
 
 def _front(document: FrontMatterDoc) -> dict[str, Any]:
     """The entries of a front matter by name, without texts of prompts."""
-    found: dict[str, Any] = {key: repr(value) for key, value in document.values.items() if key != "workflow"}
+    front: dict[str, Any] = {key: repr(value) for key, value in document.values.items() if key != "workflow"}
     block = document.values.get("workflow")
     if not isinstance(block, dict):
         # `workflow: true` says no more than a block with nothing but prompts.
-        return found if block in (None, True) else {**found, "workflow": repr(block)}
+        return front if block in (None, True) else {**front, "workflow": repr(block)}
     for key, value in block.items():
         if key != "prompts":
-            found[f"workflow.{key}"] = repr(value)
+            front[f"workflow.{key}"] = repr(value)
         elif not isinstance(value, dict):
-            found["workflow.prompts"] = repr(value)
+            front["workflow.prompts"] = repr(value)
         else:
-            found.update({f"workflow.prompts.{name}": _shape(said) for name, said in value.items() if _shape(said)})
-    return found
+            front.update({f"workflow.prompts.{name}": _shape(text) for name, text in value.items() if _shape(text)})
+    return front
 
 
 def _shape(prompt: object) -> str:
@@ -198,12 +198,12 @@ def _rest(before: Analysis, after: Analysis) -> Iterator[str]:
 
 
 def _others(analysis: Analysis) -> Counter[str]:
-    found: Counter[str] = Counter()
+    statements: Counter[str] = Counter()
     for block in analysis.diagram.blocks:
         for statement in block.statements:
             if not isinstance(statement, _DRAWN):
-                found[block.text[slice(*statement.span)].strip()] += 1
-    return found
+                statements[block.text[slice(*statement.span)].strip()] += 1
+    return statements
 
 
 def only_prompt_of(before: Analysis, after: Analysis, name: str) -> list[str]:

@@ -120,17 +120,17 @@ def read_answers(text: str, most: int) -> list[CandidateAnswer]:
             "The answer is too long.", advice=f"Answer in less than {LONGEST_ANSWER} characters. {FORM}"
         )
     try:
-        found = read_json(text)
+        parsed = read_json(text)
     except AnswerFailure:
         raise AnswerFailure("The answer is not JSON.", advice=FORM) from None
-    listed: object = found
-    if isinstance(found, dict):
+    listed: object = parsed
+    if isinstance(parsed, dict):
         # One candidate may come without the list around it.
-        listed = found.get("candidates", [found] if found.keys() & {"moves", "workflow"} else None)
+        listed = parsed.get("candidates", [parsed] if parsed.keys() & {"moves", "workflow"} else None)
         listed = [listed] if isinstance(listed, dict) else listed
     if not isinstance(listed, list):
         raise AnswerFailure("The answer has no `candidates`.", advice=FORM)
-    answers = [_answer(one) for one in listed[:most] if isinstance(one, dict)]
+    answers = [_answer(entry) for entry in listed[:most] if isinstance(entry, dict)]
     if not answers:
         raise AnswerFailure("The answer has no candidate.", advice=FORM)
     return answers
@@ -153,10 +153,10 @@ def _is_shown(mark: str) -> bool:
     return unicodedata.category(mark) not in ("Cc", "Cf", "Cs", "Co", "Cn")
 
 
-def _answer(said: Mapping[str, Any]) -> CandidateAnswer:
-    title = plain(said.get("title"), _TITLE) or "A change without a title"
-    reason = plain(said.get("reason"), _REASON)
-    workflow, moves = said.get("workflow"), said.get("moves")
+def _answer(entry: Mapping[str, Any]) -> CandidateAnswer:
+    title = plain(entry.get("title"), _TITLE) or "A change without a title"
+    reason = plain(entry.get("reason"), _REASON)
+    workflow, moves = entry.get("workflow"), entry.get("moves")
     if isinstance(workflow, str) and workflow.strip():
         if len(workflow) > _GRAPH:
             return CandidateAnswer(
@@ -168,25 +168,25 @@ def _answer(said: Mapping[str, Any]) -> CandidateAnswer:
     if len(moves) > _MOVES:
         return CandidateAnswer(title, reason, problem=f"The candidate has more than {_MOVES} moves.")
     steps: list[Step] = []
-    for number, one in enumerate(moves, 1):
-        step = _step(one)
+    for number, entry in enumerate(moves, 1):
+        step = _step(entry)
         if isinstance(step, str):
             return CandidateAnswer(title, reason, tuple(steps), problem=f"Move {number}: {step}")
         steps.append(step)
     return CandidateAnswer(title, reason, tuple(steps))
 
 
-def _step(said: object) -> Step | str:
+def _step(entry: object) -> Step | str:
     """A move, or a sentence that says what is wrong with it."""
-    if not isinstance(said, dict) or sum(key in said for key in ("apply", "prompt", "set")) != 1:
+    if not isinstance(entry, dict) or sum(key in entry for key in ("apply", "prompt", "set")) != 1:
         return "a move has exactly one of `apply`, `prompt` and `set`."
-    if "apply" in said:
-        return Apply(said["apply"]) if isinstance(said["apply"], str) else "`apply` must be the id of a mutation."
-    inner = said.get("prompt", said.get("set"))
+    if "apply" in entry:
+        return Apply(entry["apply"]) if isinstance(entry["apply"], str) else "`apply` must be the id of a mutation."
+    inner = entry.get("prompt", entry.get("set"))
     if not isinstance(inner, dict) or not isinstance(inner.get("node"), str):
         return "`prompt` and `set` must name a `node`."
     node = inner["node"]
-    if "prompt" in said:
+    if "prompt" in entry:
         text = inner.get("text")
         if not isinstance(text, str) or not text.strip() or len(text) > _PROMPT:
             return f"`text` must be the new prompt, of at most {_PROMPT:,} characters."

@@ -35,7 +35,7 @@ def graph_data(analysis: Analysis, graph: TypedGraph) -> dict[str, Any]:
                 "id": box.id,
                 "kind": box.operator,
                 "nodes": list(box.nodes),
-                "parameters": {key: str(one.value) for key, one in box.parameters.items()},
+                "parameters": {key: str(parameter.value) for key, parameter in box.parameters.items()},
             }
             for box in graph.composites
         ],
@@ -108,20 +108,20 @@ def _edge(source: str, output: str, target: str, port: str) -> str:
 def settings_changed(before: Analysis, after: Analysis) -> list[tuple[str, str, str, str]]:
     """Nodes of both workflows whose prompt, `samples` or `temperature` differs: the node, which, and what it was and is."""
     old, new = before.typed, after.typed
-    found: list[tuple[str, str, str, str]] = []
+    changes: list[tuple[str, str, str, str]] = []
     for node in () if old is None or new is None else old.nodes:
         other = None if new is None else new.by_id.get(node.id)
         if other is None or node.kind != "operator" or other.kind != "operator":
             continue
         was, now = prompt_text(before, node), prompt_text(after, other)
         if was != now:
-            found.append((node.id, "prompt", (was or "")[:_LONGEST], (now or "")[:_LONGEST]))
+            changes.append((node.id, "prompt", (was or "")[:_LONGEST], (now or "")[:_LONGEST]))
         for key in sorted(FREE - {"prompt"}):
-            values = [one.resolution.parameters.get(key) for one in (node, other)]
+            values = [side.resolution.parameters.get(key) for side in (node, other)]
             texts = ["" if value is None else str(value.value) for value in values]
             if texts[0] != texts[1]:
-                found.append((node.id, key, texts[0], texts[1]))
-    return found
+                changes.append((node.id, key, texts[0], texts[1]))
+    return changes
 
 
 def effect_text(before: Analysis, after: Analysis, difference: WorkflowDifference) -> str:

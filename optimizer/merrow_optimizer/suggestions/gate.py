@@ -58,9 +58,9 @@ class SuggestionGate:
             raise Unusable("check", [f"{name} is a Custom without a prompt; say what it is to do." for name in without])
         self._allowed(analysis)
         for new in _new_texts(self.ground.analysis, analysis):
-            found = self.leaks.found_in(new)
-            if found is not None:
-                raise Unusable("data", [found])
+            leak = self.leaks.found_in(new)
+            if leak is not None:
+                raise Unusable("data", [leak])
         nodes = 0 if analysis.typed is None else len(analysis.typed.nodes)
         if nodes > self.ground.max_nodes:
             raise Unusable("size", [f"The workflow has {nodes} nodes; {self.ground.max_nodes} are allowed."])

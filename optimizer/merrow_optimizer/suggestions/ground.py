@@ -37,7 +37,7 @@ class Ground:
         max_nodes: int | None = None,
     ) -> None:
         known = RecordingProvider(None)
-        known.files = {path: dict(said) for path, said in workflow.files.items()}
+        known.files = {path: dict(texts) for path, texts in workflow.files.items()}
         self.workflow, self.options, self.text = workflow, options, workflow.text
         self._files = Files(workflow.path, known, workflow.config)
         self.analysis = self.read(workflow.text)
@@ -67,18 +67,20 @@ class Ground:
     @cached_property
     def warnings(self) -> Counter[str]:
         """How many warnings it has of each code."""
-        return Counter(one.code for one in self.analysis.diagnostics if one.severity is Severity.WARNING)
+        return Counter(
+            diagnostic.code for diagnostic in self.analysis.diagnostics if diagnostic.severity is Severity.WARNING
+        )
 
     def complaints(self, analysis: Analysis) -> list[Diagnostic]:
         """The errors of a text, and the warnings that this workflow does not have."""
-        found, seen = list(analysis.errors), Counter[str]()
-        errors = set(map(id, found))
-        for one in analysis.diagnostics:
-            if one.severity is Severity.WARNING and id(one) not in errors:
-                seen[one.code] += 1
-                if seen[one.code] > self.warnings[one.code]:
-                    found.append(one)
-        return found
+        complaints, seen = list(analysis.errors), Counter[str]()
+        errors = set(map(id, complaints))
+        for diagnostic in analysis.diagnostics:
+            if diagnostic.severity is Severity.WARNING and id(diagnostic) not in errors:
+                seen[diagnostic.code] += 1
+                if seen[diagnostic.code] > self.warnings[diagnostic.code]:
+                    complaints.append(diagnostic)
+        return complaints
 
     def as_workflow(self, text: str, analysis: Analysis) -> Workflow:
         """A valid text in its place as a workflow that can be run."""

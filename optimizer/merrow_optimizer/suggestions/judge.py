@@ -50,7 +50,7 @@ def schema_of(criteria: Mapping[str, str] = CRITERIA) -> AnswerSchema:
         {
             "candidate": {"type": "integer", "description": "The number of the candidate in the list."},
             "reason": {"type": "string", "description": "What speaks for and against it, in a sentence or two."},
-            **{name: {"type": "integer", "description": said} for name, said in criteria.items()},
+            **{name: {"type": "integer", "description": description} for name, description in criteria.items()},
         }
     )
     return AnswerSchema("verdicts", object_schema({"verdicts": {"type": "array", "items": verdict}}))
@@ -113,7 +113,9 @@ async def judged(
     """
     order = order_of(len(candidates), seed)
     orders = (order, order[::-1])
-    calls = [asyncio.ensure_future(_call(asker, model, shown, candidates, one, criteria)) for one in orders]
+    calls = [
+        asyncio.ensure_future(_call(asker, model, shown, candidates, permutation, criteria)) for permutation in orders
+    ]
     try:
         first, second = await asyncio.gather(*calls)
     finally:
@@ -125,17 +127,17 @@ async def judged(
 
 def verdicts(first: Sequence[_Row], second: Sequence[_Row]) -> list[JudgeVerdict]:
     """The verdicts of two calls, each with a row for each candidate. Which call was first makes no difference."""
-    found = []
-    for number, (one, other) in enumerate(zip(first, second, strict=True)):
-        scores = {name: (mark + other.numbers[name]) / 2 for name, mark in one.numbers.items()}
+    results = []
+    for number, (row, other) in enumerate(zip(first, second, strict=True)):
+        scores = {name: (mark + other.numbers[name]) / 2 for name, mark in row.numbers.items()}
         turns = any(
-            (one.total - first[rival].total) * (other.total - second[rival].total) < 0
+            (row.total - first[rival].total) * (other.total - second[rival].total) < 0
             for rival in range(len(first))
             if rival != number
         )
-        reason = max(one.reason, other.reason, key=lambda text: (len(text), text))
-        found.append(JudgeVerdict(scores, sum(scores.values()), turns, reason))
-    return found
+        reason = max(row.reason, other.reason, key=lambda text: (len(text), text))
+        results.append(JudgeVerdict(scores, sum(scores.values()), turns, reason))
+    return results
 
 
 def ranking(verdicts: Sequence[JudgeVerdict]) -> list[int]:
@@ -151,7 +153,7 @@ def messages(
 ) -> tuple[Message, ...]:
     """The question of one call."""
     listed = [{"candidate": place, **candidates[number]} for place, number in enumerate(order, 1)]
-    told = "\n".join(f"- {name}: {said}" for name, said in criteria.items())
+    told = "\n".join(f"- {name}: {description}" for name, description in criteria.items())
     data = quoted({**shown, "The candidates, as differences": listed})
     text = f"{data}\n\n{RULE}\n\nThe criteria:\n{told}\n\n{_form(criteria)}"
     return Message("system", _TASK), Message("user", text)
@@ -184,14 +186,14 @@ async def _call(
 
 def _read(text: str, count: int, criteria: Mapping[str, str]) -> list[_Row]:
     """The rows of an answer, by the places of the candidates in it. Raises `AnswerFailure`."""
-    found = read_json(text)
-    listed = found.get("verdicts") if isinstance(found, dict) else found
+    parsed = read_json(text)
+    listed = parsed.get("verdicts") if isinstance(parsed, dict) else parsed
     rows: dict[int, _Row] = {}
-    for one in listed if isinstance(listed, list) else ():
-        if not isinstance(one, dict):
+    for entry in listed if isinstance(listed, list) else ():
+        if not isinstance(entry, dict):
             continue
-        place = one.get("candidate")
-        numbers = {name: _number(one.get(name)) for name in criteria}
+        place = entry.get("candidate")
+        numbers = {name: _number(entry.get(name)) for name in criteria}
         if (
             isinstance(place, int)
             and not isinstance(place, bool)
@@ -199,7 +201,7 @@ def _read(text: str, count: int, criteria: Mapping[str, str]) -> list[_Row]:
             and None not in numbers.values()
         ):
             known = {name: number for name, number in numbers.items() if number is not None}
-            rows.setdefault(place, _Row(known, plain(one.get("reason"), _REASON)))
+            rows.setdefault(place, _Row(known, plain(entry.get("reason"), _REASON)))
     missing = [place for place in range(1, count + 1) if place not in rows]
     if missing:
         raise AnswerFailure(
@@ -208,7 +210,7 @@ def _read(text: str, count: int, criteria: Mapping[str, str]) -> list[_Row]:
     return [rows[place] for place in range(1, count + 1)]
 
 
-def _number(said: object) -> float | None:
-    if isinstance(said, bool) or not isinstance(said, (int, float)) or not _LEAST <= said <= _MOST:
+def _number(value: object) -> float | None:
+    if isinstance(value, bool) or not isinstance(value, (int, float)) or not _LEAST <= value <= _MOST:
         return None
-    return float(said)
+    return float(value)

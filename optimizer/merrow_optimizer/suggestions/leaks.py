@@ -47,15 +47,15 @@ class Leaks:
 
     def found_in(self, prompt: str) -> str | None:
         """What of the data a prompt repeats, as a sentence that doesn't repeat it again; None where it is free of them."""
-        said = words(prompt)
-        if any(run in self._runs for run in runs(said, RUN)):
+        prompt_words = words(prompt)
+        if any(run in self._runs for run in runs(prompt_words, RUN)):
             return f"A prompt repeats {RUN} or more words of the data; describe the kind of task instead."
         lengths = {len(gold) for gold in self._golds}
-        if any(run in self._golds for length in lengths for run in runs(said, length)):
+        if any(run in self._golds for length in lengths for run in runs(prompt_words, length)):
             return "A prompt gives away the right answer of an item; describe how to find answers instead."
-        shared = set(runs(said, _NEAR))
+        shared = set(runs(prompt_words, _NEAR))
         for gold, given in self._short:
-            if not shared.isdisjoint(given) and gold in set(runs(said, len(gold))):
+            if not shared.isdisjoint(given) and gold in set(runs(prompt_words, len(gold))):
                 return "A prompt gives away an item with its right answer; describe the kind of task instead."
         return None
 
@@ -65,19 +65,19 @@ def words(text: str) -> list[str]:
     return [word.casefold() for word in _WORD.findall(text)]
 
 
-def runs(said: list[str], length: int) -> Iterator[tuple[str, ...]]:
+def runs(sequence: list[str], length: int) -> Iterator[tuple[str, ...]]:
     """Each row of so many words."""
-    return (tuple(said[at : at + length]) for at in range(len(said) - length + 1))
+    return (tuple(sequence[at : at + length]) for at in range(len(sequence) - length + 1))
 
 
 def _texts(value: Any) -> Iterator[str]:
     """The texts and numbers in a value, each alone."""
     waiting = [value]
     while waiting:
-        one = waiting.pop()
-        if isinstance(one, dict):
-            waiting += one.values()
-        elif isinstance(one, (list, tuple)):
-            waiting += one
-        elif isinstance(one, (str, int, float)) and not isinstance(one, bool):
-            yield str(one)
+        part = waiting.pop()
+        if isinstance(part, dict):
+            waiting += part.values()
+        elif isinstance(part, (list, tuple)):
+            waiting += part
+        elif isinstance(part, (str, int, float)) and not isinstance(part, bool):
+            yield str(part)

@@ -29,15 +29,15 @@ def links_in_place(
         first = int(beside[:1] == [there[at]])
         beside[first:first] = links
     _move_out(flow, there, put)
-    found = {
+    placed = {
         have[number].index: tuple(as_it_is(have[number]) if link is there[number] else link for link in links)
         for number, links in put.items()
         if links != [there[number]]
     }
     for edge in flow.edges:
         if edge.record.carries_nothing and (edge.source.id in gone or edge.target.id in gone):
-            found[edge.index] = ()
-    return found
+            placed[edge.index] = ()
+    return placed
 
 
 def _place(want: list[WantedEdge], own: list[int], there: list[WantedEdge], put: dict[int, list[WantedEdge]]) -> None:
@@ -53,9 +53,9 @@ def _place(want: list[WantedEdge], own: list[int], there: list[WantedEdge], put:
                 matched.append(None)
             if matched[place] is None:
                 same = (
-                    one
-                    for one in left
-                    if (there[one] if exactly else there[one][:2]) == (link if exactly else link[:2])
+                    other
+                    for other in left
+                    if (there[other] if exactly else there[other][:2]) == (link if exactly else link[:2])
                 )
                 matched[place] = next(same, None)
                 if (number := matched[place]) is not None:
@@ -82,10 +82,10 @@ def _move_out(flow: Flowchart, there: list[WantedEdge], put: dict[int, list[Want
     makes its nodes the subgraph's own.
     """
     outer_first = sorted(flow.subgraphs.items(), key=lambda item: -len(item[1].nodes))
-    boxes = {name: box for box, one in outer_first for name in one.nodes}
+    boxes = {name: box for box, subgraph in outer_first for name in subgraph.nodes}
     if not boxes:
         return
-    crossed = [{boxes.get(one.source), boxes.get(one.target)} for one in there]
+    crossed = [{boxes.get(old.source), boxes.get(old.target)} for old in there]
     for number, links in list(put.items()):
         for link in list(links):
             ends = {boxes.get(link.source), boxes.get(link.target)}
@@ -106,12 +106,12 @@ def _longest_rise(numbers: list[int]) -> set[int]:
 
 
 def _longest(runs: Iterable[list[int]]) -> list[int]:
-    found: list[int] = []
+    longest: list[int] = []
     for run in runs:
-        found = run if len(run) > len(found) else found
-    return found
+        longest = run if len(run) > len(longest) else longest
+    return longest
 
 
 def _anchor(link: WantedEdge, there: list[WantedEdge]) -> int:
     """The number of the edge after which one is written whose target has none: the last one from its source, else of all."""
-    return max((number for number, one in enumerate(there) if one.source == link.source), default=len(there) - 1)
+    return max((number for number, other in enumerate(there) if other.source == link.source), default=len(there) - 1)

@@ -42,16 +42,16 @@ def menu_of(ground: Ground, nodes: Collection[str] = (), seed: int = 0) -> tuple
     """
     chance = Random(f"{seed} menu")  # noqa: S311 (no secret)
     original = Original(ground.analysis)
-    found: dict[str, MenuEntry] = {}
+    entries: dict[str, MenuEntry] = {}
     drawers = [_drawn(ground, original, operator, nodes, chance) for operator in ground.choice.operators]
-    while drawers and len(found) < MOST:
+    while drawers and len(entries) < MOST:
         for drawer in list(drawers):
             entry = next(drawer, None)
             if entry is None:
                 drawers.remove(drawer)
-            elif len(found) < MOST:
-                found.setdefault(entry.id, entry)
-    return tuple(found.values())
+            elif len(entries) < MOST:
+                entries.setdefault(entry.id, entry)
+    return tuple(entries.values())
 
 
 def _drawn(
@@ -95,19 +95,19 @@ def applied(ground: Ground, text: str, analysis: Analysis, identifier: str, menu
     """The text after the mutation with an id. One whose id is stale, since earlier moves changed what it depends on, is looked
     up by its operator and what it is about. Raises `Unusable`.
     """
-    entry = next((one for one in menu if one.id == identifier), None)
+    entry = next((offered for offered in menu if offered.id == identifier), None)
     if entry is None:
         raise Unusable("read", [f"The menu has no mutation {identifier[:40]}."])
-    found = find(analysis, identifier, ground.choice)
-    if found is None:
-        found = _looked_up(ground, text, analysis, entry)
-    if found is None:
+    move = find(analysis, identifier, ground.choice)
+    if move is None:
+        move = _looked_up(ground, text, analysis, entry)
+    if move is None:
         raise Unusable("read", [f"After the moves before it, {entry.title} is not possible any more."])
-    if isinstance(found, MoveRefusal):
-        raise Unusable("read", [f"After the moves before it, {entry.title} is not safe: {found.reason}"])
-    if found.created:
+    if isinstance(move, MoveRefusal):
+        raise Unusable("read", [f"After the moves before it, {entry.title} is not safe: {move.reason}"])
+    if move.created:
         raise Unusable("allowed", [f"{entry.title} would write another file."])
-    return apply_edits(text, found.edits)
+    return apply_edits(text, move.edits)
 
 
 def _looked_up(ground: Ground, text: str, analysis: Analysis, entry: MenuEntry) -> Move | None:

@@ -95,16 +95,17 @@ def first_messages(ground: Ground, wish: Wish, menu: Sequence[MenuEntry]) -> tup
     if wish.failures:
         parts["Items that it got wrong"] = [
             {
-                "given": one.inputs[:_LONGEST],
-                "right answer": one.gold[:_LONGEST],
-                "its answer": one.output[-_LONGEST:],
-                **({"read from that": one.read[:_LONGEST]} if one.read else {}),
+                "given": failure.inputs[:_LONGEST],
+                "right answer": failure.gold[:_LONGEST],
+                "its answer": failure.output[-_LONGEST:],
+                **({"read from that": failure.read[:_LONGEST]} if failure.read else {}),
             }
-            for one in wish.failures[: _SHOWN if wish.round is None else None]
+            for failure in wish.failures[: _SHOWN if wish.round is None else None]
         ]
     if wish.tries:
         parts["Tried before, with what became of it"] = [
-            {"change": one.title[:200], "score before": one.before, "score after": one.after} for one in wish.tries
+            {"change": attempt.title[:200], "score before": attempt.before, "score after": attempt.after}
+            for attempt in wish.tries
         ]
     if wish.round is not None:
         parts |= _round_parts(wish.round)
@@ -125,11 +126,11 @@ def first_messages(ground: Ground, wish: Wish, menu: Sequence[MenuEntry]) -> tup
             )
         else:
             asked = _round_text(wish.n, wish.round)
-        lines = [f"- {one.id}: {one.title}" + (f" ({one.effect})" if one.effect else "") for one in menu]
+        lines = [f"- {entry.id}: {entry.title}" + (f" ({entry.effect})" if entry.effect else "") for entry in menu]
         parts["The menu of mutations"] = lines
-        operators = "\n".join(json.dumps(one, ensure_ascii=False) for one in operators_data(ground.graph))
+        operators = "\n".join(json.dumps(operator, ensure_ascii=False) for operator in operators_data(ground.graph))
         choices = f"{LANGUAGE}\nThe operators:\n{operators}\n\n"
-    learned = "\n".join(json.dumps(one, ensure_ascii=False) for one in examples(ground.graph))
+    learned = "\n".join(json.dumps(example, ensure_ascii=False) for example in examples(ground.graph))
     rule = (
         "Never repeat data in a prompt: no right answers, no sentences of items. If something was tried and scored better, it"
         " may be built upon; what scored worse should not be tried again."
@@ -145,7 +146,7 @@ def _round_parts(asked: Round) -> dict[str, Any]:
     parts: dict[str, Any] = {"Its score": asked.score}
     if asked.success or asked.failure:
         parts["What was tried from this workflow"] = {
-            name: [{"modification": one.title[:200], "score": one.after} for one in several]
+            name: [{"modification": attempt.title[:200], "score": attempt.after} for attempt in several]
             for name, several in (("success", asked.success), ("failure", asked.failure))
         }
     if asked.other is not None:
@@ -156,7 +157,7 @@ def _round_parts(asked: Round) -> dict[str, Any]:
 
 def _round_text(n: int, asked: Round) -> str:
     """What a round asks for, by the operators of its loop."""
-    operators = "\n".join(f"- {name}: {said}" for name, said in _ONE_PARENT.items())
+    operators = "\n".join(f"- {name}: {description}" for name, description in _ONE_PARENT.items())
     many = "one candidate" if n == 1 else f"{n} different candidates"
     if asked.other is None:
         return (

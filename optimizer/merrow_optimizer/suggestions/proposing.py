@@ -57,9 +57,9 @@ class Proposal:
         }
 
     @classmethod
-    def from_json(cls, said: Mapping[str, Any]) -> Proposal:
+    def from_json(cls, data: Mapping[str, Any]) -> Proposal:
         """The inverse of `to_json`."""
-        return cls(**{**said, "parents": tuple(said["parents"])})
+        return cls(**{**data, "parents": tuple(data["parents"])})
 
 
 @dataclass(frozen=True, slots=True)
@@ -129,7 +129,7 @@ class ModelProposer:
             raise ValueError("a parent is not a workflow")
         own = replace(self._start, text=first.text, analysis=analysis, graph=graph, steps={})
         before = self._asker.used
-        rivals = () if round_ is not None else tuple((one.text, one.score) for one in others)
+        rivals = () if round_ is not None else tuple((other.text, other.score) for other in others)
         wish = Wish(n, self._goal, failures=tuple(failures), tries=tuple(tries), others=rivals, round=round_)
         session = SuggestionSession(
             Ground(own, self._options, max_nodes=self._max_nodes),
@@ -141,20 +141,20 @@ class ModelProposer:
             repairs=self._repairs,
         )
         outcome = await session.run(self._asker, taken)
-        numbers = tuple(one.number for one in parents)
-        found = tuple(
+        numbers = tuple(parent.number for parent in parents)
+        proposals = tuple(
             Proposal(
-                one.text,
-                numbers if one.form == "graph" else numbers[:1],
-                one.title,
-                one.reason,
-                one.form,
-                None if one.verdict is None else one.verdict.scores,
-                kind_of(one.difference, is_recombined=len(numbers) > 1 and one.form == "graph"),
+                suggestion.text,
+                numbers if suggestion.form == "graph" else numbers[:1],
+                suggestion.title,
+                suggestion.reason,
+                suggestion.form,
+                None if suggestion.verdict is None else suggestion.verdict.scores,
+                kind_of(suggestion.difference, is_recombined=len(numbers) > 1 and suggestion.form == "graph"),
             )
-            for one in outcome.suggestions
+            for suggestion in outcome.suggestions
         )
-        return Proposals(found, _less(self._asker.used, before), outcome.tallies, tuple(outcome.notices))
+        return Proposals(proposals, _less(self._asker.used, before), outcome.tallies, tuple(outcome.notices))
 
 
 def kind_of(difference: WorkflowDifference, *, is_recombined: bool = False) -> str:

@@ -193,17 +193,19 @@ class SuggestionSession:
             for number, answer in enumerate(answers)
         ]
         keys = list(taken)
-        for one in candidates:
-            self._outcome.tallies[one.form].proposed += 1
+        for candidate in candidates:
+            self._outcome.tallies[candidate.form].proposed += 1
         # It may compute for a second, and others use the event loop.
         await asyncio.to_thread(self._check, candidates, keys)
         await self._repair(asker, candidates, keys)
-        passed = [one for one in candidates if one.passed is not None]
-        for one in candidates:
-            if one.why is not None:
-                lost = Lost(one.answer.title, one.form, one.why.stage, " ".join(one.why.sentences))
+        passed = [checked for checked in candidates if checked.passed is not None]
+        for candidate in candidates:
+            if candidate.why is not None:
+                lost = Lost(
+                    candidate.answer.title, candidate.form, candidate.why.stage, " ".join(candidate.why.sentences)
+                )
                 self._outcome.lost.append(lost)
-        suggestions = [self._suggestion(one, one.passed) for one in passed if one.passed is not None]
+        suggestions = [self._suggestion(checked, checked.passed) for checked in passed if checked.passed is not None]
         self._outcome.suggestions = await self._judged(asker, suggestions, passed)
         self._tell("done")
         return self._outcome
@@ -236,18 +238,18 @@ class SuggestionSession:
 
     def _check(self, candidates: Sequence[_Candidate], keys: list[str]) -> None:
         """Pass candidates through the gate, in order."""
-        for one in candidates:
+        for candidate in candidates:
             try:
-                one.passed = self._gate.check(one.answer, keys)
+                candidate.passed = self._gate.check(candidate.answer, keys)
             except Unusable as why:
-                one.why = why
+                candidate.why = why
                 continue
-            one.why = None
-            keys.append(one.passed.key)
-            tally = self._outcome.tallies[one.form]
-            if one.attempts:
-                tally.again[one.attempts - 1] += 1
-            elif one.passed.repaired:
+            candidate.why = None
+            keys.append(candidate.passed.key)
+            tally = self._outcome.tallies[candidate.form]
+            if candidate.attempts:
+                tally.again[candidate.attempts - 1] += 1
+            elif candidate.passed.repaired:
                 tally.free += 1
             else:
                 tally.first += 1
@@ -255,61 +257,67 @@ class SuggestionSession:
     async def _repair(self, asker: Asker, candidates: Sequence[_Candidate], keys: list[str]) -> None:
         """Send refused candidates back, each on its own, up to ``repairs`` times."""
         for round_ in range(1, self.repairs + 1):
-            waiting = [one for one in candidates if one.why is not None]
+            waiting = [refused for refused in candidates if refused.why is not None]
             if not waiting:
                 return
             self._tell(f"repairing {len(waiting)} of {len(candidates)} candidates")
             # A failure does not cancel other calls: they are already paid for, and their answers may be right.
-            answers = await asyncio.gather(*(self._again(asker, one) for one in waiting), return_exceptions=True)
+            answers = await asyncio.gather(
+                *(self._again(asker, refused) for refused in waiting), return_exceptions=True
+            )
             read: list[_Candidate] = []
             failures: list[BaseException] = []
-            for one, answer in zip(waiting, answers, strict=True):
+            for candidate, answer in zip(waiting, answers, strict=True):
                 if isinstance(answer, CandidateAnswer):
-                    one.attempts, one.answer = round_, answer
-                    read.append(one)
+                    candidate.attempts, candidate.answer = round_, answer
+                    read.append(candidate)
                 elif isinstance(answer, Unusable):
-                    one.attempts, one.why = round_, answer
+                    candidate.attempts, candidate.why = round_, answer
                 else:
                     failures.append(answer)
             await asyncio.to_thread(self._check, read, keys)
             for failure in failures:
                 stops = isinstance(failure, EndpointFailure | BudgetFailure)
-                if not stops or not any(one.passed is not None for one in candidates):
+                if not stops or not any(checked.passed is not None for checked in candidates):
                     raise failure
             if failures:
                 self._outcome.notices.append(f"Refused candidates were not repaired: {failures[0]}")
                 return
 
-    async def _again(self, asker: Asker, one: _Candidate) -> CandidateAnswer | Unusable:
-        assert one.why is not None  # noqa: S101 (only what was refused goes back)
-        asked = one.asking.after(one.said, repair_text(one.why, one.attempts + 1), cut=one.is_cut)
+    async def _again(self, asker: Asker, candidate: _Candidate) -> CandidateAnswer | Unusable:
+        assert candidate.why is not None  # noqa: S101 (only what was refused goes back)
+        asked = candidate.asking.after(
+            candidate.said, repair_text(candidate.why, candidate.attempts + 1), cut=candidate.is_cut
+        )
         if asked is None:
-            return one.why
+            return candidate.why
         model, limit = self.models.optimizer, self.repair_limit
-        question = JobQuestion(f"candidate {one.number}", model, asked, lambda reply: reply, SCHEMA, max_tokens=limit)
+        question = JobQuestion(
+            f"candidate {candidate.number}", model, asked, lambda reply: reply, SCHEMA, max_tokens=limit
+        )
         reply = (await asker.ask(question)).value
-        one.said, one.is_cut = reply.text, reply.finish == "length"
+        candidate.said, candidate.is_cut = reply.text, reply.finish == "length"
         try:
             answer = read_answers(reply.text, 1)[0]
-            one.said = written(answer)
+            candidate.said = written(answer)
             return answer
         except AnswerFailure as failure:
             return Unusable("read", [str(failure)])
 
-    def _suggestion(self, one: _Candidate, passed: PassedCandidate) -> Suggestion:
+    def _suggestion(self, candidate: _Candidate, passed: PassedCandidate) -> Suggestion:
         ground = self.ground
         difference = workflow_difference(ground.analysis, passed.analysis)
         return Suggestion(
             hashlib.sha256(f"{ground.text}\0{passed.text}".encode("utf-8", "surrogatepass")).hexdigest()[:12],
-            _title(one.answer.title, passed.repaired),
-            one.answer.reason,
-            one.form,
+            _title(candidate.answer.title, passed.repaired),
+            candidate.answer.reason,
+            candidate.form,
             passed.text,
             tuple(line_edits(ground.text, passed.text)),
             difference,
             effect_text(ground.analysis, passed.analysis, difference),
             passed.key,
-            one.attempts,
+            candidate.attempts,
             bool(passed.repaired),
             price_of(ground, passed.text, self._endpoint),
         )
@@ -334,11 +342,11 @@ class SuggestionSession:
                 shown["Former workflows"] = [{"workflow": text, "score": score} for text, score in asked.former]
         listed = [
             {
-                "title": one.title,
-                "reason": one.reason,
+                "title": suggestion.title,
+                "reason": suggestion.reason,
                 "change": change_data(ground.analysis, candidate.passed.analysis),
             }
-            for one, candidate in zip(suggestions, passed, strict=True)
+            for suggestion, candidate in zip(suggestions, passed, strict=True)
             if candidate.passed is not None
         ]
         try:
@@ -349,15 +357,15 @@ class SuggestionSession:
         return [replace(suggestions[number], verdict=verdicts[number]) for number in ranking(verdicts)]
 
 
-def _title(said: str, repaired: Sequence[str]) -> str:
+def _title(title: str, repaired: Sequence[str]) -> str:
     """The model's title, with what a repair made different from what the model wrote."""
-    return f"{said} (repaired: {plain('; '.join(repaired), _REPAIRED)})" if repaired else said
+    return f"{title} (repaired: {plain('; '.join(repaired), _REPAIRED)})" if repaired else title
 
 
 def price_of(ground: Ground, text: str, endpoint: Endpoint) -> RunPrice | None:
     """What a run of a valid text may use; None if unknown."""
     with suppress(RunFailure):
         analysis = ground.analysis if text == ground.text else ground.read(text)
-        found = dry_run(ground.as_workflow(text, analysis), options=ground.options, endpoint=endpoint)
-        return RunPrice(found.calls, found.cost_usd)
+        forecast = dry_run(ground.as_workflow(text, analysis), options=ground.options, endpoint=endpoint)
+        return RunPrice(forecast.calls, forecast.cost_usd)
     return None

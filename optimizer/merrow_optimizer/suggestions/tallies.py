@@ -27,7 +27,7 @@ class CandidateTally:
         return self.first + self.free + sum(self.again)
 
     def __add__(self, other: CandidateTally) -> CandidateTally:
-        again = [one + more for one, more in zip(self.again, other.again, strict=True)]
+        again = [count + more for count, more in zip(self.again, other.again, strict=True)]
         return CandidateTally(self.proposed + other.proposed, self.first + other.first, self.free + other.free, again)
 
     @classmethod

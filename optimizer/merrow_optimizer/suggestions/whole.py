@@ -41,7 +41,7 @@ def rebuilt(ground: Ground, proposed: str) -> tuple[str, tuple[str, ...]]:
 
     Raises `Unusable` with what is wrong, as the checker says it.
     """
-    composed, said = _in_place(ground, _bare(proposed))
+    composed, prompts = _in_place(ground, _bare(proposed))
     if composed.count("\n") > _MOST_NODES * 10:
         raise Unusable("size", ["The workflow has too many lines."])
     after = ground.read(composed)
@@ -52,7 +52,7 @@ def rebuilt(ground: Ground, proposed: str) -> tuple[str, tuple[str, ...]]:
         raise Unusable("read", [f"The text {why_unchangeable(after) or 'is not a workflow'}."])
     if len(after.typed.nodes) > ground.max_nodes:
         raise Unusable("size", [f"The workflow has {len(after.typed.nodes)} nodes; {ground.max_nodes} are allowed."])
-    return _Rebuilding(ground, after, after.typed, said).text(), repaired
+    return _Rebuilding(ground, after, after.typed, prompts).text(), repaired
 
 
 def _bare(text: str) -> str:
@@ -72,23 +72,23 @@ def _in_place(ground: Ground, proposed: str) -> tuple[str, dict[str, str]]:
     front = diagram.front_matter
     body = "".join(block.text for block in diagram.blocks if front is None or block is not front[1])
     head = "" if own is None else own[1].text
-    said = NO_SETTINGS if front is None else read_settings(front[0].body, front[0].indent)
+    settings = NO_SETTINGS if front is None else read_settings(front[0].body, front[0].indent)
     mine = NO_SETTINGS if own is None else ground.analysis.settings
-    if said.document.error is not None:
+    if settings.document.error is not None:
         raise Unusable("check", ["The front matter is not valid YAML."])
-    different = () if front is None else front_matter(mine.document, said.document, partly=True)
-    problems = [one for one in different if "`workflow.prompts." not in one]
+    different = () if front is None else front_matter(mine.document, settings.document, partly=True)
+    problems = [difference for difference in different if "`workflow.prompts." not in difference]
     if problems:
         raise Unusable("allowed", problems)
     known = {name.casefold() for name in mine.prompts}
-    gained = [(name, str(text)) for name, text in said.prompts.items() if name.casefold() not in known]
+    gained = [(name, str(text)) for name, text in settings.prompts.items() if name.casefold() not in known]
     body_roles = _roles(ground.read(head + body))
     idle = [name for name in mine.prompts if name.casefold() in _roles(ground.analysis) - body_roles]
     try:
         head = exchange_prompts(head, gained, idle)
     except CannotWriteError as problem:
         raise Unusable("read", [str(problem)]) from None
-    return head + body, {name.casefold(): str(text) for name, text in said.prompts.items()}
+    return head + body, {name.casefold(): str(text) for name, text in settings.prompts.items()}
 
 
 def _roles(analysis: Analysis) -> set[str]:
@@ -114,7 +114,7 @@ def _repaired(ground: Ground, text: str, analysis: Analysis) -> tuple[Analysis, 
 
 def told(findings: Iterable[Diagnostic]) -> list[str]:
     """Findings as a model is told them."""
-    return [f"{one.code}, line {one.range.start.line + 1}: {one.message}" for one in findings]
+    return [f"{finding.code}, line {finding.range.start.line + 1}: {finding.message}" for finding in findings]
 
 
 @dataclass
@@ -174,11 +174,11 @@ class _Rebuilding:
         for node in own.nodes:
             if node.id not in self.graph.by_id:
                 left.setdefault(_key(self.ground.analysis, node), []).append(node.id)
-        found: dict[str, str] = {}
+        names: dict[str, str] = {}
         for node in self.graph.nodes:
             same = [] if node.id in own.by_id else left.get(_key(self.after, node), [])
-            found[node.id] = same.pop(0) if same else node.id
-        return found
+            names[node.id] = same.pop(0) if same else node.id
+        return names
 
     def _new(self, node: TypedNode, name: str, beside: str) -> NewNode:
         """A node that comes, as it has to be written."""
@@ -188,11 +188,11 @@ class _Rebuilding:
             raise Unusable(
                 "allowed", [f"{node.id} may not be added: its operator {node.operator or ''} is not allowed."]
             )
-        said = {key: one.value for key, one in node.resolution.parameters.items()}
+        values = {key: parameter.value for key, parameter in node.resolution.parameters.items()}
         role = role_of(node)
         hidden = {"op", "role", "prompt", "template", *((spec.instruction_key,) if spec.instruction_key else ())}
-        parameters = tuple((key, value) for key, value in said.items() if key not in hidden)
-        own_words = "prompt" in said or spec.prompt is None
+        parameters = tuple((key, value) for key, value in values.items() if key not in hidden)
+        own_words = "prompt" in values or spec.prompt is None
         prompt, role_name = prompt_text(self.after, node) if own_words else None, None if role is None else role[1]
         book = own.analysis.prompts
         if role_name is not None and prompt is not None and self.gained.get(role_name.casefold()) == prompt:
@@ -223,17 +223,17 @@ class _Rebuilding:
         self, old: TypedNode, node: TypedNode, prompts: dict[str, str], values: list[tuple[str, str, float | None]]
     ) -> list[str]:
         """Note what differs between a node and what is to become of it; sentences for what may not."""
-        before = {key: one.value for key, one in old.resolution.parameters.items()}
-        after = {key: one.value for key, one in node.resolution.parameters.items()}
+        before = {key: parameter.value for key, parameter in old.resolution.parameters.items()}
+        after = {key: parameter.value for key, parameter in node.resolution.parameters.items()}
         named = {"op", "role", "prompt"} | (
             {old.spec.instruction_key} if old.spec and old.spec.instruction_key else set()
         )
         for key in ("samples", "temperature"):
             if before.get(key) != after.get(key):
-                said = after.get(key)
-                if said is not None and (isinstance(said, bool) or not isinstance(said, (int, float))):
+                value = after.get(key)
+                if value is not None and (isinstance(value, bool) or not isinstance(value, (int, float))):
                     return [f"`{key}` of {old.id} must be a number."]
-                values.append((old.id, key, said))
+                values.append((old.id, key, value))
         prompt = prompt_text(self.after, node)
         said_prompt = self._said_prompt(node)
         prompt = prompt if said_prompt is None else said_prompt
@@ -277,7 +277,7 @@ class _Rebuilding:
         if (
             result is None
             or terms_of(result).nodes
-            != {name[one.id]: GraphNode(name[one.id], one.operator) for one in wanted.nodes.values()}
+            != {name[node.id]: GraphNode(name[node.id], node.operator) for node in wanted.nodes.values()}
             or terms_of(result).edges != Counter(_renamed(edge, name) for edge in wanted.edges.elements())
             or result.composites.inside != {name[node]: box for node, box in inside.items()}
         ):
@@ -290,7 +290,9 @@ def _renamed(edge: GraphEdge, name: Mapping[str, str]) -> GraphEdge:
 
 def _key(analysis: Analysis, node: TypedNode) -> tuple[str, ...]:
     """What a node is, without its id."""
-    said = sorted(
-        (key, repr(one.value)) for key, one in node.resolution.parameters.items() if key not in ("op", "role", "prompt")
+    parameters = sorted(
+        (key, repr(parameter.value))
+        for key, parameter in node.resolution.parameters.items()
+        if key not in ("op", "role", "prompt")
     )
-    return node.kind, node.operator or "", repr(said), prompt_text(analysis, node) or ""
+    return node.kind, node.operator or "", repr(parameters), prompt_text(analysis, node) or ""

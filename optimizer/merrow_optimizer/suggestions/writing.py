@@ -23,8 +23,8 @@ def node_of(analysis: Analysis, name: str) -> TypedNode:
 
 def prompt_text(analysis: Analysis, node: TypedNode) -> str | None:
     """What a node tells its model; None where it has no prompt."""
-    found = prompt_of(node, analysis.prompts)
-    return found.text if isinstance(found, Prompt) else found
+    prompt = prompt_of(node, analysis.prompts)
+    return prompt.text if isinstance(prompt, Prompt) else prompt
 
 
 def takes_prompt(node: TypedNode) -> bool:

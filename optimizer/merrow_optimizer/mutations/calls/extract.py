@@ -135,15 +135,15 @@ def _may_go(original: Original, node: TypedNode) -> bool:
 
 
 def _is_connected(inside: list[TypedNode], nodes: frozenset[str]) -> bool:
-    found = {inside[0].id}
+    reached = {inside[0].id}
     waiting = [inside[0]]
     while waiting:
         node = waiting.pop()
         for other in (*(edge.source for edge in node.incoming), *(edge.target for edge in node.outgoing)):
-            if other.id in nodes and other.id not in found:
-                found.add(other.id)
+            if other.id in nodes and other.id not in reached:
+                reached.add(other.id)
                 waiting.append(other)
-    return len(found) == len(nodes)
+    return len(reached) == len(nodes)
 
 
 def _start(edge: TypedEdge) -> tuple[object, ...]:
@@ -178,7 +178,7 @@ def _inputs(
     original: Original, entering: list[TypedEdge], whole: set[str], nodes: frozenset[str]
 ) -> tuple[_Input, ...] | None:
     """What the part reads; None where an edge brings it in a way that a Call's port can't."""
-    found: dict[tuple[str, str | None, Word | None], list[TypedEdge]] = {}
+    entries: dict[tuple[str, str | None, Word | None], list[TypedEdge]] = {}
     types: dict[tuple[str, str | None, Word | None], Type] = {}
     for edge in entering:
         type_ = None if _is_odd(edge) else edge.feeds[0].type
@@ -191,12 +191,12 @@ def _inputs(
         key = (edge.source.id, None if edge.output == default else edge.output, edge.word if outer else None)
         if types.setdefault(key, type_) != type_:
             return None
-        found.setdefault(key, []).append(edge)
+        entries.setdefault(key, []).append(edge)
     made: list[_Input] = []
     taken = [*nodes, _OUTPUT, PROBLEM_ID]
     # Every file has a PROBLEM: the workflow's own, or what the part reads first.
-    task = next((key for key in found if key[0] == PROBLEM_ID), next(iter(found), None))
-    for (source, output, word), edges in found.items():
+    task = next((key for key in entries if key[0] == PROBLEM_ID), next(iter(entries), None))
+    for (source, output, word), edges in entries.items():
         wanted = source if output is None else f"{source}_{output.replace('.', '_')}"
         if (source, output, word) == task:
             made.append(_input(original, PROBLEM_ID, task, types[task], edges))
@@ -222,7 +222,11 @@ def _input(
 def extraction(original: Original, files: Files, piece: ExtractablePart) -> Rewriting:
     """The move that makes a file of a part."""
     box = next(
-        (one.id for one in original.typed.composites if set(original.typed.composites.members(one.id)) == piece.nodes),
+        (
+            composite.id
+            for composite in original.typed.composites
+            if set(original.typed.composites.members(composite.id)) == piece.nodes
+        ),
         None,
     )
     named = box if box is not None else piece.last.id
@@ -234,7 +238,7 @@ def extraction(original: Original, files: Files, piece: ExtractablePart) -> Rewr
     def rewritten() -> RewrittenWorkflow:
         text = _file(original, piece)
         mutant = _with_call(original, files, piece, call, path)
-        inputs = [one.id for one in piece.inputs]
+        inputs = [port.id for port in piece.inputs]
         before = original.remembered(_meaning)
         own = files.analyse_beside(path, text)
         body = meaning(own)
@@ -260,8 +264,8 @@ def _meaning(original: Original) -> Meaning:
 def _with_call(original: Original, files: Files, piece: ExtractablePart, call: str, path: str) -> str:
     """The workflow with the Call: first the Call is written beside the part, then the part is left out."""
     into = tuple(
-        WantedEdge(one.source.id, call, label(one.word, one.output, one.id if len(piece.inputs) > 1 else None))
-        for one in piece.inputs
+        WantedEdge(port.source.id, call, label(port.word, port.output, port.id if len(piece.inputs) > 1 else None))
+        for port in piece.inputs
     )
     edges: dict[int, tuple[WantedEdge, ...]] = {}
     for number, edge in enumerate(piece.readers):
@@ -287,9 +291,9 @@ def _with_call(original: Original, files: Files, piece: ExtractablePart, call: s
     )
     lost = workflow_text.lost_prompts(GraphChange(removed=piece.nodes))
     front = analysis.diagram.front_matter
-    pieces = [one for one in remaining.pieces() if one.kind != "front"]
+    pieces = [part for part in remaining.pieces() if part.kind != "front"]
     return exchange_prompts("" if front is None else front[1].text, (), lost, workflow_text.eol) + together(
-        [(one, 0) for one in pieces], workflow_text.eol
+        [(part, 0) for part in pieces], workflow_text.eol
     )
 
 
@@ -308,7 +312,7 @@ def _beside(original: Original, piece: ExtractablePart) -> str:
     grouped = {node for name in going for node in members(flow, name)}
     near = [
         *(original.typed.by_id[name] for name in sorted(piece.nodes)),
-        *(one.source for one in piece.inputs),
+        *(port.source for port in piece.inputs),
         *(edge.target for edge in piece.leaving),
         *original.typed.nodes,
     ]
@@ -327,13 +331,13 @@ def _file(original: Original, piece: ExtractablePart) -> str:
     """The text of the new file: inputs and output, then the part's own lines."""
     flow, workflow_text = original.flow, original.workflow_text
     led: dict[int, End] = {}
-    for one in piece.inputs:
-        for edge in one.edges:
-            word = edge.word if one.word is None else None
-            said = label(word, None, edge.placed.label.port)
-            if said is None and edge.flow.arrow.label is not None:
-                said = edge.feeds[0].port
-            led[edge.flow.index] = End(one.id, edge.target.id, said)
+    for port in piece.inputs:
+        for edge in port.edges:
+            word = edge.word if port.word is None else None
+            written = label(word, None, edge.placed.label.port)
+            if written is None and edge.flow.arrow.label is not None:
+                written = edge.feeds[0].port
+            led[edge.flow.index] = End(port.id, edge.target.id, written)
     led |= {edge.flow.index: End(edge.source.id, _OUTPUT, into_output(edge)) for edge in piece.starts}
     own = frozenset(edge.index for edge in flow.edges if {edge.source.id, edge.target.id} <= piece.nodes)
     used = {use.name.text for name in piece.nodes for use in flow.nodes[name].classes}
@@ -350,21 +354,21 @@ def _file(original: Original, piece: ExtractablePart) -> str:
     )
     eol, indent = workflow_text.eol, workflow_text.body_indent
     header = workflow_text.text[workflow_text.header.start : workflow_text.header.end]
-    lines = [line for one in piece.inputs for line in _declared(one)]
+    lines = [line for declared in piece.inputs for line in _declared(declared)]
     lines.append(f"{_OUTPUT}([Result]):::{INTERFACE_CLASS}")
     if INTERFACE_CLASS not in flow.class_defs:
         lines.append(f"classDef {INTERFACE_CLASS} fill:#e2e2f2,stroke:#6a6ab2")
-    pieces = [one for one in below_the_top(chosen.pieces()) if one.kind != "blank"]
+    pieces = [part for part in below_the_top(chosen.pieces()) if part.kind != "blank"]
     head = "".join(f"{line}{eol}" for line in (header.strip(), *(f"{indent}{line}" for line in lines)))
-    body = together([(one, 0) for one in pieces], eol)
+    body = together([(part, 0) for part in pieces], eol)
     return _settings_for(original, piece) + head + body
 
 
-def _declared(one: _Input) -> list[str]:
-    written = f"{one.id}([{one.id}]):::{INTERFACE_CLASS}"
-    if _TYPE_OF_ID.get(one.id, TEXT) == one.type:
+def _declared(port: _Input) -> list[str]:
+    written = f"{port.id}([{port.id}]):::{INTERFACE_CLASS}"
+    if _TYPE_OF_ID.get(port.id, TEXT) == port.type:
         return [written]
-    return [written, f"{one.id}@{{ type: {quoted(one.type)} }}"]
+    return [written, f"{port.id}@{{ type: {quoted(port.type)} }}"]
 
 
 def _settings_for(original: Original, piece: ExtractablePart) -> str:

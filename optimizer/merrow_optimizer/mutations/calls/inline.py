@@ -43,15 +43,15 @@ def inlinings(original: Original, files: Files, nodes: Iterable[TypedNode] | Non
 def _body(original: Original, files: Files, path: str) -> Analysis | None:
     """The called file, where its nodes may be in the workflow."""
     try:
-        found = files.called(path)
+        callee = files.called(path)
     except ResourceError:
         return None
-    graph, mine = found.typed, original.analysis
-    if graph is None or why_unchangeable(found) is not None or found.errors:
+    graph, mine = callee.typed, original.analysis
+    if graph is None or why_unchangeable(callee) is not None or callee.errors:
         return None
-    if any(getattr(found.settings, key) != getattr(mine.settings, key) for key in _SETTINGS):
+    if any(getattr(callee.settings, key) != getattr(mine.settings, key) for key in _SETTINGS):
         return None
-    if not remembers_nothing(found) or not remembers_nothing(mine) or mine.settings.on_error not in (None, "fail"):
+    if not remembers_nothing(callee) or not remembers_nothing(mine) or mine.settings.on_error not in (None, "fail"):
         return None
     is_elsewhere = bool(posixpath.dirname(posixpath.normpath(path)))
     for node in graph.nodes:
@@ -60,7 +60,7 @@ def _body(original: Original, files: Files, path: str) -> Analysis | None:
         called = called_path(node.resolution)
         if called is not None and (is_elsewhere or files.leads_back(called, path)):
             return None
-    return found
+    return callee
 
 
 def inlining(original: Original, call: TypedNode, path: str, body: Analysis) -> Rewriting:
@@ -132,7 +132,7 @@ class _Inline:
         )
         mine = [piece for piece in host.pieces() if piece.kind != "front"]
         theirs = [piece for piece in fitted_to(mine, below_the_top(donor.pieces())) if piece.kind != "blank"]
-        mine = [one for piece in mine for one in (piece, *self._more(piece))]
+        mine = [part for piece in mine for part in (piece, *self._more(piece))]
         led = set(donor.led)
         last: list[TextPiece] = []
         structure: list[TextPiece] = []
@@ -145,23 +145,23 @@ class _Inline:
             )
             (last if goes_last else structure).append(piece)
         place = next((n for n, piece in enumerate(mine) if piece.kind == "node" and piece.gone), len(mine))
-        ordered = [*((one, 0) for one in mine[:place]), *((one, 1) for one in structure)]
-        ordered += [*((one, 0) for one in mine[place:]), *((one, 1) for one in last)]
+        ordered = [*((part, 0) for part in mine[:place]), *((part, 1) for part in structure)]
+        ordered += [*((part, 0) for part in mine[place:]), *((part, 1) for part in last)]
         eol = self.original.workflow_text.eol
-        return front + together([(one, owner) for one, owner in ordered if one.text], eol)
+        return front + together([(part, owner) for part, owner in ordered if part.text], eol)
 
     def _fed(self) -> dict[str, list[TypedEdge]]:
         """The edges of the body that feed each output that the workflow reads. Raises `CannotWriteError`."""
-        found: dict[str, list[TypedEdge]] = {}
+        fed: dict[str, list[TypedEdge]] = {}
         for edge in self.call.ways:
             name = edge.output
             feeding = [] if name is None or name not in self.theirs.by_id else self.theirs.by_id[name].incoming
             if name is None or not feeding:
                 raise CannotWriteError(f"Not all that {self.call.id} gives comes from a node of the called file.")
-            if any(len(one.feeds) != 1 or one.source.id not in self.inside for one in feeding):
+            if any(len(feed.feeds) != 1 or feed.source.id not in self.inside for feed in feeding):
                 raise CannotWriteError(f"Not all that {self.call.id} gives comes from a node of the called file.")
-            found[name] = feeding
-        return found
+            fed[name] = feeding
+        return fed
 
     def _host(self) -> KeptPart:
         flow = self.original.flow
@@ -184,12 +184,12 @@ class _Inline:
         if inner.case_label is not None:
             field = inner.placed.label.output
             end = joined(field, port if edge.target.kind == "output" else edge.feeds[0].port)
-            said: str | None = ":".join(part for part in (inner.case_label, edge.word, end) if part is not None)
+            written: str | None = ":".join(part for part in (inner.case_label, edge.word, end) if part is not None)
         else:
-            said = label(edge.word or inner.word, _named(inner), port)
-        if said is None and edge.flow.arrow.label is not None:
-            said = into_output(inner) if edge.target.kind == "output" else edge.feeds[0].port
-        return End(self.names[inner.source.id], edge.target.id, said)
+            written = label(edge.word or inner.word, _named(inner), port)
+        if written is None and edge.flow.arrow.label is not None:
+            written = into_output(inner) if edge.target.kind == "output" else edge.feeds[0].port
+        return End(self.names[inner.source.id], edge.target.id, written)
 
     def _more(self, piece: TextPiece) -> Iterator[TextPiece]:
         """Lines for further nodes that feed what the edges of a piece bring now."""
@@ -199,8 +199,8 @@ class _Inline:
                 indent = piece.text[: len(piece.text) - len(piece.text.lstrip())]
                 eol = self.original.workflow_text.eol
                 for inner in fed[edge.output or ""][1:]:
-                    source, target, said = self._led(edge, inner)
-                    bars = "" if said is None else f"|{said}|"
+                    source, target, written = self._led(edge, inner)
+                    bars = "" if written is None else f"|{written}|"
                     yield TextPiece("edge", f"{indent}{source} -->{bars} {target}{eol}", (next(self.numbers),))
 
     def _donor(self) -> KeptPart:
@@ -217,10 +217,10 @@ class _Inline:
                     raise CannotWriteError(f"Nothing feeds {name} of the called file, or it is handed on as it is.")
                 outer = given[name]
                 word = outer.word or edge.word
-                said = label(word, _named(outer), edge.placed.label.port)
-                if said is None and edge.flow.arrow.label is not None:
-                    said = edge.feeds[0].port
-                led[edge.flow.index] = End(outer.source.id, self.names[edge.target.id], said)
+                written = label(word, _named(outer), edge.placed.label.port)
+                if written is None and edge.flow.arrow.label is not None:
+                    written = edge.feeds[0].port
+                led[edge.flow.index] = End(outer.source.id, self.names[edge.target.id], written)
         own = {edge.index for edge in flow.edges if {edge.source.id, edge.target.id} <= self.inside}
         used = {use.name.text for name in self.inside for use in flow.nodes[name].classes}
         groups = [name for name in flow.subgraphs if self.inside.intersection(members(flow, name))]

@@ -9,17 +9,17 @@ from merrow_analysis.wiring.wires import joined
 
 def label(word: Word | None, output: str | None, port: str | None) -> str | None:
     """A label of these parts; None where it would say nothing."""
-    said = joined(output, port)
+    ends = joined(output, port)
     if word is None:
-        return said
-    return word if said is None else f"{word}:{said}"
+        return ends
+    return word if ends is None else f"{word}:{ends}"
 
 
 def into_output(edge: TypedEdge) -> str | None:
     """The label of an edge that brings an output of a workflow what another edge brings now; None for the one it has."""
-    said = edge.placed.label
-    if said.case is not None:
-        return said.case if said.output is None else f"{said.case}:{said.output}:"
+    parts = edge.placed.label
+    if parts.case is not None:
+        return parts.case if parts.output is None else f"{parts.case}:{parts.output}:"
     output, default = edge.output, next(iter(edge.source.outputs), None)
     if output is None or (edge.flow.arrow.label is None and output == default):
         return None

@@ -64,7 +64,9 @@ def meaning(analysis: Analysis) -> Meaning:
         {node.id: tuple(_arrival(edge, first) for edge in (*node.incoming, *node.again_in)) for node in graph.nodes},
         {
             box.id: BoxMeaning(
-                box.kind, box.parent, tuple(sorted((key, str(one.value)) for key, one in box.parameters.items()))
+                box.kind,
+                box.parent,
+                tuple(sorted((key, str(parameter.value)) for key, parameter in box.parameters.items())),
             )
             for box in graph.composites
         },
@@ -72,12 +74,12 @@ def meaning(analysis: Analysis) -> Meaning:
 
 
 def _work(node: TypedNode, graph: TypedGraph, analysis: Analysis) -> NodeMeaning:
-    said = prompt_of(node, analysis.prompts)
+    prompt = prompt_of(node, analysis.prompts)
     role = role_of(node)
-    told = said.text if isinstance(said, Prompt) else said
+    told = prompt.text if isinstance(prompt, Prompt) else prompt
     if told is None and role is not None:
         told = f"({role[1].casefold()})"
-    values = {key: str(one.value) for key, one in node.resolution.parameters.items() if key not in _OF_TEXT}
+    values = {key: str(parameter.value) for key, parameter in node.resolution.parameters.items() if key not in _OF_TEXT}
     box = graph.composites.inside.get(node.id)
     return NodeMeaning(node.operator, tuple(sorted(values.items())), told, box)
 
@@ -89,7 +91,7 @@ def _arrival(edge: TypedEdge, first: Mapping[str, str | None]) -> Arrival:
     return Arrival(edge.record.source, edge.case_label, edge.word, values)
 
 
-def renamed(found: Meaning, names: Mapping[str, str]) -> Meaning:
+def renamed(original: Meaning, names: Mapping[str, str]) -> Meaning:
     """The same with other ids, also where parameters of boxes name them."""
 
     def name(old: str) -> str:
@@ -104,15 +106,15 @@ def renamed(found: Meaning, names: Mapping[str, str]) -> Meaning:
     return Meaning(
         {
             name(key): work._replace(box=None if work.box is None else name(work.box))
-            for key, work in found.nodes.items()
+            for key, work in original.nodes.items()
         },
         {
-            name(key): tuple(one._replace(source=name(one.source)) for one in arrivals)
-            for key, arrivals in found.arrivals.items()
+            name(key): tuple(arrival._replace(source=name(arrival.source)) for arrival in arrivals)
+            for key, arrivals in original.arrivals.items()
         },
         {
             name(key): BoxMeaning(box.kind, None if box.parent is None else name(box.parent), values(box.parameters))
-            for key, box in found.boxes.items()
+            for key, box in original.boxes.items()
         },
     )
 
@@ -131,7 +133,7 @@ def with_body(caller: Meaning, call: str, body: Meaning, inputs: list[str], outp
     taken: dict[str, tuple[Arrival, ...]] = {}
     for output in outputs:
         taken[output] = body.arrivals[output]
-        if any(len(one.values) != 1 or one.source in inputs for one in taken[output]):
+        if any(len(onward.values) != 1 or onward.source in inputs for onward in taken[output]):
             return None
 
     def into(arrival: Arrival) -> list[Arrival] | None:
@@ -151,10 +153,13 @@ def with_body(caller: Meaning, call: str, body: Meaning, inputs: list[str], outp
         if arrival.source != call:
             return [arrival]
         inner = taken.get(arrival.values[0][0] or outputs[0], ()) if len(arrival.values) == 1 else ()
-        if not inner or (arrival.word is not None and any(one.word is not None for one in inner)):
+        if not inner or (arrival.word is not None and any(within.word is not None for within in inner)):
             return None
         port = arrival.values[0][1]
-        return [Arrival(one.source, one.case, one.word or arrival.word, ((one.values[0][0], port),)) for one in inner]
+        return [
+            Arrival(within.source, within.case, within.word or arrival.word, ((within.values[0][0], port),))
+            for within in inner
+        ]
 
     ends = {*inputs, *outputs}
     nodes = {key: work for key, work in caller.nodes.items() if key != call}
@@ -163,7 +168,7 @@ def with_body(caller: Meaning, call: str, body: Meaning, inputs: list[str], outp
         for key, work in body.nodes.items()
         if key not in ends
     }
-    found: dict[str, tuple[Arrival, ...]] = {}
+    all_arrivals: dict[str, tuple[Arrival, ...]] = {}
     for key, arrivals, led in (
         *((key, caller.arrivals[key], out) for key in caller.nodes if key != call),
         *((key, body.arrivals[key], into) for key in body.nodes if key not in ends),
@@ -174,9 +179,12 @@ def with_body(caller: Meaning, call: str, body: Meaning, inputs: list[str], outp
             if ends_now is None:
                 return None
             made += ends_now
-        found[key] = tuple(made)
-    boxes = {key: one._replace(parent=box if one.parent is None else one.parent) for key, one in body.boxes.items()}
-    return replace(caller, nodes=nodes, arrivals=found, boxes={**caller.boxes, **boxes})
+        all_arrivals[key] = tuple(made)
+    boxes = {
+        key: inner_box._replace(parent=box if inner_box.parent is None else inner_box.parent)
+        for key, inner_box in body.boxes.items()
+    }
+    return replace(caller, nodes=nodes, arrivals=all_arrivals, boxes={**caller.boxes, **boxes})
 
 
 def remembers_nothing(analysis: Analysis) -> bool:

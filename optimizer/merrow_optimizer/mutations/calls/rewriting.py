@@ -77,14 +77,16 @@ class Rewriting:
 
 def _what_is_wrong(before: Sequence[Analysis], after: Analysis, new: Sequence[Analysis]) -> str | None:
     """The first error or warning that is not there before, as a sentence."""
-    if after.typed is None or any(one.typed is None for one in new):
+    if after.typed is None or any(other.typed is None for other in new):
         return "It would be no workflow any more."
-    known = Counter(found.code for one in before for found in one.diagnostics if found.severity is not Severity.HINT)
-    for one in (after, *new):
-        for found in one.diagnostics:
-            if found.severity is Severity.HINT:
+    known = Counter(
+        problem.code for old in before for problem in old.diagnostics if problem.severity is not Severity.HINT
+    )
+    for analysis in (after, *new):
+        for finding in analysis.diagnostics:
+            if finding.severity is Severity.HINT:
                 continue
-            if not known[found.code]:
-                return f"This would be wrong ({found.code}): {found.message}"
-            known[found.code] -= 1
+            if not known[finding.code]:
+                return f"This would be wrong ({finding.code}): {finding.message}"
+            known[finding.code] -= 1
     return None

@@ -27,9 +27,9 @@ class PatternProblem:
 @cache
 def built_in_patterns() -> tuple[Pattern, ...]:
     """The patterns that come with Merrow, in the order of their names."""
-    found = [entry for entry in files(__package__).iterdir() if entry.name.endswith(_SUFFIX)]
-    found.sort(key=lambda entry: entry.name)
-    return tuple(read_pattern(entry.read_text(encoding="utf-8"), _name(entry.name)) for entry in found)
+    entries = [entry for entry in files(__package__).iterdir() if entry.name.endswith(_SUFFIX)]
+    entries.sort(key=lambda entry: entry.name)
+    return tuple(read_pattern(entry.read_text(encoding="utf-8"), _name(entry.name)) for entry in entries)
 
 
 def workspace_patterns(

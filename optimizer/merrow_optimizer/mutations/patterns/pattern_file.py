@@ -169,13 +169,13 @@ class _PatternReader:
         names = self.block.get("copies") or []
         if not isinstance(names, list) or (names and core is None):
             raise self._wrong("needs `copies` as a list of the ids of further samples of its core")
-        found: list[TypedNode] = []
+        copies: list[TypedNode] = []
         for name in names:
             node = self.graph.by_id.get(str(name))
             if node is None or node.spec is not (core.spec if core is not None else None):
                 raise self._wrong(f"names {name} as a copy, but it is not a node with the operator of the core")
-            found.append(node)
-        return found
+            copies.append(node)
+        return copies
 
     def _inputs(self) -> tuple[dict[str, Type], TypedNode | None]:
         sides: dict[str, Type] = {}

@@ -65,12 +65,12 @@ def is_lost(history: History, crown: int, child: int, sure: float) -> bool:
 
 def rounds(history: History) -> list[tuple[float, float]]:
     """The mean of each candidate over its repeats, with the standard deviation of the repeats' means, in order."""
-    found = []
+    figures = []
     for number in ended(history):
         repeats: dict[int, list[float]] = {}
         for place, score in history.scores[number].items():
             repeats.setdefault(place.repeat, []).append(score)
         means = [math.fsum(scores) / len(scores) for scores in repeats.values()]
         mean = math.fsum(means) / len(means)
-        found.append((mean, math.sqrt(math.fsum((one - mean) ** 2 for one in means) / len(means))))
-    return found
+        figures.append((mean, math.sqrt(math.fsum((value - mean) ** 2 for value in means) / len(means))))
+    return figures
