@@ -60,10 +60,10 @@ def served(*, discovers: bool, choice: EndpointChoice | None = None, again: bool
             EndpointModels(url, choice.source, True, reached.ok, reached.sentence, reached.models, command_for(url))
         )
     origins = {origin_of(place.base_url).replace("//localhost", "//127.0.0.1") for place in places}
-    for found in discover(PATIENT_SECONDS, again=again) if discovers else ():
-        if origin_of(found.base_url) not in origins:
-            says = "It answers." if found.models else _without_models(found)
-            places.append(EndpointModels(found.base_url, "found", False, True, says, found.models, offer(found)))
+    for server in discover(PATIENT_SECONDS, again=again) if discovers else ():
+        if origin_of(server.base_url) not in origins:
+            says = "It answers." if server.models else _without_models(server)
+            places.append(EndpointModels(server.base_url, "found", False, True, says, server.models, offer(server)))
     return places
 
 
@@ -80,25 +80,27 @@ def offers() -> list[ServerOffer]:
     """The model servers that are found on this machine; none where nobody may look."""
     if not may_look():
         return []
-    said = []
-    for found in discover():
-        names = f" with {', '.join(found.models[:3])}{', ...' if len(found.models) > 3 else ''}" if found.models else ""
-        loading = f" {_LOADING}" if found.is_loading else ""
-        sentence = f"A model server answers at {found.base_url}{names}.{loading} To use it: {offer(found)}"
-        said.append(ServerOffer(found.base_url, found.models, sentence))
-    return said
+    listed = []
+    for server in discover():
+        names = (
+            f" with {', '.join(server.models[:3])}{', ...' if len(server.models) > 3 else ''}" if server.models else ""
+        )
+        loading = f" {_LOADING}" if server.is_loading else ""
+        sentence = f"A model server answers at {server.base_url}{names}.{loading} To use it: {offer(server)}"
+        listed.append(ServerOffer(server.base_url, server.models, sentence))
+    return listed
 
 
 _LOADING = "It is still loading its model; try again in a moment."
 
 
-def _without_models(found: DiscoveredServer) -> str:
-    return _LOADING if found.is_loading else "It answers and has no model."
+def _without_models(server: DiscoveredServer) -> str:
+    return _LOADING if server.is_loading else "It answers and has no model."
 
 
-def offer(found: DiscoveredServer) -> str:
+def offer(server: DiscoveredServer) -> str:
     """The command that makes a found server the one to use."""
-    return command_for(found.base_url, found.models[0] if found.models else None)
+    return command_for(server.base_url, server.models[0] if server.models else None)
 
 
 def command_for(base_url: str, model: str | None = None) -> str:

@@ -36,17 +36,17 @@ def compiled_text(text: EditorWorkflow) -> tuple[str, dict[str, list[int]]]:
     workflow = check(text)
     program = compile_workflow(workflow)
     starts = {in_quotes(node.id): node.id for node in workflow.graph.nodes}
-    found: dict[str, list[int]] = {name: [] for name in starts.values()}
+    lines_of: dict[str, list[int]] = {name: [] for name in starts.values()}
     own = False  # Between them are prompts, which may say anything, and the workflows that are called.
     for number, line in enumerate(program.splitlines()):
         if line == "NODES = {" or line.startswith("async def workflow("):
             own = True
         elif line == "}" or line.startswith("def "):
             own = False
-        said = _OF_NODE.match(line)
-        if own and said is not None and (name := starts.get(said[1] or said[2])) is not None:
-            found[name].append(number)
-    return program, found
+        match = _OF_NODE.match(line)
+        if own and match is not None and (name := starts.get(match[1] or match[2])) is not None:
+            lines_of[name].append(number)
+    return program, lines_of
 
 
 _OF_NODE = re.compile(
@@ -92,18 +92,18 @@ def out_of_date(program: Path, file: str | None = None) -> str | None:
     `InputError` where it is no program of `merrow compile`, `UsageFailure` where the workflow can't be compiled.
     """
     text = program_text(program)
-    found = _SOURCE.search(text)
-    if found is None:
+    match = _SOURCE.search(text)
+    if match is None:
         raise _not_made(program)
-    source = file if file is not None else str(program.parent / found["file"])
-    now = compile_workflow(load(source), found["file"])
+    source = file if file is not None else str(program.parent / match["file"])
+    now = compile_workflow(load(source), match["file"])
     alone = _bytes_of(program)
     is_alone = is_archive(alone)
     again = f"Compile it again with: merrow compile {source}{' --standalone' if is_alone else ''} -o {program}"
     of_now = _SOURCE.search(now)
-    if of_now is not None and of_now["hash"] != found["hash"]:
+    if of_now is not None and of_now["hash"] != match["hash"]:
         return f"{program} is out of date: {source} has changed since it was compiled. {again}"
-    if found["version"] != VERSION:
+    if match["version"] != VERSION:
         return f"{program} was compiled by another version of Merrow than this one, {VERSION}. {again}"
     if text != now:
         line = _first_difference(text, now)
@@ -120,7 +120,7 @@ def _not_made(program: Path) -> InputError:
 def _first_difference(first: str, second: str) -> int:
     lines, others = first.splitlines(), second.splitlines()
     both = zip(lines, others, strict=False)
-    return next((n for n, (one, other) in enumerate(both, 1) if one != other), min(len(lines), len(others)) + 1)
+    return next((n for n, (line, other) in enumerate(both, 1) if line != other), min(len(lines), len(others)) + 1)
 
 
 def _bytes_of(path: Path) -> bytes:

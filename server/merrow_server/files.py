@@ -68,23 +68,23 @@ def discover(
     without virtual environments; a file or folder that is named outright is taken whatever it is. ``-`` is standard
     input, shown as ``stdin_name``.
     """
-    found = ResolvedTargets()
+    resolved = ResolvedTargets()
     seen: set[tuple[str, int | None]] = set()
     for name in paths:
         if name == "-":
-            found.targets.append(Target(stdin_name or STDIN_NAME, None))
+            resolved.targets.append(Target(stdin_name or STDIN_NAME, None))
             continue
         try:
-            targets = _targets(name, found.problems, endings)
+            targets = _targets(name, resolved.problems, endings)
         except InputError as problem:
-            found.problems.append(str(problem))
+            resolved.problems.append(str(problem))
             continue
         for target in targets:
             key = (os.path.realpath(target.path or ""), target.block)
             if key not in seen:
                 seen.add(key)
-                found.targets.append(target)
-    return found
+                resolved.targets.append(target)
+    return resolved
 
 
 def no_workflows(folder: str) -> str:

@@ -113,13 +113,13 @@ def _endpoint(
     except RunFailure as problem:
         return _part([(False, str(problem))])
     lines: list[tuple[bool | None, str]] = []
-    found: list[ServerOffer] = []
+    servers: list[ServerOffer] = []
     if choice.connection is None:
         lines.append((True, f"the embedded offline model ({OFFLINE_ORIGIN}): free, and no real model"))
         lines.append((None, "set OPENAI_API_KEY, OPENAI_BASE_URL or --base-url to use a real one"))
         if discovers and choice.source == "nothing":
-            found = offers()
-            lines += [(None, visible(offer.sentence)) for offer in found]
+            servers = offers()
+            lines += [(None, visible(offer.sentence)) for offer in servers]
     else:
         from merrow_runtime.models.reach import reach, unlisted
 
@@ -139,7 +139,7 @@ def _endpoint(
     where = str(settings.path) if settings.path is not None else f"none ({settings_path()} isn't there)"
     lines.append((None, f"your own settings: {where}"))
     return _part(
-        lines, origin=choice.origin, found=[{"url": one.base_url, "models": list(one.models)} for one in found]
+        lines, origin=choice.origin, found=[{"url": offer.base_url, "models": list(offer.models)} for offer in servers]
     )
 
 

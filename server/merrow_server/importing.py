@@ -35,12 +35,14 @@ def imported(path: Path) -> Imported:
     except NotReadError as problem:
         raise InputError(f"{path} can't be imported. {problem}") from None
     try:
-        files = file_names({one.name: one.flow.name for one in functions})
-        texts = {one.name: mermaid_text(one.title, one.flow, files) for one in functions}
+        files = file_names({function.name: function.flow.name for function in functions})
+        texts = {function.name: mermaid_text(function.title, function.flow, files) for function in functions}
     except (AttributeError, KeyError, TypeError, ValueError):
         # Its tables may hold anything: only what `merrow compile` writes there can be written out.
         raise InputError(f"{path} can't be imported: a table in it is not as `merrow compile` writes it.") from None
-    return Imported(texts[functions[0].name], {files[one.name]: texts[one.name] for one in functions[1:]})
+    return Imported(
+        texts[functions[0].name], {files[function.name]: texts[function.name] for function in functions[1:]}
+    )
 
 
 def _text_of(path: Path) -> str:

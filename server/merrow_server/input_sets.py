@@ -19,13 +19,13 @@ def read_input_sets(text: str) -> Json:
 
     ``problem`` is ``{line, message}``, or None; with one there are no sets.
     """
-    found = read_bounded_yaml(text)
-    if found.error is not None:
-        return _refused(text, found.error.message, found.error.offset)
-    if found.value is None:
+    result = read_bounded_yaml(text)
+    if result.error is not None:
+        return _refused(text, result.error.message, result.error.offset)
+    if result.value is None:
         return {"sets": [], "problem": None}
     try:
-        return {"sets": _sets(text, found), "problem": None}
+        return {"sets": _sets(text, result), "problem": None}
     except _WrongSetError as problem:
         return _refused(text, *problem.args)
 
@@ -34,12 +34,14 @@ def _refused(text: str, message: str, offset: int) -> Json:
     return {"sets": [], "problem": {"line": text.count("\n", 0, offset), "message": message}}
 
 
-def _sets(text: str, found: YamlResult) -> list[Json]:
+def _sets(text: str, result: YamlResult) -> list[Json]:
     sets: list[Json] = []
-    for name, values in _entries(found.value, "The file must name sets of inputs, such as `first: {PROBLEM: ...}`.", 0):
-        at = _start(found, found.value, name)
+    for name, values in _entries(
+        result.value, "The file must name sets of inputs, such as `first: {PROBLEM: ...}`.", 0
+    ):
+        at = _start(result, result.value, name)
         wrong = f"The set {name} must give inputs by name, such as `PROBLEM: What is 6 times 7?`."
-        inputs = {key: _value(key, value, _start(found, values, key)) for key, value in _entries(values, wrong, at)}
+        inputs = {key: _value(key, value, _start(result, values, key)) for key, value in _entries(values, wrong, at)}
         sets.append({"name": name, "line": text.count("\n", 0, at), "inputs": inputs})
     return sets
 
@@ -50,8 +52,8 @@ def _entries(value: object, wrong: str, at: int) -> list[tuple[str, object]]:
     return [(str(key), entry) for key, entry in value.items()]
 
 
-def _start(found: YamlResult, container: object, key: str) -> int:
-    place = found.place(container, key)
+def _start(result: YamlResult, container: object, key: str) -> int:
+    place = result.place(container, key)
     return 0 if place is None else place[0][0]
 
 

@@ -51,13 +51,13 @@ def state_of(user: Store, entry: JobEntry) -> str:
     return "running" if life.is_open(user, entry.id) else "interrupted"
 
 
-def request_cancel(user: Store, said: str) -> AskedToEnd:
+def request_cancel(user: Store, name: str) -> AskedToEnd:
     """Ask the process that works on a job to end it, by its id or the beginning of it. Raises `UsageFailure` where there is none
     of this id, or several; `StoreFailure`.
     """
-    entry = user.listing.find(said)
+    entry = user.listing.find(name)
     if entry is None or entry.kind == "run":
-        identity = user.run(said).id
+        identity = user.run(name).id
         is_heard = user.request_cancel(identity)
         return AskedToEnd("run", identity, "running" if is_heard else user.run(identity).status)
     was = state_of(user, entry)
@@ -73,19 +73,19 @@ def left_last(user: Store) -> tuple[Kind, str] | None:
     from merrow_runtime.jobs import life
     from merrow_runtime.store.glance import TABLES
 
-    found: list[tuple[float, Kind, str]] = [
+    candidates: list[tuple[float, Kind, str]] = [
         (user.last_seen(run.id) or run.started, "run", run.id)
         for run in user.runs(_LOOKED_AT)
         if run.status not in ("finished", "running")
     ]
     for kind in TABLES:
         if kind != "run":
-            found += (
+            candidates += (
                 (life.last_seen(user, record), kind, record.id)
                 for record in kept_in(user, kind).newest(_LOOKED_AT)
                 if record.status != "finished" and life.state_of(user, record) != "running"
             )
-    if not found:
+    if not candidates:
         return None
-    _, kind, identity = max(found, key=lambda one: one[0])
+    _, kind, identity = max(candidates, key=lambda candidate: candidate[0])
     return kind, identity

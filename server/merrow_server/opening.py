@@ -47,12 +47,12 @@ def open_diagram(name: str, config: str | None, *, use_files: bool, as_workflow:
     Raises `InputError`.
     """
     settings = Settings(config, use_files=use_files)
-    found = discover([name])
-    for problem in found.problems:
+    resolved = discover([name])
+    for problem in resolved.problems:
         raise InputError(problem)
-    if len(found.targets) != 1 or found.targets[0].folder is not None:
+    if len(resolved.targets) != 1 or resolved.targets[0].folder is not None:
         raise InputError(one_file(Path(name)))
-    target = found.targets[0]
+    target = resolved.targets[0]
     source = read(target)
     text, fence = the_diagram(target, source.text)
     analyser = Checker(settings, as_workflow=as_workflow).opener(target)(text)

@@ -46,8 +46,8 @@ def write_outputs(folder: Path, outputs: Mapping[str, Value]) -> list[Path]:
         raise InputError(f"The outputs can't be written. {problem}") from None
     for name, files in named.items():
         value = outputs[name]
-        ending, said = (".md", as_text(value)) if isinstance(value, str) else (".json", json.dumps(value, indent=2))
-        given = [(file.path, file.text) for file in files] or [(file_name(name, ending, taken), said)]
+        ending, content = (".md", as_text(value)) if isinstance(value, str) else (".json", json.dumps(value, indent=2))
+        given = [(file.path, file.text) for file in files] or [(file_name(name, ending, taken), content)]
         for path, text in given:
             if path.casefold() in taken:
                 raise InputError(f"The outputs can't be written. The file `{path}` is given twice.")

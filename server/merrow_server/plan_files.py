@@ -53,10 +53,10 @@ def _count(plans: int) -> str:
 def task_of(text: str) -> str:
     """The task that a file says its plans are for; empty where it does not say."""
     try:
-        said = json.loads(text)
+        plan = json.loads(text)
     except (ValueError, RecursionError):
         return ""
-    if not isinstance(said, dict):
+    if not isinstance(plan, dict):
         return ""
-    task = next((said[key] for key in ("overall_task", "task") if isinstance(said.get(key), str)), "")
+    task = next((plan[key] for key in ("overall_task", "task") if isinstance(plan.get(key), str)), "")
     return str(task).strip()

@@ -82,15 +82,15 @@ class Settings:
     def _read(self, file: Path, name: str) -> Config:
         source = read_path(file, name, LARGEST_RESOURCE)
         text = source.text
-        found = self._diagnose(file, text)
-        if self._least is not None and found:
+        diagnostics = self._diagnose(file, text)
+        if self._least is not None and diagnostics:
             after = repair(text, lambda changed: self._diagnose(file, changed), self._least)
             if after.applied:
                 write(file, SourceText(after.text, source.bom))
                 self.repaired.append(after.applied)
-            text, found = after.text, list(after.diagnostics)
-        if found:
-            self.reports.append(FileReport(name, split_lines(text), found))
+            text, diagnostics = after.text, list(after.diagnostics)
+        if diagnostics:
+            self.reports.append(FileReport(name, split_lines(text), diagnostics))
         return parse_configuration(text, in_pyproject=file.name == PROJECT_FILE)
 
     def _diagnose(self, file: Path, text: str) -> list[Diagnostic]:

@@ -33,9 +33,9 @@ def templates() -> dict[str, WorkflowTemplate]:
 def read_template(path: Path) -> WorkflowTemplate:
     """A file of ``examples/patterns``: its title, and below its front matter comments that explain it."""
     text = path.read_text("utf-8")
-    found = _FRONT.match(text)
-    title = _TITLE.search(found["front"]) if found is not None else None
-    said = [line.removeprefix("%%").strip() for line in found["comments"].splitlines()] if found is not None else []
-    source = next((line.removeprefix(_SOURCE) for line in said if line.startswith(_SOURCE)), "")
-    sentences = tuple(line for line in said if line and not line.startswith(_SOURCE))
+    match = _FRONT.match(text)
+    title = _TITLE.search(match["front"]) if match is not None else None
+    lines = [line.removeprefix("%%").strip() for line in match["comments"].splitlines()] if match is not None else []
+    source = next((line.removeprefix(_SOURCE) for line in lines if line.startswith(_SOURCE)), "")
+    sentences = tuple(line for line in lines if line and not line.startswith(_SOURCE))
     return WorkflowTemplate(path.stem, "" if title is None else title[1].strip(), sentences, source, text)

@@ -54,5 +54,5 @@ def findings(
 ) -> tuple[CasesFile, list[Diagnostic]]:
     """A cases file as read, and what is wrong in it as far as the configuration counts it at its ``path``."""
     read = read_cases(text)
-    found = check_cases(read, beside(file.name, file.parent, provider, config))
-    return read, found if config is None else config.apply(found, path)
+    diagnostics = check_cases(read, beside(file.name, file.parent, provider, config))
+    return read, diagnostics if config is None else config.apply(diagnostics, path)

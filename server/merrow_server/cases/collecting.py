@@ -40,14 +40,14 @@ class Collected:
 
 def collect(paths: Iterable[str]) -> Collected:
     """The cases files that paths stand for: ``PATH`` is a cases file, a workflow or a folder, ``PATH::ID`` one case."""
-    found = Collected()
+    collected = Collected()
     wanted: dict[Path, set[str] | None] = {}
     for given in paths:
         name, colons, case = given.partition("::")
         try:
-            files = _files(name or ".", found)
+            files = _files(name or ".", collected)
         except InputError as problem:
-            found.problems.append(str(problem))
+            collected.problems.append(str(problem))
             continue
         for file in files:
             ids = wanted.setdefault(file, {case} if colons else None)
@@ -55,9 +55,9 @@ def collect(paths: Iterable[str]) -> Collected:
                 wanted[file] = {*ids, case} if colons else None
     for file, ids in wanted.items():
         try:
-            suite = _opened(file, found)
+            suite = _opened(file, collected)
         except RunFailure as problem:
-            found.problems.append(str(problem))
+            collected.problems.append(str(problem))
             continue
         if suite is None:
             continue
@@ -65,12 +65,12 @@ def collect(paths: Iterable[str]) -> Collected:
         for missing in sorted((ids or set()) - set(known)):
             near = closest(missing, known)
             hint = f"Did you mean {file}::{near}?" if near else f"It has: {', '.join(known[:20]) or 'none'}."
-            found.problems.append(f"{file} has no case {missing}. {hint}")
-        found.suites[file] = suite, ids
-    return found
+            collected.problems.append(f"{file} has no case {missing}. {hint}")
+        collected.suites[file] = suite, ids
+    return collected
 
 
-def _files(name: str, found: Collected) -> list[Path]:
+def _files(name: str, collected: Collected) -> list[Path]:
     if not Path(name).is_dir():
         file = Path(name)
         if file.exists() and not is_cases(name):
@@ -86,11 +86,13 @@ def _files(name: str, found: Collected) -> list[Path]:
             raise InputError(next(iter(discovered.problems), f"There is no file or folder named {name}."))
         return [file]
     discovered = discover([name], None, (ENDING,))
-    found.problems += [one for one in discovered.problems if not one.startswith("There is no workflow in ")]
+    collected.problems += [
+        problem for problem in discovered.problems if not problem.startswith("There is no workflow in ")
+    ]
     return [target.path for target in discovered.targets if target.path is not None]
 
 
-def _opened(path: Path, found: Collected) -> Suite | None:
+def _opened(path: Path, collected: Collected) -> Suite | None:
     """The suite of a cases file; None, with the findings, where it has errors. Raises `RunFailure`."""
     text = read_path(path, str(path)).text
     surroundings = WorkspaceFinder()
@@ -99,7 +101,7 @@ def _opened(path: Path, found: Collected) -> Suite | None:
     file, diagnostics = findings(text, path.absolute(), provider, config, relative)
     wrong = errors(diagnostics)
     if wrong:
-        found.reports.append(FileReport(str(path), split_lines(text), wrong))
+        collected.reports.append(FileReport(str(path), split_lines(text), wrong))
         return None
     workflow = workflow_name(path.name, provider.exists)
     if workflow is None:
@@ -108,12 +110,12 @@ def _opened(path: Path, found: Collected) -> Suite | None:
 
 
 def select(
-    found: Collected, text: str | None, tags: Sequence[str], *, last_failed: bool
+    collected: Collected, text: str | None, tags: Sequence[str], *, last_failed: bool
 ) -> list[tuple[Suite, list[Case]]]:
     """The cases of each suite that are meant, in the order of the files."""
     failed = _failed() if last_failed else {}
     chosen: list[tuple[Suite, list[Case]]] = []
-    for path, (suite, ids) in found.suites.items():
+    for path, (suite, ids) in collected.suites.items():
         before = set(failed.get(_key(path), ()))
         cases = [
             case
@@ -131,7 +133,7 @@ def remember(results: Iterable[tuple[Suite, CaseResult]]) -> None:
     """Keep which cases were not well, for ``--last-failed``; what was not tested now stays as it was."""
     failed = _failed()
     for suite, result in results:
-        ids = [one for one in failed.get(_key(suite.path), []) if one != result.case.id]
+        ids = [case for case in failed.get(_key(suite.path), []) if case != result.case.id]
         failed[_key(suite.path)] = ids if result.is_good else [*ids, result.case.id]
     kept = {path: ids for path, ids in failed.items() if ids}
     with suppress(InputError, OSError):  # It is a convenience: a folder that can't be written fails no test.
@@ -145,9 +147,9 @@ def _key(path: Path) -> str:
 
 def _failed() -> dict[str, list[str]]:
     try:
-        said = json.loads((state_folder() / FAILED).read_text("utf-8"))
+        failed = json.loads((state_folder() / FAILED).read_text("utf-8"))
     except (OSError, ValueError, RecursionError):
         return {}
-    if not isinstance(said, dict):
+    if not isinstance(failed, dict):
         return {}
-    return {path: [str(one) for one in ids] for path, ids in said.items() if isinstance(ids, list)}
+    return {path: [str(id_) for id_ in ids] for path, ids in failed.items() if isinstance(ids, list)}

@@ -25,7 +25,7 @@ def workflow_name(name: str, exists: Callable[[str], bool]) -> str | None:
     """The name of the workflow that a cases file is of; None where there is none beside it."""
     stem = stem_of(name)
     candidates = (f"{stem}{ending}" for ending in (*DIAGRAM_SUFFIXES, *MARKDOWN_SUFFIXES))
-    return next((one for one in candidates if exists(one)), None)
+    return next((candidate for candidate in candidates if exists(candidate)), None)
 
 
 def cases_path(workflow: Path) -> Path:

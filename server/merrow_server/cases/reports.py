@@ -80,7 +80,10 @@ def _inside(result: CaseResult) -> str:
         return ""
     if element == "skipped":
         return f"<skipped message={_quoted(result.message)}/>"
-    given = [f"input {one.name}: {as_text(one.value) if one.file is None else one.file}" for one in result.case.inputs]
+    given = [
+        f"input {named.name}: {as_text(named.value) if named.file is None else named.file}"
+        for named in result.case.inputs
+    ]
     read = [] if result.actual is None else [f"expected: {result.expected}", f"actual: {result.actual}"]
     more = "\n".join([*given, *read])
     return f'<{element} type="{result.status}" message={_quoted(result.message)}>{escape(_clean(more))}</{element}>'

@@ -57,7 +57,7 @@ def file_for(record: RunRecord, path: Path | None) -> Path:
     workflow, mark, number = record.workflow.rpartition("#")
     if not mark or not number.isdecimal():
         workflow = record.workflow
-    found = Path(workflow)
-    if not found.is_file():
+    file = Path(workflow)
+    if not file.is_file():
         raise InputError(f"The workflow of run {record.id} is not at {workflow} any more; name the cases file: PATH.")
-    return cases_path(found)
+    return cases_path(file)

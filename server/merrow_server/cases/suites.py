@@ -44,9 +44,9 @@ class Suite:
     recording: CaseRecording | None
 
 
-def errors(found: Iterable[Diagnostic]) -> list[Diagnostic]:
+def errors(diagnostics: Iterable[Diagnostic]) -> list[Diagnostic]:
     """Those that keep a cases file from being carried out."""
-    return [one for one in found if one.severity is Severity.ERROR]
+    return [diagnostic for diagnostic in diagnostics if diagnostic.severity is Severity.ERROR]
 
 
 def recorded(cases: Path) -> CaseRecording | None:
@@ -132,12 +132,12 @@ async def _each(
 ) -> bool:
     room = asyncio.Semaphore(1 if asked.stop_at_first else MOST_AT_ONCE)
 
-    async def one(case: Case) -> CaseResult:
+    async def run_case(case: Case) -> CaseResult:
         async with room:
             told(case, None)
             return await tester.run(case)
 
-    waiting = [asyncio.ensure_future(one(case)) for case in cases]
+    waiting = [asyncio.ensure_future(run_case(case)) for case in cases]
     try:
         for case, task in zip(cases, waiting, strict=True):
             result = await task

@@ -73,25 +73,25 @@ def list_moves(opened: Opened, choice: MoveFilter, as_json: bool) -> bool:
 
 def apply_move(opened: Opened, choice: MoveFilter, identifier: str, as_json: bool, write_files: bool) -> bool:
     """Print or write the workflow after a move; whether the move is safe. Raises `InputError` where there is none of this id."""
-    found = find(opened.analysis, identifier, choice)
-    if found is None:
+    move = find(opened.analysis, identifier, choice)
+    if move is None:
         raise InputError(
             f"{opened.target.name} has no mutation {identifier}; merrow mutate {opened.target.name} --list shows all."
         )
-    if isinstance(found, MoveRefusal):
+    if isinstance(move, MoveRefusal):
         if as_json:
-            refused = {"id": identifier, "title": found.title, "precondition": found.precondition}
-            emit(json.dumps({**refused, "message": found.reason}))
-        complain(f"{found.title} is not safe ({found.precondition}): {found.reason}")
+            refused = {"id": identifier, "title": move.title, "precondition": move.precondition}
+            emit(json.dumps({**refused, "message": move.reason}))
+        complain(f"{move.title} is not safe ({move.precondition}): {move.reason}")
         return False
-    text = apply_edits(opened.text, _edits_in_file(opened, found))
+    text = apply_edits(opened.text, _edits_in_file(opened, move))
     if write_files:
-        _write(opened, text, found.created)
+        _write(opened, text, move.created)
     if as_json:
-        emit(json.dumps({**_object(opened, found), "text": text, **_created(found)}))
+        emit(json.dumps({**_object(opened, move), "text": text, **_created(move)}))
     elif not write_files:
         emit(text, nl=False)
-        for file in found.created:
+        for file in move.created:
             complain(f"The mutant calls {file.path}, which is not written yet: --write writes both files.")
     return True
 

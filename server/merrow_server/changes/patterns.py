@@ -45,8 +45,8 @@ def patterns_of(
             problems.append(PatternProblem(name, "There is no such file or folder of patterns."))
     own: dict[str, Pattern] = {}
     for listed in (_files(surroundings.root(folder) / FOLDER), paths):
-        found, wrong = workspace_patterns(surroundings.provider(folder), listed) if listed else ((), ())
-        own.update((pattern.name, pattern) for pattern in found)
+        patterns, wrong = workspace_patterns(surroundings.provider(folder), listed) if listed else ((), ())
+        own.update((pattern.name, pattern) for pattern in patterns)
         problems += wrong
     return all_patterns(own.values()), tuple(problems)
 

@@ -200,8 +200,8 @@ class CommandGroup(click.Group):
         """Commands with their sentences, without importing any, and the options of the program itself."""
         from click.shell_completion import CompletionItem
 
-        found = [CompletionItem(name, help=help_) for name, help_ in COMMANDS.items() if name.startswith(incomplete)]
-        return found + click.Command.shell_complete(self, ctx, incomplete)
+        items = [CompletionItem(name, help=help_) for name, help_ in COMMANDS.items() if name.startswith(incomplete)]
+        return items + click.Command.shell_complete(self, ctx, incomplete)
 
     def format_epilog(self, ctx: click.Context, formatter: click.HelpFormatter) -> None:  # noqa: ARG002
         write_examples(self.epilog, formatter)

@@ -41,11 +41,11 @@ def list_kind(
                 _delete(user, kept_in(user, kind), deleted, prune)
             return
         file = None if workflow is None else whole_path(workflow)
-        found = _everything(user, limit, file) if kind == "all" else door(kind).listed(user, limit, file)
+        entries = _everything(user, limit, file) if kind == "all" else door(kind).listed(user, limit, file)
     if output == "json":
-        emit(json.dumps(found, indent=2))
-    elif found:
-        print_rows([_row(kind, one) for one in found], None if kind == "run" else "yellow")
+        emit(json.dumps(entries, indent=2))
+    elif entries:
+        print_rows([_row(kind, entry) for entry in entries], None if kind == "run" else "yellow")
     else:
         echo("Nothing is in the journal yet." if kind == "all" else door(kind).none(workflow), err=True)
 
@@ -53,24 +53,24 @@ def list_kind(
 def _everything(user: Store, limit: int, file: str | None) -> list[dict[str, Any]]:
     return [
         {
-            "kind": one.kind,
-            "id": one.id,
-            "status": state_of(user, one),
-            "started": one.started,
-            "seconds": one.seconds,
-            "file": one.file,
-            "error": one.error,
+            "kind": entry.kind,
+            "id": entry.id,
+            "status": state_of(user, entry),
+            "started": entry.started,
+            "seconds": entry.seconds,
+            "file": entry.file,
+            "error": entry.error,
         }
-        for one in user.listing.newest(limit, file)
+        for entry in user.listing.newest(limit, file)
     ]
 
 
-def _row(kind: str, one: dict[str, Any]) -> tuple[str, ...]:
+def _row(kind: str, entry: dict[str, Any]) -> tuple[str, ...]:
     if kind != "all":
-        return door(kind).row(one)
-    took = "" if one["seconds"] is None else duration(one["seconds"])
-    file = visible(workflow_text(one["file"]))
-    return (one["id"], one["status"], one["kind"], ago(one["started"]), took, file)
+        return door(kind).row(entry)
+    took = "" if entry["seconds"] is None else duration(entry["seconds"])
+    file = visible(workflow_text(entry["file"]))
+    return (entry["id"], entry["status"], entry["kind"], ago(entry["started"]), took, file)
 
 
 def _delete_runs(user: Store, named: Iterable[str], days: float | None) -> None:
@@ -87,11 +87,11 @@ def _delete(user: Store, kept: Listed[Any], named: Iterable[str], days: float | 
     """
     from merrow_runtime.jobs.life import delete, is_open
 
-    for one in named:
-        delete(user, kept, one)
+    for name in named:
+        delete(user, kept, name)
     if days is None:
         return
-    old = [one for one in kept.older_than(days * 86_400) if not is_open(user, one)]
+    old = [record for record in kept.older_than(days * 86_400) if not is_open(user, record)]
     for identity in old:
         delete(user, kept, identity)
     echo(f"1 {kept.word} was deleted." if len(old) == 1 else f"{len(old)} {kept.words} were deleted.", err=True)

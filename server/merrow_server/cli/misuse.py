@@ -82,13 +82,13 @@ def unknown_command(name: str, rest: Collection[str], commands: Collection[str])
 
 def unknown_option(problem: click.NoSuchOption) -> str:
     """What a single letter, or a mistyped option, may stand for."""
-    said = problem.option_name
+    name = problem.option_name
     near = list(problem.possibilities or ())
-    if not near and problem.ctx is not None and len(said) == len("-x"):
-        options = [option for one in problem.ctx.command.get_params(problem.ctx) for option in one.opts]
-        near = sorted(option for option in options if option.startswith(f"-{said}"))
+    if not near and problem.ctx is not None and len(name) == len("-x"):
+        options = [option for parameter in problem.ctx.command.get_params(problem.ctx) for option in parameter.opts]
+        near = sorted(option for option in options if option.startswith(f"-{name}"))
     hint = f" Did you mean {' or '.join(near)}?" if 0 < len(near) <= _MOST_OFFERED else ""
-    return f"There is no option {said}.{hint}"
+    return f"There is no option {name}.{hint}"
 
 
 def missing(problem: click.MissingParameter) -> str:
@@ -119,13 +119,15 @@ def _some_file() -> str | None:
 def ill_formed(problem: click.BadParameter) -> str:
     """What is wrong with a value, in the words of people."""
     return _NO_NUMBER.sub(
-        lambda found: f"is not a {'whole ' if found[1] == 'integer' else ''}number", problem.format_message()
+        lambda match: f"is not a {'whole ' if match[1] == 'integer' else ''}number", problem.format_message()
     )
 
 
 def too_many(ctx: click.Context) -> str:
     """What is said where words are left that the command has no use for."""
     left = shlex.join(ctx.args)
-    takes = " ".join(one.make_metavar(ctx) for one in ctx.command.params if isinstance(one, click.Argument))
+    takes = " ".join(
+        parameter.make_metavar(ctx) for parameter in ctx.command.params if isinstance(parameter, click.Argument)
+    )
     wrong = f"{ctx.command_path} takes {takes or 'no arguments'}, but got {left}{' as well' if takes else ''}."
     return " ".join([wrong, *filter(None, [_ALSO.get(ctx.info_name or "")])])

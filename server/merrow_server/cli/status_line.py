@@ -16,13 +16,13 @@ def status_line() -> Iterator[Callable[[str | None], None]]:
     terminal, it is written once a minute. For code in an event loop.
     """
     if not sys.stderr.isatty():
-        said = ""
+        latest = ""
 
         def keep(text: str | None) -> None:
-            nonlocal said
-            said = text or ""
+            nonlocal latest
+            latest = text or ""
 
-        with minutes(lambda: said):
+        with minutes(lambda: latest):
             yield keep
         return
     from rich.live import Live

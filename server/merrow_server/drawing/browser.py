@@ -17,9 +17,9 @@ from merrow_server.errors import InputError, RunFailure
 
 def find_browser() -> str:
     """The program of a Chromium, Chrome or Edge. Raises `InputError` where there is none."""
-    found = browser_program()
-    if found is not None:
-        return found
+    program = browser_program()
+    if program is not None:
+        return program
     wanted = os.environ.get(VARIABLE, "").strip()
     if wanted:
         raise InputError(f"{VARIABLE} names {wanted}, which is not a program that can be started.")
@@ -77,8 +77,8 @@ def _output(command: list[str], folder: Path, seconds: float) -> str:
         finally:
             _end(process)
     if code:
-        said = (folder / "problems").read_text("utf-8", "replace").strip().splitlines()
-        raise RunFailure(f"{name} ended with code {code}: {said[-1] if said else 'it said nothing'}")
+        output = (folder / "problems").read_text("utf-8", "replace").strip().splitlines()
+        raise RunFailure(f"{name} ended with code {code}: {output[-1] if output else 'it said nothing'}")
     return (folder / "out").read_text("utf-8", "replace")
 
 

@@ -106,17 +106,17 @@ def draw(text: str, kind: Kind, theme: Theme, seconds: float) -> bytes:
     engine = gzip.decompress(_ENGINE.read_bytes()).decode("utf-8")
     asked = {"text": text, "theme": THEMES[theme], "format": kind}
     page = page_after_loading(_page(engine, asked), seconds)
-    found = _ANSWER.search(page)
-    if found is None:
+    match = _ANSWER.search(page)
+    if match is None:
         raise RunFailure(f"The browser drew nothing within {seconds:g} seconds; --timeout allows more.")
-    answer = json.loads(base64.b64decode(found[1]))
+    answer = json.loads(base64.b64decode(match[1]))
     if "problem" in answer:
-        said = " ".join(str(answer["problem"]).split()).rstrip(".")
-        if _NO_IMAGE in said:
+        problem = " ".join(str(answer["problem"]).split()).rstrip(".")
+        if _NO_IMAGE in problem:
             raise RunFailure(
                 "An image in it can't be shown: merrow render loads nothing from files or other addresses."
             )
-        raise RunFailure(f"Mermaid can't draw this: {said}.")
+        raise RunFailure(f"Mermaid can't draw this: {problem}.")
     if kind == "png":
         return base64.b64decode(answer["png"])
     return f'<?xml version="1.0" encoding="UTF-8"?>\n{answer["svg"]}\n'.encode()

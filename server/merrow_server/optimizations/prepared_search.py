@@ -163,10 +163,10 @@ async def prepare_search_again(
     by_id = {item.id: item for item in base.data.items}
     held_out = record.plan["held_out"]
     split = ItemSplit(
-        [by_id[one] for one in record.plan["items"]],
-        [by_id[one] for one in held_out["items"]],
+        [by_id[item] for item in record.plan["items"]],
+        [by_id[item] for item in held_out["items"]],
         held_out["part"],
-        [by_id[one] for one in record.plan.get("shown", ())],  # A search of before models proposed has none.
+        [by_id[item] for item in record.plan.get("shown", ())],  # A search of before models proposed has none.
     )
     known = record.plan.get("proposing")
     proposing = None if known is None else Proposing(Models(**known["models"]), known["goal"], known["only"])
@@ -272,20 +272,20 @@ def _notes(plan: SearchPlan, user: Store, data: DataSet) -> Iterator[str]:
 
 def _elites(before: SearchRecord, moves: Moves) -> tuple[list[tuple[str, str]], list[str]]:
     """The best candidates of another search, as their files are now, each with what it is called; and what there is to say."""
-    scored = [one for one in before.candidates if one.told is not None]
-    best = sorted(scored, key=lambda one: (-(one.told or 0.0), one.number))[:_ELITES]
+    scored = [candidate for candidate in before.candidates if candidate.told is not None]
+    best = sorted(scored, key=lambda candidate: (-(candidate.told or 0.0), candidate.number))[:_ELITES]
     if not best:
         raise UsageFailure(f"Search {before.id} has no candidate with a score to begin with.")
     given: list[tuple[str, str]] = []
     notes: list[str] = []
-    for one in best:
-        title = f"round {one.number} of search {before.id}"
-        text = _file_text(before, one)
-        if text is not None and text != without_comment(one.text) and moves.given(text, title).key != one.key:
-            notes.append(f"{one.file} was changed by hand: it is a new candidate.")
+    for elite in best:
+        title = f"round {elite.number} of search {before.id}"
+        text = _file_text(before, elite)
+        if text is not None and text != without_comment(elite.text) and moves.given(text, title).key != elite.key:
+            notes.append(f"{elite.file} was changed by hand: it is a new candidate.")
             given.append((text, f"{title}, changed by hand"))
-        elif one.number != START or one.key != moves.start().key:
-            given.append((one.text, title))
+        elif elite.number != START or elite.key != moves.start().key:
+            given.append((elite.text, title))
     return given, notes
 
 
@@ -305,10 +305,10 @@ def _seen(lineage: Sequence[Sequence[str]], split: ItemSplit) -> int:
     return sum(not held_out.isdisjoint(items) for items in lineage)
 
 
-def _file_text(before: SearchRecord, one: RecordedCandidate) -> str | None:
+def _file_text(before: SearchRecord, candidate: RecordedCandidate) -> str | None:
     """What the file of a candidate says now; None where there is none."""
     try:
-        return without_comment((Path(before.search.plan["folder"]) / one.file).read_bytes().decode())
+        return without_comment((Path(before.search.plan["folder"]) / candidate.file).read_bytes().decode())
     except (OSError, UnicodeDecodeError):
         return None
 
@@ -316,7 +316,7 @@ def _file_text(before: SearchRecord, one: RecordedCandidate) -> str | None:
 def plan_object(prepared: PreparedSearch) -> dict[str, Any]:
     """What a search may cost, for programs."""
     plan = prepared.plan
-    found, asked = affords(plan), forecast_questions(plan)
+    affordable, asked = affords(plan), forecast_questions(plan)
     return {
         "dataset": str(prepared.data.file),
         "part": prepared.data.part,
@@ -331,6 +331,6 @@ def plan_object(prepared: PreparedSearch) -> dict[str, Any]:
         "item": plan.forecast.to_json(),
         "candidate_answers": plan.block,
         "least_answers": plan.least,
-        "candidates": None if found is None else {"least": found[0], "most": found[1]},
+        "candidates": None if affordable is None else {"least": affordable[0], "most": affordable[1]},
         "notes": list(prepared.notes),
     }

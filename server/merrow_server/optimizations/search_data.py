@@ -20,14 +20,14 @@ SCHEMA = 1
 """The number of the form of events and of the record; it grows with each change that a reader must know of."""
 
 
-def search_object(found: SearchRecord) -> dict[str, Any]:
+def search_object(search: SearchRecord) -> dict[str, Any]:
     """A search in a list: what it was of, how it ended, what it found."""
-    record = found.search
+    record = search.search
     held_out = record.plan["held_out"]
     return {
         "search": record.id,
         "workflow": record.workflow,
-        "status": found.state,
+        "status": search.state,
         "started": record.started,
         "seconds": record.seconds,
         "error": record.error,
@@ -45,31 +45,31 @@ def search_object(found: SearchRecord) -> dict[str, Any]:
         "proposer": record.proposer,
         "seed": record.seed,
         "jobs": record.jobs,
-        "settings": dict(found.settings),
+        "settings": dict(search.settings),
         "folder": record.plan["folder"],
-        "candidates": len(found.candidates),
-        "draws": len(found.draws),
-        "answers": found.answers,
-        "crown": found.crown,
-        "told": found.told,
-        "start_told": found.candidates[0].told if found.candidates else None,
-        "held_out": None if found.held_out is None else found.held_out.to_json(),
-        "proposals": proposals_object(found),
-        "usage": usage_object(found.usage),
+        "candidates": len(search.candidates),
+        "draws": len(search.draws),
+        "answers": search.answers,
+        "crown": search.crown,
+        "told": search.told,
+        "start_told": search.candidates[0].told if search.candidates else None,
+        "held_out": None if search.held_out is None else search.held_out.to_json(),
+        "proposals": proposals_object(search),
+        "usage": usage_object(search.usage),
     }
 
 
-def proposals_object(found: SearchRecord) -> dict[str, Any] | None:
+def proposals_object(search: SearchRecord) -> dict[str, Any] | None:
     """What a model proposed, and how many of its candidates were valid when, by form; None where no model proposes."""
-    proposals = found.proposals
+    proposals = search.proposals
     if proposals is None:
         return None
     return {
         "questions": proposals.questions,
         "failed": proposals.failed,
         "forms": {form: tally.to_json() for form, tally in proposals.tallies.items()},
-        "judge_searched": found.judge_searched.to_json(),
-        "judge_held_out": found.judge_held_out.to_json(),
+        "judge_searched": search.judge_searched.to_json(),
+        "judge_held_out": search.judge_held_out.to_json(),
         "usage": usage_object(proposals.usage),
     }
 
@@ -82,28 +82,28 @@ def usage_object(usage: Usage) -> dict[str, Any]:
     return shown
 
 
-def candidate_object(one: RecordedCandidate, changes: Sequence[str] | None) -> dict[str, Any]:
+def candidate_object(candidate: RecordedCandidate, changes: Sequence[str] | None) -> dict[str, Any]:
     """A candidate with its text, and what it ``changes`` of its first parent (None: nothing can be said)."""
     return {
-        "candidate": one.number,
-        "parents": list(one.parents),
-        "operator": one.operator,
-        "title": one.title,
-        "key": one.key,
-        "calls": one.calls,
-        "nodes": one.nodes,
-        "cost": one.cost,
-        "told": one.told,
-        "mean": one.mean,
-        "deviation": one.deviation,
-        "answers": len(one.scores),
-        "file": one.file,
-        "reason": one.reason,
-        "kind": one.kind,
-        "judged": one.judged,
-        "criteria": dict(one.criteria),
+        "candidate": candidate.number,
+        "parents": list(candidate.parents),
+        "operator": candidate.operator,
+        "title": candidate.title,
+        "key": candidate.key,
+        "calls": candidate.calls,
+        "nodes": candidate.nodes,
+        "cost": candidate.cost,
+        "told": candidate.told,
+        "mean": candidate.mean,
+        "deviation": candidate.deviation,
+        "answers": len(candidate.scores),
+        "file": candidate.file,
+        "reason": candidate.reason,
+        "kind": candidate.kind,
+        "judged": candidate.judged,
+        "criteria": dict(candidate.criteria),
         "changes": None if changes is None else list(changes),
-        "text": one.text,
+        "text": candidate.text,
     }
 
 
@@ -116,7 +116,7 @@ def draw_object(draw: RecordedDraw) -> dict[str, Any]:
         "outcome": None if draw.outcome is None else list(draw.outcome),
         "crown": draw.crown,
         "told": draw.told,
-        "answers": [None if one is None else answer_object(one) for one in draw.answers],
+        "answers": [None if answer is None else answer_object(answer) for answer in draw.answers],
     }
 
 
@@ -133,60 +133,64 @@ def answer_object(score: ScoreRecord) -> dict[str, Any]:
     }
 
 
-def record_lines(found: SearchRecord) -> Iterator[dict[str, Any]]:
+def record_lines(search: SearchRecord) -> Iterator[dict[str, Any]]:
     """A whole search: what was asked for, candidates each before its first draw, draws in order, held-out items, which candidates
     no other beats in score and cost, what helps, the end.
     """
-    whole = search_object(found)
+    whole = search_object(search)
     outcome = ("answers", "draws", "candidates", "crown", "told", "start_told", "held_out", "proposals", "usage")
     ended = ("status", "seconds", "error", "over", *outcome)
     yield _event("search_started", {name: value for name, value in whole.items() if name not in ended})
-    shown, known = 0, analyses_of(found, found.candidates)
-    for draw in found.draws:
-        for one in found.candidates[shown : draw.candidate + 1]:
-            before = known.get(one.parents[0]) if one.parents else None
-            after = known.get(one.number)
+    shown, known = 0, analyses_of(search, search.candidates)
+    for draw in search.draws:
+        for candidate in search.candidates[shown : draw.candidate + 1]:
+            before = known.get(candidate.parents[0]) if candidate.parents else None
+            after = known.get(candidate.number)
             changes = None if before is None or after is None else difference_words(before, after)
-            yield _event("candidate", candidate_object(one, changes))
+            yield _event("candidate", candidate_object(candidate, changes))
         shown = max(shown, draw.candidate + 1)
         yield _event("draw", draw_object(draw))
-    if found.held_out is not None:
+    if search.held_out is not None:
         answers = {
-            str(number): [answer_object(one) for one in several] for number, several in found.held_out_answers.items()
+            str(number): [answer_object(answer) for answer in several]
+            for number, several in search.held_out_answers.items()
         }
-        yield _event("held_out", {**found.held_out.to_json(), "answers": dict(sorted(answers.items()))})
-    thrifty = found.thrifty()
+        yield _event("held_out", {**search.held_out.to_json(), "answers": dict(sorted(answers.items()))})
+    thrifty = search.thrifty()
     yield _event(
         "front",
-        {"candidates": [one.number for one in found.front()], "cheapest": None if thrifty is None else thrifty.number},
+        {
+            "candidates": [point.number for point in search.front()],
+            "cheapest": None if thrifty is None else thrifty.number,
+        },
     )
-    yield _event("effects", _effects(found))
+    yield _event("effects", _effects(search))
     yield _event("search_finished", {name: whole[name] for name in ("search", *ended)})
 
 
-def analyses_of(found: SearchRecord, candidates: Iterable[RecordedCandidate]) -> dict[int, Analysis]:
+def analyses_of(search: SearchRecord, candidates: Iterable[RecordedCandidate]) -> dict[int, Analysis]:
     """These candidates read again, by number, without those that another version of Merrow made and this one can't read."""
     known: dict[int, Analysis] = {}
-    for one in candidates:
+    for candidate in candidates:
         with suppress(RunFailure):
-            known[one.number] = restore({**found.search.plan["snapshot"], "text": one.text}).analysis
+            known[candidate.number] = restore({**search.search.plan["snapshot"], "text": candidate.text}).analysis
     return known
 
 
-def _effects(found: SearchRecord) -> dict[str, Any]:
+def _effects(search: SearchRecord) -> dict[str, Any]:
     """What helps, the surest first; or why that can't be said."""
     try:
-        effects = effects_of(found)
+        effects = effects_of(search)
     except RunFailure as problem:
         return {"effects": [], "why": str(problem)}
     shown = [
         {
-            "what": list(one.what),
-            "mean": round(one.mean, 6),
-            "interval": [round(end, 6) for end in one.interval],
-            "candidates": one.candidates,
+            "what": list(effect.what),
+            "mean": round(effect.mean, 6),
+            "interval": [round(end, 6) for end in effect.interval],
+            "candidates": effect.candidates,
         }
-        for one in effects
+        for effect in effects
     ]
     return {"effects": shown, "why": None}
 

@@ -60,45 +60,45 @@ _POLICY = (
 )
 
 
-def as_html(found: SearchRecord) -> str:
+def as_html(search: SearchRecord) -> str:
     """The whole file."""
-    return "\n".join(_lines(found))
+    return "\n".join(_lines(search))
 
 
-def _lines(found: SearchRecord) -> Iterator[str]:
-    record = found.search
+def _lines(search: SearchRecord) -> Iterator[str]:
+    record = search.search
     name = _safe(f"Search for a better {Path(workflow_text(record.workflow)).name}")
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">'
     yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
     yield f"<title>{name}</title>\n<style>{_STYLE}</style>\n</head>\n<body>"
     yield f"<h1>{name}</h1>"
-    yield "".join(f"<p>{_safe(line)}</p>" for line in report_lines(found, whole=False) if line.strip())
-    yield from _facts(found)
-    yield _curve(found)
-    yield _front(found)
-    yield from _judged(found)
-    shown = _shown(found)
-    leaves = list(_leaves(found, shown))
+    yield "".join(f"<p>{_safe(line)}</p>" for line in report_lines(search, whole=False) if line.strip())
+    yield from _facts(search)
+    yield _curve(search)
+    yield _front(search)
+    yield from _judged(search)
+    shown = _shown(search)
+    leaves = list(_leaves(search, shown))
     if leaves:
         yield "<h2>Where candidates come from</h2>"
-        left = len(found.candidates) - len(leaves)
+        left = len(search.candidates) - len(leaves)
         if left:
             others = "1 other is" if left == 1 else f"{left:,} others are"
             yield f"<p>The best {len(leaves):,} with those that they come from; {others} left out.</p>"
         yield tree_chart("Rounds by number with their estimated score; the way to the best is green", leaves)
     yield "<h2>What helps</h2>"
-    yield from _effects(found)
+    yield from _effects(search)
     yield "<h2>Rounds</h2>"
-    yield from _rounds(found, shown)
+    yield from _rounds(search, shown)
     yield "</body>\n</html>"
 
 
-def _facts(found: SearchRecord) -> Iterator[str]:
-    record, usage = found.search, found.usage
+def _facts(search: SearchRecord) -> Iterator[str]:
+    record, usage = search.search, search.usage
     items, held = counted(len(record.plan["items"]), "item"), record.plan["held_out"]
-    said = {
-        "Search": f"{record.id}, {found.state}",
+    facts = {
+        "Search": f"{record.id}, {search.state}",
         "Stopped by": record.error or "",
         "Data": f"{workflow_text(record.plan['asked']['dataset'])} (part {record.part}): {items}"
         + (f", {len(held['items']):,} held out" if held["items"] else ""),
@@ -108,25 +108,30 @@ def _facts(found: SearchRecord) -> Iterator[str]:
         "Used": f"{counted(usage.calls, 'call')}, {counted(usage.tokens, 'token')}, {cost_text(usage.to_json())}",
         "Time": duration(record.seconds),
     }
-    yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in said.items() if text) + "</dl>"
+    yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in facts.items() if text) + "</dl>"
 
 
-def _curve(found: SearchRecord) -> str:
+def _curve(search: SearchRecord) -> str:
     """The estimate of the best after each draw, each candidate where it was last asked, and what held-out items say."""
     line: list[tuple[float, float]] = []
     last: dict[int, int] = {}
     answers = 0
-    for draw in found.draws:
+    for draw in search.draws:
         answers += len(draw.places)
         last[draw.candidate] = answers
         if draw.told is not None:
             line.append((answers, draw.told))
     points = [
-        Point(last[one.number], one.mean, "start" if one.number == START else "scored", f"{_name(one)}: {one.mean:.3f}")
-        for one in found.candidates
-        if one.mean is not None and one.number in last
+        Point(
+            last[candidate.number],
+            candidate.mean,
+            "start" if candidate.number == START else "scored",
+            f"{_name(candidate)}: {candidate.mean:.3f}",
+        )
+        for candidate in search.candidates
+        if candidate.mean is not None and candidate.number in last
     ]
-    result = found.held_out
+    result = search.held_out
     if result is not None:
         at = answers + 2 * result.items
         # A score is between 0 and 1, whatever the interval of the difference allows for.
@@ -140,16 +145,19 @@ def _curve(found: SearchRecord) -> str:
     return plane_chart(name, "answers", "score", points, [Line(line, "told", is_step=True)] if line else [])
 
 
-def _front(found: SearchRecord) -> str:
-    scored = [one for one in found.candidates if one.told is not None]
+def _front(search: SearchRecord) -> str:
+    scored = [candidate for candidate in search.candidates if candidate.told is not None]
 
-    def point(one: RecordedCandidate) -> tuple[float, float]:
-        return found.effort(one), one.told or 0.0
+    def point(candidate: RecordedCandidate) -> tuple[float, float]:
+        return search.effort(candidate), candidate.told or 0.0
 
-    styles = {START: "start", found.crown: "best"}
-    points = [Point(*point(one), styles.get(one.number, "scored"), f"{_name(one)}: {one.told:.3f}") for one in scored]
-    across = "US dollars for an item" if found.is_priced else "calls for an item"
-    lines = [Line([point(one) for one in found.front()], "front")]
+    styles = {START: "start", search.crown: "best"}
+    points = [
+        Point(*point(candidate), styles.get(candidate.number, "scored"), f"{_name(candidate)}: {candidate.told:.3f}")
+        for candidate in scored
+    ]
+    across = "US dollars for an item" if search.is_priced else "calls for an item"
+    lines = [Line([point(candidate) for candidate in search.front()], "front")]
     return plane_chart(
         "Estimated score and cost. Green: the best; orange: the start; no candidate beats those on the line",
         across,
@@ -159,41 +167,50 @@ def _front(found: SearchRecord) -> str:
     )
 
 
-def _judged(found: SearchRecord) -> Iterator[str]:
+def _judged(search: SearchRecord) -> Iterator[str]:
     """What a judge gave candidates before they ran against what they came to; nothing where none was judged."""
     points = [
-        Point(one.judged, one.mean, "best" if one.number == found.crown else "scored", f"{_name(one)}: {one.mean:.3f}")
-        for one in found.candidates
-        if one.judged is not None and one.mean is not None
+        Point(
+            candidate.judged,
+            candidate.mean,
+            "best" if candidate.number == search.crown else "scored",
+            f"{_name(candidate)}: {candidate.mean:.3f}",
+        )
+        for candidate in search.candidates
+        if candidate.judged is not None and candidate.mean is not None
     ]
     if points:
         name = "What a judge gave and the score on the items searched with"
         yield plane_chart(name, "the judge, 1 to 10", "score", points, [])
 
 
-def _name(one: RecordedCandidate) -> str:
-    return plain(f"round {one.number}" + (f", {' '.join(one.title.split())}" if one.title else ""))
+def _name(candidate: RecordedCandidate) -> str:
+    return plain(f"round {candidate.number}" + (f", {' '.join(candidate.title.split())}" if candidate.title else ""))
 
 
-def _shown(found: SearchRecord) -> list[RecordedCandidate]:
+def _shown(search: SearchRecord) -> list[RecordedCandidate]:
     """The best candidates with all that they come from, in the order of their numbers."""
-    scored = [one for one in found.candidates if one.told is not None or one.number == START]
-    best = sorted(scored, key=lambda one: (one.number != found.crown, -(one.told or 0.0), one.number))[:_SHOWN]
-    wanted = {one.number for one in best}
-    wanted.update(above.number for one in best for above in found.line_of(one.number))
-    return [one for one in found.candidates if one.number in wanted]
+    scored = [candidate for candidate in search.candidates if candidate.told is not None or candidate.number == START]
+    best = sorted(
+        scored, key=lambda candidate: (candidate.number != search.crown, -(candidate.told or 0.0), candidate.number)
+    )[:_SHOWN]
+    wanted = {candidate.number for candidate in best}
+    wanted.update(above.number for candidate in best for above in search.line_of(candidate.number))
+    return [candidate for candidate in search.candidates if candidate.number in wanted]
 
 
-def _leaves(found: SearchRecord, shown: Sequence[RecordedCandidate]) -> Iterator[Leaf]:
-    way = {one.number for one in found.line_of(found.crown)} if found.candidates else set()
-    for one in shown:
-        parent = one.parents[0] if one.parents else None
-        yield Leaf(one.number, parent, one.told, "best" if one.number in way else "other", _name(one))
+def _leaves(search: SearchRecord, shown: Sequence[RecordedCandidate]) -> Iterator[Leaf]:
+    way = {ancestor.number for ancestor in search.line_of(search.crown)} if search.candidates else set()
+    for candidate in shown:
+        parent = candidate.parents[0] if candidate.parents else None
+        yield Leaf(
+            candidate.number, parent, candidate.told, "best" if candidate.number in way else "other", _name(candidate)
+        )
 
 
-def _effects(found: SearchRecord) -> Iterator[str]:
+def _effects(search: SearchRecord) -> Iterator[str]:
     try:
-        effects = effects_of(found)
+        effects = effects_of(search)
     except RunFailure as problem:
         yield f"<p>{_safe(str(problem))}</p>"
         return
@@ -206,15 +223,16 @@ def _effects(found: SearchRecord) -> Iterator[str]:
         " be told apart.</p>"
     )
     yield "<table><thead><tr><th>Part</th><th>adds</th><th>95 % interval</th><th>candidates</th></tr></thead><tbody>"
-    yield from (_effect(one) for one in effects[:_EFFECTS])
+    yield from (_effect(effect) for effect in effects[:_EFFECTS])
     yield "</tbody></table>"
 
 
-def _effect(one: Effect) -> str:
-    said = "; ".join(_cut(what) for what in one.what)
+def _effect(effect: Effect) -> str:
+    change = "; ".join(_cut(what) for what in effect.what)
     return (
-        f'<tr><td>{_safe(said)}</td><td class="number">{one.mean:+.3f}</td>'
-        f'<td class="number">{one.interval[0]:+.3f} to {one.interval[1]:+.3f}</td><td class="number">{one.candidates:,}</td></tr>'
+        f'<tr><td>{_safe(change)}</td><td class="number">{effect.mean:+.3f}</td>'
+        f'<td class="number">{effect.interval[0]:+.3f} to {effect.interval[1]:+.3f}</td>'
+        f'<td class="number">{effect.candidates:,}</td></tr>'
     )
 
 
@@ -222,27 +240,32 @@ def _cut(text: str, most: int = 120) -> str:
     return text if len(text) <= most else text[: most - 3] + "..."
 
 
-def _rounds(found: SearchRecord, shown: Sequence[RecordedCandidate]) -> Iterator[str]:
-    known = analyses_of(found, shown)
-    for one in sorted(shown, key=lambda one: (one.number != found.crown, -(one.told or 0.0), one.number)):
-        yield from _round(found, one, known)
+def _rounds(search: SearchRecord, shown: Sequence[RecordedCandidate]) -> Iterator[str]:
+    known = analyses_of(search, shown)
+    for candidate in sorted(
+        shown, key=lambda other: (other.number != search.crown, -(other.told or 0.0), other.number)
+    ):
+        yield from _round(search, candidate, known)
 
 
-def _round(found: SearchRecord, one: RecordedCandidate, known: Mapping[int, Analysis]) -> Iterator[str]:
-    told = "not scored" if one.told is None else f"estimated {one.told:.3f}"
-    best = ", the best" if one.number == found.crown else ""
-    yield f'<article id="round-{one.number}"><h3>Round {one.number}: {told}{best}</h3>'
+def _round(search: SearchRecord, candidate: RecordedCandidate, known: Mapping[int, Analysis]) -> Iterator[str]:
+    told = "not scored" if candidate.told is None else f"estimated {candidate.told:.3f}"
+    best = ", the best" if candidate.number == search.crown else ""
+    yield f'<article id="round-{candidate.number}"><h3>Round {candidate.number}: {told}{best}</h3>'
     made = "The workflow that it began with."
-    if one.parents:
-        links = " and ".join(f'<a href="#round-{parent}">round {parent}</a>' for parent in one.parents)
-        made = f"Made of {links} by {_safe(one.made_by)}: {_safe(one.title)}"
-    mean = "" if one.mean is None else f", mean {one.mean:.3f} on {counted(len(one.scores), 'answer')}"
-    cost = "" if one.cost is None else f", about ${one.cost:.4g} an item"
-    yield f"<p>{made}</p><p>{counted(one.nodes, 'node')}, {counted(one.calls, 'call')}{cost}{mean}. File: {_safe(one.file)}</p>"
-    if one.reason:
-        yield f"<p>Why the model proposed it: {_safe(one.reason)}{_marks(one)}</p>"
-    analysis = known.get(one.number)
-    before = known.get(one.parents[0]) if one.parents else None
+    if candidate.parents:
+        links = " and ".join(f'<a href="#round-{parent}">round {parent}</a>' for parent in candidate.parents)
+        made = f"Made of {links} by {_safe(candidate.made_by)}: {_safe(candidate.title)}"
+    mean = (
+        "" if candidate.mean is None else f", mean {candidate.mean:.3f} on {counted(len(candidate.scores), 'answer')}"
+    )
+    cost = "" if candidate.cost is None else f", about ${candidate.cost:.4g} an item"
+    size = f"{counted(candidate.nodes, 'node')}, {counted(candidate.calls, 'call')}"
+    yield f"<p>{made}</p><p>{size}{cost}{mean}. File: {_safe(candidate.file)}</p>"
+    if candidate.reason:
+        yield f"<p>Why the model proposed it: {_safe(candidate.reason)}{_marks(candidate)}</p>"
+    analysis = known.get(candidate.number)
+    before = known.get(candidate.parents[0]) if candidate.parents else None
     if analysis is not None and before is not None:
         lines = difference_words(before, analysis)
         marks = {"+": "added", "-": "removed"}
@@ -250,21 +273,21 @@ def _round(found: SearchRecord, one: RecordedCandidate, known: Mapping[int, Anal
         yield f"<details><summary>What changed ({len(lines)})</summary><ul>{''.join(items)}</ul></details>"
     if analysis is not None:
         drawn = sketch(
-            f"Round {one.number}" + (", what is new or changed in green" if before else ""), analysis, before
+            f"Round {candidate.number}" + (", what is new or changed in green" if before else ""), analysis, before
         )
-        yield f"<details{' open' if one.number == found.crown else ''}><summary>Diagram</summary>{drawn}</details>"
-    text = plain(one.text)
+        yield f"<details{' open' if candidate.number == search.crown else ''}><summary>Diagram</summary>{drawn}</details>"
+    text = plain(candidate.text)
     if len(text) > _LONGEST:
         text = f"{text[:_LONGEST]}\n... and {counted(len(text) - _LONGEST, 'more character')}, see its file"
     yield f"<details><summary>Text with prompts</summary><pre>{escape(text, quote=False)}</pre></details></article>"
 
 
-def _marks(one: RecordedCandidate) -> str:
+def _marks(candidate: RecordedCandidate) -> str:
     """What a judge gave a candidate, in all and by criterion."""
-    if one.judged is None:
+    if candidate.judged is None:
         return ""
-    marks = ", ".join(f"{_safe(name)} {mark:g}" for name, mark in one.criteria.items())
-    return f" A judge gave it {one.judged:.1f} of 10: {marks}."
+    marks = ", ".join(f"{_safe(name)} {mark:g}" for name, mark in candidate.criteria.items())
+    return f" A judge gave it {candidate.judged:.1f} of 10: {marks}."
 
 
 def _safe(text: str) -> str:

@@ -40,18 +40,18 @@ def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
     yield f"{counted(len(split.searched), 'item')} of {visible(dataset)} (part {part}) to search with, {held}."
     item = plan.forecast
     calls = _range(item.calls, "{:,.0f}")
-    said = f"The start makes {calls} call{'' if calls == '1' else 's'} for one item"
+    sentence = f"The start makes {calls} call{'' if calls == '1' else 's'} for one item"
     asked = f"A candidate is asked for {counted(plan.block, 'answer')} or more"
     if item.cost_usd.most is None:
-        yield f"{said}. What they cost is not known, because the model has no known price. {asked}."
+        yield f"{sentence}. What they cost is not known, because the model has no known price. {asked}."
     else:
         costs = _money(item.cost_usd, plan.block)
-        yield f"{said}, at {_money(item.cost_usd)}. {asked}, which cost about {costs} if it is like the start."
+        yield f"{sentence}, at {_money(item.cost_usd)}. {asked}, which cost about {costs} if it is like the start."
     questions = forecast_questions(plan)
     if questions is not None:
         yield from _question_lines(plan, questions)
-    found = affords(plan)
-    if found is None:
+    affordable = affords(plan)
+    if affordable is None:
         patience = plan.bounds.patience
         if patience is None:
             yield "Nothing bounds the number of candidates but time."
@@ -59,7 +59,7 @@ def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
             draws = "1 draw brings" if patience == 1 else f"{patience:,} draws bring"
             yield f"Candidates are tried until {draws} no better one."
     else:
-        least, most = found
+        least, most = affordable
         many = f"{least:,} or more" if most is None else f"{least:,} to {most:,}"
         many = counted(least, "candidate") if least == most else f"{many} candidates"
         reserved = f", with {plan.reserved:,} answers on held-out items reserved" if split.held_out else ""
@@ -78,13 +78,13 @@ def _question_lines(plan: SearchPlan, asked: QuestionsForecast) -> Iterator[str]
         picks = f", of which {judge} picks one" if judge else ""
         yield f"{name} proposes {many} in each round{picks}; {shown}."
     calls, cost = asked.each.calls, asked.each.cost_usd
-    said = f"A question takes {_range(calls, '{:,.0f}')} calls with repairs and the judge"
+    sentence = f"A question takes {_range(calls, '{:,.0f}')} calls with repairs and the judge"
     times = "" if asked.most is None else f", at most {counted(asked.most, 'time')}"
     if cost.most is None:
-        yield f"{said}{times}. What they cost is not known, because a model has no known price."
+        yield f"{sentence}{times}. What they cost is not known, because a model has no known price."
     else:
         whole = "" if asked.most is None else f": {_money(Bounds(0, cost.most), asked.most)} in all"
-        yield f"{said}, at {_money(cost)}{times}{whole}."
+        yield f"{sentence}, at {_money(cost)}{times}{whole}."
 
 
 def _range(bounds: Bounds, form: str) -> str:
@@ -102,82 +102,82 @@ def _money(bounds: Bounds, times: int = 1) -> str:
     return "$0" if most == 0 else f"${most:.4f}" if least == most else f"${least:.4f} to ${most:.4f}"
 
 
-def report_lines(found: SearchRecord, *, whole: bool, style: Style = bare) -> Iterator[str]:
+def report_lines(search: SearchRecord, *, whole: bool, style: Style = bare) -> Iterator[str]:
     """How a search came out; ``whole`` with the table of its candidates."""
-    record = found.search
+    record = search.search
     if whole:
-        yield from table_lines(found, style)
+        yield from table_lines(search, style)
         yield ""
     if record.over is not None:
         yield visible(record.over)
-    usage = found.usage
+    usage = search.usage
     yield (
-        f"{counted(len(found.candidates), 'candidate')}, {counted(found.answers, 'answer')}, {counted(usage.calls, 'call')},"
+        f"{counted(len(search.candidates), 'candidate')}, {counted(search.answers, 'answer')}, {counted(usage.calls, 'call')},"
         f" {counted(usage.tokens, 'token')}, {cost_text(usage.to_json())}, {duration(record.seconds)}"
     )
-    yield from _proposal_lines(found)
-    if not found.candidates or found.told is None:
+    yield from _proposal_lines(search)
+    if not search.candidates or search.told is None:
         return
     yield ""
-    crown = found.candidates[found.crown]
+    crown = search.candidates[search.crown]
     if crown.number == START:
-        if found.is_complete:
+        if search.is_complete:
             yield f"{style('No improvement found', bold=True)}: no candidate is estimated to be better than the start."
         else:
             yield "No candidate is estimated to be better than the start so far."
     else:
-        yield from _path_lines(found, style)
-    yield from _held_out_lines(found, style)
-    thrifty = found.thrifty()
+        yield from _path_lines(search, style)
+    yield from _held_out_lines(search, style)
+    thrifty = search.thrifty()
     if thrifty is not None:
         yield (
             f"Round {thrifty.number} is the cheapest of those that are about as good: estimated {thrifty.told or 0:.3f},"
             f" {_cost(thrifty)} an item."
         )
-    if found.settings.get("objective") == "pareto":
+    if search.settings.get("objective") == "pareto":
         yield "No other candidate beats these in estimated score and cost at once:"
-        for one in found.front():
-            yield f"  {one.file}  {one.told or 0:.3f}  {_cost(one)} an item"
+        for candidate in search.front():
+            yield f"  {candidate.file}  {candidate.told or 0:.3f}  {_cost(candidate)} an item"
     folder = record.plan["folder"]
     yield ""
-    yield f"The candidates are files in {visible(workflow_text(folder))}: {found.candidates[0].file} is the start."
+    yield f"The candidates are files in {visible(workflow_text(folder))}: {search.candidates[0].file} is the start."
     if crown.number != START:
         # Only at the end it is written once more, under a name of its own.
-        file = str(Path(workflow_text(folder)) / (BEST if found.is_complete else crown.file))
+        file = str(Path(workflow_text(folder)) / (BEST if search.is_complete else crown.file))
         before = workflow_text(record.workflow)
-        said = f"The best is {file}."
+        sentence = f"The best is {file}."
         if not before.lower().rstrip("0123456789").removesuffix("#").endswith(MARKDOWN_SUFFIXES):
-            said += f" To see what it changes: diff {shlex.quote(before)} {shlex.quote(file)}"
-        yield visible(said)
+            sentence += f" To see what it changes: diff {shlex.quote(before)} {shlex.quote(file)}"
+        yield visible(sentence)
 
 
-def _proposal_lines(found: SearchRecord) -> Iterator[str]:
+def _proposal_lines(search: SearchRecord) -> Iterator[str]:
     """What a model that proposes came to: the share of valid candidates by form, and whether its judge is worth something."""
-    proposals = found.proposals
+    proposals = search.proposals
     if proposals is None:
         return
-    said = f"A model was asked for candidates {counted(proposals.questions, 'time')}"
-    said += f", {counted(proposals.failed, 'time')} without a usable one." if proposals.failed else "."
+    sentence = f"A model was asked for candidates {counted(proposals.questions, 'time')}"
+    sentence += f", {counted(proposals.failed, 'time')} without a usable one." if proposals.failed else "."
     for form, name in (("moves", "as moves"), ("graph", "as whole workflows")):
         tally = proposals.tallies[form]
         if tally.proposed:
             first, valid = tally.first / tally.proposed, tally.valid / tally.proposed
-            said += f" {tally.proposed:,} {name}: {first:.0%} valid at the first try, {valid:.0%} after repair."
-    yield said
-    if any(one.judged is not None for one in found.candidates):
-        yield from judge_lines(found)
+            sentence += f" {tally.proposed:,} {name}: {first:.0%} valid at the first try, {valid:.0%} after repair."
+    yield sentence
+    if any(candidate.judged is not None for candidate in search.candidates):
+        yield from judge_lines(search)
 
 
-def judge_lines(found: SearchRecord) -> Iterator[str]:
+def judge_lines(search: SearchRecord) -> Iterator[str]:
     """What the judge's scores are worth: against scores on held-out items where some were read for that, else on those that were
     searched with, which it saw none of.
     """
-    held_out, searched = found.judge_held_out, found.judge_searched
+    held_out, searched = search.judge_held_out, search.judge_searched
     if held_out.pairs >= LEAST:
         yield f"The judge's scores and those on held-out items: {_agreement(held_out)}."
         return
     yield f"The judge's scores and those on the items searched with, which it did not see: {_agreement(searched)}."
-    if found.search.plan["held_out"]["items"]:
+    if search.search.plan["held_out"]["items"]:
         yield (
             f"On held-out items that is not known, since they were read with {counted(held_out.pairs, 'judged candidate')};"
             " --judge-items N reads N of them with each."
@@ -197,23 +197,23 @@ def _agreement(ranks: RankCorrelation) -> str:
     return f"rank correlation {ranks.value:+.2f} [{lower:+.2f}, {upper:+.2f}] of {many}"
 
 
-def _path_lines(found: SearchRecord, style: Style) -> Iterator[str]:
-    line = found.line_of(found.crown)
-    crown, start = line[-1], found.candidates[START]
+def _path_lines(search: SearchRecord, style: Style) -> Iterator[str]:
+    line = search.line_of(search.crown)
+    crown, start = line[-1], search.candidates[START]
     before = "" if start.told is None else f", the start {start.told:.3f}"
     yield (
         f"{style('Best', bold=True)}: round {crown.number}, estimated {crown.told or 0:.3f} on"
         f" {counted(len(crown.scores), 'answer')}{before}; expect about .06 less on other items: it was chosen for this score."
     )
-    for one in line[1:]:
-        told = "" if one.told is None else f" ({one.told:.3f})"
-        other = f" with round {one.parents[1]}" if len(one.parents) > 1 else ""
-        yield f"  round {one.number}: {visible(one.title)}{other}{told}"
+    for candidate in line[1:]:
+        told = "" if candidate.told is None else f" ({candidate.told:.3f})"
+        other = f" with round {candidate.parents[1]}" if len(candidate.parents) > 1 else ""
+        yield f"  round {candidate.number}: {visible(candidate.title)}{other}{told}"
 
 
-def _held_out_lines(found: SearchRecord, style: Style) -> Iterator[str]:
-    result = found.held_out
-    held = found.search.plan["held_out"]
+def _held_out_lines(search: SearchRecord, style: Style) -> Iterator[str]:
+    result = search.held_out
+    held = search.search.plan["held_out"]
     were = f"The {counted(len(held['items']), 'held-out item')} {'was' if len(held['items']) == 1 else 'were'} not read"
     if result is not None:
         yield held_out_text(result, style)
@@ -222,7 +222,7 @@ def _held_out_lines(found: SearchRecord, style: Style) -> Iterator[str]:
             yield f"One item costs {_dollars(start)} with the start and {_dollars(crown)} with the best, by a dry run."
     elif held["part"] is None:
         yield "No item was held out, so that nothing is claimed about other items."
-    elif found.crown == START and found.is_complete:
+    elif search.crown == START and search.is_complete:
         yield f"{were}: there is nothing to compare."
     else:
         yield f"{were} yet."
@@ -230,50 +230,52 @@ def _held_out_lines(found: SearchRecord, style: Style) -> Iterator[str]:
 
 def held_out_text(result: HeldOutResult, style: Style = bare) -> str:
     """What the held-out items say, in a sentence or two."""
-    said = (
+    text = (
         f"{style('Held out', bold=True)}: best {result.crown:.3f}, start {result.start:.3f} on {counted(result.items, 'item')}:"
         f" {result.difference:+.3f} {interval_text(result.interval, result.test)}"
     )
     if result.p is None:
         times = "once" if result.read_before == 1 else f"{result.read_before} times"
-        said += f"; these items were read {times} before, so there is no p."
+        text += f"; these items were read {times} before, so there is no p."
     elif result.is_improvement:
-        said += f", {p_text(result.p)} ({result.test}): better."
+        text += f", {p_text(result.p)} ({result.test}): better."
     else:
-        said += f", {p_text(result.p)} ({result.test}): no difference is shown."
+        text += f", {p_text(result.p)} ({result.test}): no difference is shown."
         if result.showable < 1:
-            said += f" This many items would show a difference of {result.showable:.3f} with probability .8."
+            text += f" This many items would show a difference of {result.showable:.3f} with probability .8."
         else:
-            said += " So few items show no difference with probability .8, however large it is."
+            text += " So few items show no difference with probability .8, however large it is."
     if result.left_out:
-        said += f" {counted(result.left_out, 'item')} could not be scored for both."
-    return said
+        text += f" {counted(result.left_out, 'item')} could not be scored for both."
+    return text
 
 
-def table_lines(found: SearchRecord, style: Style = bare) -> Iterator[str]:
+def table_lines(search: SearchRecord, style: Style = bare) -> Iterator[str]:
     """A line for each candidate, the best first."""
-    order = sorted(found.candidates, key=lambda one: (one.told is None, -(one.told or 0.0), one.number))
-    judged = any(one.judged is not None for one in order)
+    order = sorted(
+        search.candidates, key=lambda candidate: (candidate.told is None, -(candidate.told or 0.0), candidate.number)
+    )
+    judged = any(candidate.judged is not None for candidate in order)
     table = [
         _columns(("round", "of", "by", "estimated", "scored", "answers", "calls", "cost"), "judged", judged, "change")
     ]
     table += [
         _columns(
             (
-                str(one.number),
-                "+".join(map(str, one.parents)) or "-",
-                one.kind or one.operator or "-",
-                "" if one.told is None else f"{one.told:.3f}",
-                "" if one.mean is None else f"{one.mean:.3f}",
-                str(len(one.scores)),
-                str(one.calls),
-                "unknown" if one.cost is None else _dollars(one.cost),
+                str(candidate.number),
+                "+".join(map(str, candidate.parents)) or "-",
+                candidate.kind or candidate.operator or "-",
+                "" if candidate.told is None else f"{candidate.told:.3f}",
+                "" if candidate.mean is None else f"{candidate.mean:.3f}",
+                str(len(candidate.scores)),
+                str(candidate.calls),
+                "unknown" if candidate.cost is None else _dollars(candidate.cost),
             ),
-            "/".join(f"{mark:g}" for mark in one.criteria.values()),
+            "/".join(f"{mark:g}" for mark in candidate.criteria.values()),
             judged,
-            _short(one.title) or "the start",
+            _short(candidate.title) or "the start",
         )
-        for one in order[:_MOST_ROWS]
+        for candidate in order[:_MOST_ROWS]
     ]
     widths = [max(cells(row[column]) for row in table) for column in range(len(table[0]))]
     for number, row in enumerate(table):
@@ -282,14 +284,14 @@ def table_lines(found: SearchRecord, style: Style = bare) -> Iterator[str]:
             padded = [
                 style(value, bold=True) + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)
             ]
-        elif row[0] == str(found.crown):
+        elif row[0] == str(search.crown):
             padded[0] = style(padded[0], fg="green")
         yield "  ".join(padded).rstrip()
     if judged:
-        names = next(one.criteria for one in order if one.criteria)
+        names = next(candidate.criteria for candidate in order if candidate.criteria)
         yield f"judged: {', '.join(map(visible, names))}, from 1 to 10 each"
     if len(order) > _MOST_ROWS:
-        yield f"and {len(order) - _MOST_ROWS:,} more, all with: merrow show {found.id} --format json"
+        yield f"and {len(order) - _MOST_ROWS:,} more, all with: merrow show {search.id} --format json"
 
 
 def _columns(first: tuple[str, ...], judged: str, has_judged: bool, last: str) -> tuple[str, ...]:
@@ -297,8 +299,8 @@ def _columns(first: tuple[str, ...], judged: str, has_judged: bool, last: str) -
     return (*first, judged, last) if has_judged else (*first, last)
 
 
-def _cost(one: RecordedCandidate) -> str:
-    return counted(one.calls, "call") if one.cost is None else _dollars(one.cost)
+def _cost(candidate: RecordedCandidate) -> str:
+    return counted(candidate.calls, "call") if candidate.cost is None else _dollars(candidate.cost)
 
 
 def _dollars(cost: float) -> str:

@@ -21,14 +21,14 @@ def status_chart(answers: Mapping[str, int]) -> str:
     for status, count in answers.items():
         if count:
             wide = WIDTH * count / total
-            said = f"{count:,} {status}"
+            text = f"{count:,} {status}"
             parts.append(
                 f'<rect class="{escape(status)}" x="{at:.1f}" y="20" width="{max(wide, 1):.1f}" height="40">'
-                f"<title>{escape(said)}</title></rect>"
+                f"<title>{escape(text)}</title></rect>"
             )
             at += wide
-    said = ", ".join(f"{count:,} {status}" for status, count in answers.items() if count)
-    return figure(f"Answers: {said or 'none'}", [*parts, label(0, 80, said)], 90)
+    text = ", ".join(f"{count:,} {status}" for status, count in answers.items() if count)
+    return figure(f"Answers: {text or 'none'}", [*parts, label(0, 80, text)], 90)
 
 
 def score_chart(score: float | None, interval: Sequence[float] | None) -> str:
@@ -76,15 +76,15 @@ def rounded(value: float) -> str:
     return f"{value:,.0f}" if value >= 100 else f"{value:.3g}"
 
 
-def label(x: float, y: float, said: str, anchor: str = "start") -> str:
+def label(x: float, y: float, text: str, anchor: str = "start") -> str:
     """A text in a chart."""
-    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(said)}</text>'
+    return f'<text x="{x:.1f}" y="{y:.1f}" text-anchor="{anchor}">{escape(text)}</text>'
 
 
-def figure(said: str, parts: Sequence[str], high: int, wide: int = WIDTH) -> str:
-    """A chart of this size, of these ``parts``; ``said`` describes it."""
+def figure(caption: str, parts: Sequence[str], high: int, wide: int = WIDTH) -> str:
+    """A chart of this size, of these ``parts``; ``caption`` describes it."""
     return (
-        f"<figure><figcaption>{escape(said)}</figcaption>"
-        f'<svg role="img" aria-label="{escape(said)}" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">'
+        f"<figure><figcaption>{escape(caption)}</figcaption>"
+        f'<svg role="img" aria-label="{escape(caption)}" viewBox="0 0 {wide} {high}" width="{wide}" height="{high}">'
         f"{''.join(parts)}</svg></figure>"
     )

@@ -38,9 +38,9 @@ def _node(number: int, node: PlannedNode) -> Iterator[str]:
         yield f"   {node.why_open}"
     for question in node.questions:
         often = f"{question.least}" if question.least == question.most else f"{question.least} to {question.most}"
-        said = [] if often == "1" else [f"asked {often} times"]
-        said += [] if question.model is None else [f"answered by {visible(question.model)}"]
-        yield ", ".join((f"   {style(question.step, fg='cyan')}", *said))
+        details = [] if often == "1" else [f"asked {often} times"]
+        details += [] if question.model is None else [f"answered by {visible(question.model)}"]
+        yield ", ".join((f"   {style(question.step, fg='cyan')}", *details))
         for message in question.messages:
             yield f"     {style(message.role + ':', dim=True)}"
             for line in message.content.splitlines():

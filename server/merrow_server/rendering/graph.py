@@ -63,11 +63,11 @@ def _first(box: Composite, graph: TypedGraph) -> TypedNode:
 
 def _by_port(edges: Iterable[TypedEdge], index: dict[int, int]) -> dict[str, list[int]]:
     """The numbers of the edges that feed each port."""
-    found: dict[str, list[int]] = {}
+    by_port: dict[str, list[int]] = {}
     for edge in edges:
         for port in dict.fromkeys(feed.port for feed in edge.feeds):
-            found.setdefault(port, []).append(index[id(edge)])
-    return found
+            by_port.setdefault(port, []).append(index[id(edge)])
+    return by_port
 
 
 def _node(node: TypedNode, composite: str | None, index: dict[int, int], place: Place) -> dict[str, Any]:

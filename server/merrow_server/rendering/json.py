@@ -12,8 +12,8 @@ from merrow_server.reports.findings_report import FileReport, Report
 
 def render(report: Report) -> str:
     """The array of all findings; positions count from 0, characters in UTF-16."""
-    found = [diagnostic_object(file, diagnostic) for file in report.files for diagnostic in file.diagnostics]
-    return json.dumps(found, indent=2)
+    objects = [diagnostic_object(file, diagnostic) for file in report.files for diagnostic in file.diagnostics]
+    return json.dumps(objects, indent=2)
 
 
 def diagnostic_object(file: FileReport, diagnostic: Diagnostic) -> dict[str, Any]:

@@ -18,14 +18,14 @@ _MOST = 60
 
 def difference_words(before: Analysis, after: Analysis) -> list[str]:
     """What changed, a line for each node, edge, prompt, `samples`, `temperature` and `memory`."""
-    found = workflow_difference(before, after)
-    lines = [f"+ {node.id} ({node.operator})" for node in found.added_nodes]
-    lines += [f"- {node.id} ({node.operator})" for node in found.removed_nodes]
-    lines += [f"~ {new.id}: {old.operator} becomes {new.operator}" for old, new in found.changed_nodes]
-    lines += [f"+ {_edge(edge)}" for edge in found.added_edges]
-    lines += [f"- {_edge(edge)}" for edge in found.removed_edges]
-    lines += [f"+ prompt {name}" for name in found.added_prompts]
-    lines += [f"- prompt {name}" for name in found.removed_prompts]
+    difference = workflow_difference(before, after)
+    lines = [f"+ {node.id} ({node.operator})" for node in difference.added_nodes]
+    lines += [f"- {node.id} ({node.operator})" for node in difference.removed_nodes]
+    lines += [f"~ {new.id}: {old.operator} becomes {new.operator}" for old, new in difference.changed_nodes]
+    lines += [f"+ {_edge(edge)}" for edge in difference.added_edges]
+    lines += [f"- {_edge(edge)}" for edge in difference.removed_edges]
+    lines += [f"+ prompt {name}" for name in difference.added_prompts]
+    lines += [f"- prompt {name}" for name in difference.removed_prompts]
     for node, what, old, new in settings_changed(before, after):
         if what == "prompt":
             words = " ".join(new.split())
@@ -66,7 +66,7 @@ def sketch(name: str, analysis: Analysis, before: Analysis | None = None) -> str
     drawn = {(edge.source.id, edge.target.id) for node in graph.nodes for edge in node.incoming}
     parts = [_arrow(place[a], place[b], (a, b) in new_edges) for a, b in sorted(drawn) if a in place and b in place]
     added = {node.id for node in change.added_nodes} | {node.id for _, node in change.changed_nodes}
-    added.update(one[0] for one in (() if before is None else settings_changed(before, analysis)))
+    added.update(entry[0] for entry in (() if before is None else settings_changed(before, analysis)))
     for node_id, (x, y) in place.items():
         node = graph.by_id[node_id]
         parts.append(_box(x, y, [node_id, node.operator or node.kind], node_id in added))
@@ -74,12 +74,12 @@ def sketch(name: str, analysis: Analysis, before: Analysis | None = None) -> str
 
 
 def _box(x: float, y: float, lines: Sequence[str], is_new: bool) -> str:
-    said = " ".join(lines)
+    text = " ".join(lines)
     texts = "".join(
         label(x + _WIDE / 2, y + 14 + 13 * number, _cut(line), "middle") for number, line in enumerate(lines)
     )
     return (
-        f'<g><title>{escape(said)}</title><rect class="node{" new" if is_new else ""}" x="{x:.1f}" y="{y:.1f}"'
+        f'<g><title>{escape(text)}</title><rect class="node{" new" if is_new else ""}" x="{x:.1f}" y="{y:.1f}"'
         f' width="{_WIDE}" height="{_HIGH}" rx="5"/>{texts}</g>'
     )
 

@@ -44,14 +44,14 @@ class Report:
     @property
     def faults(self) -> list[str]:
         """A sentence for each fault of Merrow: at files and rules, and at the fixes that were asked for so far."""
-        found: list[str] = []
+        faults: list[str] = []
         for file in self.files:
-            for one in file.diagnostics:
-                if one.code == FAULT.code:
-                    found.append(f"{file.name}: {one.message}")
-                elif one.fixes.fault is not None:
-                    found.append(f"{file.name}, {one.code}: {one.fixes.fault}")
-        return found
+            for diagnostic in file.diagnostics:
+                if diagnostic.code == FAULT.code:
+                    faults.append(f"{file.name}: {diagnostic.message}")
+                elif diagnostic.fixes.fault is not None:
+                    faults.append(f"{file.name}, {diagnostic.code}: {diagnostic.fixes.fault}")
+        return faults
 
     def count(self) -> Counter[Severity]:
         """How many findings there are of each severity."""

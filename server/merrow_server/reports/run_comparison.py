@@ -42,9 +42,9 @@ def comparison(title: str, now: Json, after: Json) -> str:
         ("time", f"{now['seconds']:.1f} s", f"{after['seconds']:.1f} s"),
     ]
     lines = [f"# Now, and after: {title}", "", *("| " + " | ".join(map(_cell, row)) + " |" for row in rows)]
-    for one, said in ((now, "now"), (after, "after")):
-        if one.get("error"):
-            lines += ["", f"**{said}:** {one['error']}"]
+    for run, heading in ((now, "now"), (after, "after")):
+        if run.get("error"):
+            lines += ["", f"**{heading}:** {run['error']}"]
     mine, theirs = now["outputs"] or {}, after["outputs"] or {}
     for name in dict.fromkeys((*mine, *theirs)):
         same = mine.get(name) == theirs.get(name)
@@ -63,7 +63,7 @@ def _tokens(run: Json) -> str:
     return str(usage["prompt_tokens"] + usage["completion_tokens"])
 
 
-def _result(said: str, value: Any) -> list[str]:
+def _result(heading: str, value: Any) -> list[str]:
     from merrow_runtime.values import as_text
 
     text = "(nothing)" if value is None else as_text(value)
@@ -71,4 +71,4 @@ def _result(said: str, value: Any) -> list[str]:
     fence = "```"
     while fence in text:
         fence += "`"
-    return [*(["", f"**{said}**"] if said else []), "", fence, text, fence]
+    return [*(["", f"**{heading}**"] if heading else []), "", fence, text, fence]

@@ -56,10 +56,14 @@ def updates_of(run: RunRecord, revisions: Sequence[Mapping[str, Any]]) -> dict[s
     """
     if not revisions:
         return None
-    applied = [one["diff"]["tasks"] for one in revisions if one["state"] == "applied" and "tasks" in one["diff"]]
+    applied = [
+        revision["diff"]["tasks"]
+        for revision in revisions
+        if revision["state"] == "applied" and "tasks" in revision["diff"]
+    ]
     if applied:
         return {**applied[-1], "ratio": ratio_of(len(applied[-1]["changed"]), applied[-1]["initial"])}
-    if any(one["state"] == "applied" for one in revisions):  # by an older Merrow, which did not count
+    if any(revision["state"] == "applied" for revision in revisions):  # by an older Merrow, which did not count
         return None
     from merrow_runtime.revising.difference import is_task
     from merrow_runtime.workflow import restore
@@ -86,12 +90,12 @@ def updates_text(updates: Mapping[str, Any]) -> str:
 def choice_text(diff: Mapping[str, Any]) -> str:
     """Which of several answers of a model a revision is, with the figures that it was chosen by; empty if there was one."""
     several = diff.get("candidates", ())
-    one = next((one for one in several if one.get("chosen")), None)
-    if one is None or "parallelism" not in one:
+    chosen = next((answer for answer in several if answer.get("chosen")), None)
+    if chosen is None or "parallelism" not in chosen:
         return ""
-    figures = f"parallelism {one['parallelism']:.2f}, complexity {one['complexity']:.2f}"
-    kept = "" if one.get("kept") is None else f", keeps {one['kept']}"
-    return f"answer {one['candidate']} of {len(several)} ({figures}{kept})"
+    figures = f"parallelism {chosen['parallelism']:.2f}, complexity {chosen['complexity']:.2f}"
+    kept = "" if chosen.get("kept") is None else f", keeps {chosen['kept']}"
+    return f"answer {chosen['candidate']} of {len(several)} ({figures}{kept})"
 
 
 def _still_drawn(loops: Sequence[LoopRecord], snapshot: str) -> list[LoopRecord]:
@@ -100,7 +104,7 @@ def _still_drawn(loops: Sequence[LoopRecord], snapshot: str) -> list[LoopRecord]
         drawn = restore(json.loads(snapshot)).graph.composites.boxes
     except UsageFailure:  # This version can't read it any more.
         return list(loops)
-    return [one for one in loops if is_called(one.path) or one.composite in drawn]
+    return [loop for loop in loops if is_called(loop.path) or loop.composite in drawn]
 
 
 def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any]:
@@ -115,7 +119,7 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
     calls: dict[str, list[CallRecord]] = {}
     damaged: list[str] = []
     nodes, loops = store.ended(record.id, damaged.append)
-    ended = {one.visit.name: one for one in nodes}
+    ended = {node_record.visit.name: node_record for node_record in nodes}
     known = [] if node is None else _visits(node, ended)
     if known and node not in known:
         node = known[-1]
@@ -130,11 +134,13 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
         for name, step, why in store.lost(record.id)
         if node in (None, name) and not (under_way and why == SENT)
     ]
-    visits = {name: own[0].key.visit for name, own in calls.items()} | {name: one.visit for name, one in ended.items()}
-    revisions = [revision_object(one) for one in store.revisions(record.id)]
-    if any(one["state"] == "applied" for one in revisions):
+    visits = {name: own[0].key.visit for name, own in calls.items()} | {
+        name: node_record.visit for name, node_record in ended.items()
+    }
+    revisions = [revision_object(revision) for revision in store.revisions(record.id)]
+    if any(revision["state"] == "applied" for revision in revisions):
         loops = _still_drawn(loops, snapshot_at(store, record.id))
-    bypassed = {name: one["revision"] for one in revisions for name in one["diff"].get("bypassed", ())}
+    bypassed = {name: revision["revision"] for revision in revisions for name in revision["diff"].get("bypassed", ())}
     return {
         **run_object(record),
         "inputs": dict(record.snapshot.get("inputs", {})),
@@ -168,7 +174,7 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
 def _visits(node: str, ended: Mapping[str, NodeRecord]) -> list[str]:
     """The names of the visits of a node that have ended, in their order; ``node`` is its id or one of these names."""
     own = ended[node].visit.node if node in ended else node
-    return [name for name, one in ended.items() if one.visit.node == own]
+    return [name for name, record in ended.items() if record.visit.node == own]
 
 
 def _node(
@@ -245,10 +251,10 @@ def _failed(node: NodeRecord) -> dict[str, str]:
 
 def _validated(node: NodeRecord) -> dict[str, Any]:
     """Of a node whose result was validated the attempt that counts, whether it is valid, and what was said of each."""
-    found = node.validation
-    if found is None:
+    validation = node.validation
+    if validation is None:
         return {}
-    return {"attempt": found["attempt"], "valid": found["valid"], "attempts": list(found["attempts"])}
+    return {"attempt": validation["attempt"], "valid": validation["valid"], "attempts": list(validation["attempts"])}
 
 
 def attempt_text(shown: Mapping[str, Any]) -> str:

@@ -22,26 +22,26 @@ class Waiting:
         self._of_client: dict[str, dict[HttpConnection, None]] = {}
         self._all: dict[HttpConnection, None] = {}
 
-    def __contains__(self, one: HttpConnection) -> bool:
-        return one in self._all
+    def __contains__(self, connection: HttpConnection) -> bool:
+        return connection in self._all
 
-    def add(self, one: HttpConnection) -> None:
+    def add(self, connection: HttpConnection) -> None:
         """The head of a request is awaited; where that are too many, those that wait longest are closed."""
-        own = self._of_client.setdefault(one.address, {})
-        self._all[one] = own[one] = None
+        own = self._of_client.setdefault(connection.address, {})
+        self._all[connection] = own[connection] = None
         for several, most in ((own, MOST_OF_CLIENT), (self._all, MOST_WAITING)):
             if len(several) > most:
                 next(iter(several)).give_up()
 
-    def discard(self, one: HttpConnection) -> None:
+    def discard(self, connection: HttpConnection) -> None:
         """It is awaited no longer."""
-        if one not in self._all:
+        if connection not in self._all:
             return
-        del self._all[one]
-        own = self._of_client[one.address]
-        del own[one]
+        del self._all[connection]
+        own = self._of_client[connection.address]
+        del own[connection]
         if not own:
-            del self._of_client[one.address]
+            del self._of_client[connection.address]
 
 
 class HttpConnection(H11Protocol):

@@ -131,12 +131,12 @@ async def _inputs(request: Request) -> dict[str, Any]:
                 413, f"The request is too large: at most {LARGEST_BODY // 1_000_000} MB are read."
             )
     try:
-        found = json.loads(data)
+        body = json.loads(data)
     except (ValueError, RecursionError):
-        found = None
-    if not isinstance(found, dict):
+        body = None
+    if not isinstance(body, dict):
         raise RequestRefusedError(400, 'The request must be a JSON object with the inputs, as {"PROBLEM": "..."}.')
-    return found
+    return body
 
 
 async def _told(run: Run, after: int) -> AsyncIterator[str]:

@@ -26,8 +26,8 @@ def name_of(workflow: Workflow) -> str:
 
 def title_of(workflow: Workflow) -> str:
     """What the workflow is about, in one line."""
-    said = workflow.analysis.settings.document.values.get("title")
-    return (" ".join(str(said).split()) if isinstance(said, str) else "") or f"The workflow {name_of(workflow)}"
+    title = workflow.analysis.settings.document.values.get("title")
+    return (" ".join(str(title).split()) if isinstance(title, str) else "") or f"The workflow {name_of(workflow)}"
 
 
 def inputs_schema(workflow: Workflow) -> dict[str, Any]:

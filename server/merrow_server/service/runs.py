@@ -122,8 +122,8 @@ class ServedRuns:
         """The id of the run of a key: another one for another workflow, or another version of it."""
         if not 0 < len(key) <= LONGEST_KEY:
             raise RequestRefusedError(400, f"An Idempotency-Key has 1 to {LONGEST_KEY} characters.")
-        said = canonical([self.workflow.name, self.workflow.snapshot(), key])
-        return "up-" + hashlib.sha256(said.encode("utf-8", "surrogatepass")).hexdigest()[:32]
+        identity = canonical([self.workflow.name, self.workflow.snapshot(), key])
+        return "up-" + hashlib.sha256(identity.encode("utf-8", "surrogatepass")).hexdigest()[:32]
 
     def _watched(self, run: Run, before: float) -> Run:
         self._ended.pop(run.id, None)
@@ -157,13 +157,13 @@ class ServedRuns:
     def record(self, id_: str) -> dict[str, Any]:
         """A run of this workflow as the journal has it now. Raises `RequestRefusedError`."""
         try:
-            found = self._store.run(id_) if self._store.status(id_) is not None else None
+            record = self._store.run(id_) if self._store.status(id_) is not None else None
             loops = self._store.ended(id_)[1]
         except (StoreFailure, UsageFailure) as problem:
             raise RequestRefusedError(500, str(problem)) from None
-        if found is None or found.workflow != self.workflow.name:
+        if record is None or record.workflow != self.workflow.name:
             raise RequestRefusedError(404, f"There is no run {id_} of this workflow.")
-        return recorded(found, exhausted_of(loops))
+        return recorded(record, exhausted_of(loops))
 
     async def stop(self, id_: str) -> dict[str, Any]:
         """Stop a run; how it ended. Raises `RequestRefusedError`."""

@@ -149,20 +149,20 @@ async def prepare(
         session = await asyncio.to_thread(  # its menu takes half a second, and others use the event loop
             SuggestionSession, ground, wish, models, Leaks(items), endpoint=chosen.endpoint, seed=asked.seed
         )
-        found = forecast(session, chosen.endpoint)
+        bounds = forecast(session, chosen.endpoint)
     except BaseException:
         await chosen.endpoint.close()
         raise
-    said = {**asdict(asked), "optimizer_model": models.optimizer, "judge_model": models.judge}
-    del said["limits"]
-    said["datasets"] = [whole_path(data_file(one)) for one in asked.datasets]
+    request = {**asdict(asked), "optimizer_model": models.optimizer, "judge_model": models.judge}
+    del request["limits"]
+    request["datasets"] = [whole_path(data_file(dataset)) for dataset in asked.datasets]
     return PreparedSuggestions(
         user=user,
         chosen=chosen,
         file=whole_path(workflow.name),
         booked=whole_path(workflow.name),
         again={
-            "asked": {**said, "base_url": address_kept(asked.base_url)},
+            "asked": {**request, "base_url": address_kept(asked.base_url)},
             "snapshot": workflow.snapshot(),
             "first": _hash_of(session),
         },
@@ -172,7 +172,7 @@ async def prepare(
         ask_above_usd=allowed_usd(settings, asked.ask_above_usd),
         fresh=asked.fresh,
         session=session,
-        bounds=found,
+        bounds=bounds,
     )
 
 
@@ -186,28 +186,28 @@ async def prepare_suggestions_again(
     """Suggestions of the journal made ready to continue. Raises `RunFailure`, also where the model would be shown something else
     now, such as failures of a later evaluation.
     """
-    said = record.plan["asked"]
+    request = record.plan["asked"]
     given = {
-        "about": tuple(said["about"]),
-        "datasets": tuple(said["datasets"]),
-        "base_url": changed.base_url or said["base_url"],
+        "about": tuple(request["about"]),
+        "datasets": tuple(request["datasets"]),
+        "base_url": changed.base_url or request["base_url"],
         "limits": changed.limits_after(EvaluationLimits(**record.plan["limits"])),
     }
     workflow = restore(record.plan["snapshot"])
-    found = await prepare(
-        workflow, SuggestionRequest(**{**said, **given}), user, choosing=choosing, operators=operators
+    prepared = await prepare(
+        workflow, SuggestionRequest(**{**request, **given}), user, choosing=choosing, operators=operators
     )
     try:
-        if _hash_of(found.session) != record.plan["first"]:
+        if _hash_of(prepared.session) != record.plan["first"]:
             raise InputError(
                 f"Suggestion {record.id} can't continue: its data, its evaluations or the workspace's patterns are not the same"
                 f" any more. Ask for suggestions again with: merrow suggest {workflow.name}"
             )
-        found.continues(record, changed)
+        prepared.continues(record, changed)
     except BaseException:
-        await found.close()
+        await prepared.close()
         raise
-    return found
+    return prepared
 
 
 def _hash_of(session: SuggestionSession) -> str:
@@ -247,8 +247,10 @@ def _evaluated(
     name = whole_path(ground.workflow.name)
     for dataset in asked.datasets:
         place = whole_path(data_file(dataset))
-        there = [one for one in user.evaluations.newest(_LOOKED_AT, name) if one.plan["asked"]["dataset"] == place]
-        known = [one for one in there if not one.plan["held_out"]]
+        there = [
+            record for record in user.evaluations.newest(_LOOKED_AT, name) if record.plan["asked"]["dataset"] == place
+        ]
+        known = [record for record in there if not record.plan["held_out"]]
         if not known:
             what = "was evaluated on the part test" if there else "was not evaluated"
             how = " alone, which is never shown" if there else " yet"
@@ -267,16 +269,16 @@ def _evaluated(
 
 def _read(record: EvaluationRecord, dataset: str, part: str | None) -> list[Item]:
     """The items of the data as an evaluation read them; of one part of it where that is given."""
-    said = record.plan["asked"]
+    request = record.plan["asked"]
     try:
         return list(
             read_items(
                 data_file(dataset),
-                reader=said["reader"],
-                mapping=said["mapping"],
-                gold=said["gold"],
+                reader=request["reader"],
+                mapping=request["mapping"],
+                gold=request["gold"],
                 part=part or record.part,
-                seed=said["seed"],
+                seed=request["seed"],
             ).items
         )
     except DataError as problem:
@@ -286,35 +288,35 @@ def _read(record: EvaluationRecord, dataset: str, part: str | None) -> list[Item
 def _failures(user: Store, record: EvaluationRecord, shown: Sequence[Item], seed: int) -> list[FailedItem]:
     """Items of those that may be shown that an evaluation got wrong, in the seed's order."""
     by_id = {item.id: item for item in shown}
-    found: dict[str, FailedItem] = {}
+    failures: dict[str, FailedItem] = {}
     for score in user.evaluations.scores(record.id, outputs=True):
         item = by_id.get(score.item)
         failure = None if item is None else failure_of(item, score)
         if failure is not None:
-            found.setdefault(score.item, failure)
-    order = sorted(found)
+            failures.setdefault(score.item, failure)
+    order = sorted(failures)
     Random(f"{seed} shown").shuffle(order)  # noqa: S311 (no secret)
-    return [found[name] for name in order]
+    return [failures[name] for name in order]
 
 
 def _tries(ground: Ground, user: Store, known: Sequence[EvaluationRecord]) -> list[Try]:
     """What became of changes that were made before: earlier versions of the workflow, with the scores of both."""
-    now = next((one for one in known if one.plan["semantic"] == ground.own_key), None)
+    now = next((known_record for known_record in known if known_record.plan["semantic"] == ground.own_key), None)
     after = None if now is None else _score(user, now)
-    found: list[Try] = []
+    tries: list[Try] = []
     seen = {ground.own_key}
-    for one in known:
-        before = _score(user, one)
-        if after is None or before is None or one.plan["semantic"] in seen:
+    for record in known:
+        before = _score(user, record)
+        if after is None or before is None or record.plan["semantic"] in seen:
             continue
-        seen.add(one.plan["semantic"])
+        seen.add(record.plan["semantic"])
         try:
-            old = restore(one.plan["snapshot"]).analysis
+            old = restore(record.plan["snapshot"]).analysis
         except RunFailure:
             continue
         title = effect_text(old, ground.analysis, workflow_difference(old, ground.analysis))
-        found.append(Try(title, before, after))
-    return found
+        tries.append(Try(title, before, after))
+    return tries
 
 
 def _score(user: Store, record: EvaluationRecord) -> float | None:

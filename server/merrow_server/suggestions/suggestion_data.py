@@ -24,8 +24,11 @@ def report(session: SuggestionSession, outcome: SuggestionOutcome, endpoint: End
         "judge_model": session.models.judge,
         "endpoint": endpoint.origin,
         "run": None if now is None else now.to_json(),
-        "suggestions": [{**one.to_json(), "text": one.text} for one in outcome.suggestions],
-        "refused": [{"title": one.title, "form": one.form, "stage": one.stage, "why": one.why} for one in outcome.lost],
+        "suggestions": [{**suggestion.to_json(), "text": suggestion.text} for suggestion in outcome.suggestions],
+        "refused": [
+            {"title": refused.title, "form": refused.form, "stage": refused.stage, "why": refused.why}
+            for refused in outcome.lost
+        ],
         "valid": {
             **tally_of(outcome).to_json(),
             "forms": {form: tally.to_json() for form, tally in outcome.tallies.items()},

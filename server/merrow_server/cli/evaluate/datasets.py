@@ -44,27 +44,34 @@ def command(data: str | None, output: str) -> None:
     from merrow_optimizer.evaluation.data.catalogue import known_sets
 
     known = list(known_sets().values())
-    states = None if data is None else {one.name: one.state(Path(data)) for one in known}
+    states = None if data is None else {dataset.name: dataset.state(Path(data)) for dataset in known}
     if output == "json":
-        emit(json.dumps([_object(one, states, data) for one in known], indent=2, ensure_ascii=False))
+        emit(json.dumps([_object(dataset, states, data) for dataset in known], indent=2, ensure_ascii=False))
         return
     for line in _lines(known, states):
         echo(line)
 
 
-def _object(one: KnownSet, states: dict[str, Any] | None, data: str | None) -> dict[str, Any]:
+def _object(dataset: KnownSet, states: dict[str, Any] | None, data: str | None) -> dict[str, Any]:
     if states is None or data is None:
-        return one.to_json()
-    place = None if states[one.name] == "missing" else str(one.place(Path(data)).absolute())
-    return {**one.to_json(), "state": states[one.name], "place": place}
+        return dataset.to_json()
+    place = None if states[dataset.name] == "missing" else str(dataset.place(Path(data)).absolute())
+    return {**dataset.to_json(), "state": states[dataset.name], "place": place}
 
 
 def _lines(known: list[KnownSet], states: dict[str, Any] | None) -> list[str]:
     shown = [["NAME", "FORM", "RECORDS", "METRIC", "LICENCE", "AUTHORS", "SHA-256", *(["STATE"] if states else [])]]
-    for one in known:
-        row = [one.name, one.form, f"{one.records:,}", one.metric or "", one.licence, one.authors]
-        row.append("none published" if one.sha256 is None else one.sha256[:12])
-        shown.append([*row, *([_STATES[states[one.name]]] if states else [])])
+    for dataset in known:
+        row = [
+            dataset.name,
+            dataset.form,
+            f"{dataset.records:,}",
+            dataset.metric or "",
+            dataset.licence,
+            dataset.authors,
+        ]
+        row.append("none published" if dataset.sha256 is None else dataset.sha256[:12])
+        shown.append([*row, *([_STATES[states[dataset.name]]] if states else [])])
     widths = [max(cells(row[column]) for row in shown) for column in range(len(shown[0]))]
     lines = []
     for number, row in enumerate(shown):
@@ -72,8 +79,8 @@ def _lines(known: list[KnownSet], states: dict[str, Any] | None) -> list[str]:
             value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)
         ).rstrip()
         lines.append(style(text, bold=True) if number == 0 else text)
-    sources = dict.fromkeys((one.source, one.get) for one in known if one.get)
+    sources = dict.fromkeys((listed.source, listed.get) for listed in known if listed.get)
     for source, get in sources:
         lines += ["", f"Sets that don't come with Merrow are published at {source}; get them with:", f"    {get}"]
-    lines += [f"{one.name}: {one.remark}" for one in known if one.remark]
+    lines += [f"{remarked.name}: {remarked.remark}" for remarked in known if remarked.remark]
     return lines

@@ -211,26 +211,26 @@ def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> in
     from merrow_server.rendering.counts import counted
     from merrow_server.rendering.terminal import style
 
-    workflows = [one for one in compare if Path(one.partition("#")[0]).is_file()]
+    workflows = [argument for argument in compare if Path(argument.partition("#")[0]).is_file()]
     if workflows and given["dataset"] is None:
         raise InputError(f"To compare the workflow {workflows[0]}, name the data: --dataset F.")
     if given["dry_run"]:
         from merrow_server.cli.sessions.evaluation_table import Cell, dry_run
 
-        table, asked = [Cell(one, None, None) for one in workflows], asked_of(given, given["repeat"])
+        table, asked = [Cell(workflow, None, None) for workflow in workflows], asked_of(given, given["repeat"])
         asyncio.run(dry_run(user, table, asked, as_json=given["output"] == "json"))
         return OK
-    named = {one: user.evaluations.get(one) for one in compare if one not in workflows}
-    found: list[EvaluationRecord] = []
-    for one in compare:
-        if one in named:
-            found.append(named[one])
+    named = {argument: user.evaluations.get(argument) for argument in compare if argument not in workflows}
+    records: list[EvaluationRecord] = []
+    for name in compare:
+        if name in named:
+            records.append(named[name])
             continue
-        code, record = asyncio.run(_evaluated(user, one, given))
+        code, record = asyncio.run(_evaluated(user, name, given))
         if code != OK:
             return code
-        found.append(user.evaluations.get(record.id))
-    before, after = found
+        records.append(user.evaluations.get(record.id))
+    before, after = records
     if before.dataset != after.dataset:
         raise InputError(
             f"Evaluations {before.id} and {after.id} are of different data, so their items can't be compared."
@@ -240,8 +240,8 @@ def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> in
 
         notice(why)
     result = comparison(user, before, after)
-    several = [(one, user.evaluations.scores(one.id)) for one in found]
-    objects = [{**evaluation_object(user, *one), **updates_of(user, *one)} for one in several]
+    several = [(compared, user.evaluations.scores(compared.id)) for compared in records]
+    objects = [{**evaluation_object(user, *scored), **updates_of(user, *scored)} for scored in several]
     if given["output"] == "json":
         emit(json.dumps({"before": objects[0], "after": objects[1], **result.to_json()}, indent=2))
         return OK

@@ -110,12 +110,12 @@ def _rate(user: Store, record: EvaluationRecord, *, again: bool, notes: bool) ->
             continue
         _show_inputs(row)
         _show("answer", row["output"])
-        said = _asked("good, bad, skip or quit", [*_GOOD, "s", "q"])
-        if said == "q":
+        answer = _asked("good, bad, skip or quit", [*_GOOD, "s", "q"])
+        if answer == "q":
             break
-        if said in _GOOD:
+        if answer in _GOOD:
             note = _note() if notes else None
-            user.labels.put(item, kept, "good" if said == "g" else "bad", note=note)
+            user.labels.put(item, kept, "good" if answer == "g" else "bad", note=note)
             rated += 1
     left = sum(user.labels.get(item, kept) is None for item, (kept, _) in answers.items())
     echo(f"{rated} rated, {left} left.")
@@ -124,8 +124,8 @@ def _rate(user: Store, record: EvaluationRecord, *, again: bool, notes: bool) ->
 def _compare(user: Store, first: EvaluationRecord, second: EvaluationRecord, *, again: bool, notes: bool) -> None:
     from merrow_optimizer.evaluation.statistics.paired import mcnemar, p_text
 
-    one, other = _answers(user, first), _answers(user, second)
-    pairs = {item: (one[item], other[item]) for item in one.keys() & other.keys() if one[item][0] != other[item][0]}
+    own, other = _answers(user, first), _answers(user, second)
+    pairs = {item: (own[item], other[item]) for item in own.keys() & other.keys() if own[item][0] != other[item][0]}
     chance = random.SystemRandom()
     for item, ((kept, row), (kept_other, row_other)) in _shuffled(pairs):
         if not again and user.labels.get(item, kept, kept_other) is not None:
@@ -134,11 +134,11 @@ def _compare(user: Store, first: EvaluationRecord, second: EvaluationRecord, *, 
         _show_inputs(row)
         for number, shown in enumerate((row_other, row) if turned else (row, row_other), start=1):
             _show(f"answer {number}", shown["output"])
-        said = _asked("which is better: 1, 2, = (equal), skip or quit", [*_SIDES, "s", "q"])
-        if said == "q":
+        answer = _asked("which is better: 1, 2, = (equal), skip or quit", [*_SIDES, "s", "q"])
+        if answer == "q":
             break
-        if said in _SIDES:
-            verdict = "equal" if said == "=" else "better" if (said == "1") != turned else "worse"
+        if answer in _SIDES:
+            verdict = "equal" if answer == "=" else "better" if (answer == "1") != turned else "worse"
             note = _note() if notes else None
             user.labels.put(item, kept, verdict, kept_other, note=note)  # type: ignore[arg-type]
     said_of = [user.labels.get(item, kept, kept_other) for item, ((kept, _), (kept_other, _)) in pairs.items()]
@@ -184,16 +184,16 @@ def _show(heading: str, value: Any) -> None:
 def _note() -> str | None:
     """What a person adds in words; None, which leaves an earlier note, where they add nothing."""
     try:
-        said: str = click.prompt("a note, or Enter for none", default="", show_default=False, err=True)
+        note: str = click.prompt("a note, or Enter for none", default="", show_default=False, err=True)
     except click.Abort:
         return None
-    return said.strip() or None
+    return note.strip() or None
 
 
 def _asked(question: str, answers: list[str]) -> str:
     """What a person answers; ``q`` where the typing ends."""
     try:
-        said: str = click.prompt(f"\n{question}", type=click.Choice(answers), err=True)
+        answer: str = click.prompt(f"\n{question}", type=click.Choice(answers), err=True)
     except click.Abort:
         return "q"
-    return said
+    return answer

@@ -97,7 +97,7 @@ def _reproduced(paper: str, given: dict[str, Any]) -> int:
     from merrow_server.cli.sessions.reproduction import carry_out
     from merrow_server.reproductions.request import ReproductionRequest, models_of
 
-    rows = tuple(one.strip() for one in (given["rows"] or "").split(",") if one.strip())
+    rows = tuple(row.strip() for row in (given["rows"] or "").split(",") if row.strip())
     limits = EvaluationLimits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"])
     same = ("data", "out", "items", "base_url", "concurrency", "simulate", "other_data")
     request = ReproductionRequest(
@@ -117,8 +117,8 @@ def _exact(name: str, data: Path, output: str) -> int:
         raise InputError("Arithmetic is printed as text or json.")
     checks = list(exact(read_paper(name), data))
     if output == "json":
-        emit(json.dumps([one.to_json() for one in checks], indent=2, ensure_ascii=False))
+        emit(json.dumps([check.to_json() for check in checks], indent=2, ensure_ascii=False))
     else:
         for line in exact_lines(checks, style):
             echo(line)
-    return NOT_WELL if any(one.is_right is False for one in checks) else 0
+    return NOT_WELL if any(check.is_right is False for check in checks) else 0

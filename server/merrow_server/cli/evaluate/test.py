@@ -84,20 +84,20 @@ def command(ctx: click.Context, /, paths: tuple[str, ...], save: str | None, **g
         return
     from merrow_server.cases.collecting import collect, select
 
-    found = collect(paths or (".",))
-    chosen = select(found, given["text"], given["tags"], last_failed=given["last_failed"])
-    for problem in found.problems:
+    collected = collect(paths or (".",))
+    chosen = select(collected, given["text"], given["tags"], last_failed=given["last_failed"])
+    for problem in collected.problems:
         complain(problem)
-    for report in found.reports:
+    for report in collected.reports:
         from merrow_server.rendering.text import render_file
 
         echo(render_file(report), err=True)
-    broken = bool(found.problems or found.reports)
+    broken = bool(collected.problems or collected.reports)
     if not any(cases for _, cases in chosen):
-        if given["last_failed"] and found.suites and not broken:
+        if given["last_failed"] and collected.suites and not broken:
             echo("No case failed when it was last tested.", err=True)
             return
-        there = sum(len(suite.file.cases) for suite, _ in found.suites.values())
+        there = sum(len(suite.file.cases) for suite, _ in collected.suites.values())
         if there and not broken:
             complain(f"No case was found: of {there}, none has what -k and --tag ask for.")
         elif not broken:
@@ -141,7 +141,7 @@ class _Ended:
     def is_good(self, allow_stale: bool) -> bool:
         from merrow_optimizer.evaluation.cases.results import CaseStatus
 
-        return all(one.is_good or (allow_stale and one.status is CaseStatus.STALE) for _, one in self.results)
+        return all(result.is_good or (allow_stale and result.status is CaseStatus.STALE) for _, result in self.results)
 
     def report(self, given: dict[str, Any], *, is_broken: bool) -> None:
         from merrow_server.cases.reports import junit, plain

@@ -25,14 +25,14 @@ def can_ask() -> bool:
     return sys.stdin.isatty() and sys.stderr.isatty()
 
 
-def ask_for(found: MissingInputs) -> dict[str, str]:
-    """What is typed for each input that has no value, as texts. Raises ``found`` itself where the typing ends before that."""
+def ask_for(request: MissingInputs) -> dict[str, str]:
+    """What is typed for each input that has no value, as texts. Raises ``request`` itself where the typing ends before that."""
     how = f"Press Enter to end a value. {_QUOTES} begins and ends one of several lines; @FILE reads a file."
     echo(style(how, dim=True), err=True)
-    return {missing.id: _ask(missing, found) for missing in found.missing}
+    return {missing.id: _ask(missing, request) for missing in request.missing}
 
 
-def _ask(missing: MissingInput, found: MissingInputs) -> str:
+def _ask(missing: MissingInput, request: MissingInputs) -> str:
     """Ask until there is a value that the input takes."""
     kind = "" if missing.type in ("Text", "Any") else f" ({visible(missing.type)})"
     while True:
@@ -40,7 +40,7 @@ def _ask(missing: MissingInput, found: MissingInputs) -> str:
         typed = _typed()
         if typed is None:
             echo(err=True)
-            raise found
+            raise request
         if not typed.strip():
             continue
         try:

@@ -15,23 +15,23 @@ if TYPE_CHECKING:
     from merrow_runtime.store.listing import JobEntry
 
 
-def run_meant(store: Store, said: str | None) -> str:
-    """The id of the run that ``said`` names: an id or the beginning of one, or a workflow file, whose latest run it is. The
+def run_meant(store: Store, name: str | None) -> str:
+    """The id of the run that ``name`` stands for: an id or the beginning of one, or a workflow file, whose latest run it is. The
     latest run of all where nothing is said. Raises `UsageFailure`.
     """
-    if said is None:
+    if name is None:
         newest = store.runs(1)
         if not newest:
             raise UsageFailure("There are no runs in the journal yet; make one with: merrow run FILE")
         return newest[0].id
-    is_file = Path(said.partition("#")[0]).is_file()
+    is_file = Path(name.partition("#")[0]).is_file()
     try:
-        found = store.identity(said)
+        identity = store.identity(name)
     except UsageFailure:
         if is_file:
-            return latest_of(store, said)
+            return latest_of(store, name)
         raise
-    return latest_of(store, said) if is_file and found != said else found
+    return latest_of(store, name) if is_file and identity != name else identity
 
 
 def latest_of(store: Store, file: str) -> str:
@@ -42,11 +42,11 @@ def latest_of(store: Store, file: str) -> str:
     return newest[0].id
 
 
-def job_meant(user: Store, said: str | None) -> JobEntry | None:
-    """What ``said`` names by its id, of whatever kind, or by the beginning of it; None where that is left to `run_meant`, or may
-    be a run in the journal of an evaluation or a search. Raises `UsageFailure` for the beginning of several ids.
+def job_meant(user: Store, name: str | None) -> JobEntry | None:
+    """What ``name`` stands for by its id, of whatever kind, or by the beginning of it; None where that is left to `run_meant`, or
+    may be a run in the journal of an evaluation or a search. Raises `UsageFailure` for the beginning of several ids.
     """
-    if said is None:
+    if name is None:
         return None
-    is_file = Path(said.partition("#")[0]).is_file()
-    return user.listing.exactly(said) if is_file else user.listing.find(said)
+    is_file = Path(name.partition("#")[0]).is_file()
+    return user.listing.exactly(name) if is_file else user.listing.find(name)

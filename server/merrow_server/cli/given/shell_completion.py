@@ -62,10 +62,10 @@ def inputs(context: click.Context, _parameter: click.Parameter, typed: str) -> I
     name, at, file = typed.partition("=@")
     if at:
         return [CompletionItem(file, type="file", skip=len(name) + len(at))]
-    found = [
+    items = [
         (f"{id_.lower()}=", "") for id_, is_end in _vertices(_named(context, "file")) if is_end and id_ != "RETURN"
     ]
-    return _fitting(found, typed, "open")
+    return _fitting(items, typed, "open")
 
 
 def runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
@@ -132,7 +132,7 @@ def patterns(_context: click.Context, _parameter: click.Parameter, typed: str) -
     """The patterns that `merrow new` starts from."""
     from merrow_server.templates import templates
 
-    return _fitting(((one.name, one.title) for one in templates().values()), typed)
+    return _fitting(((template.name, template.title) for template in templates().values()), typed)
 
 
 def _files(typed: str) -> Items:
@@ -143,11 +143,11 @@ def _jobs(typed: str, statuses: Iterable[str], *kinds: Kind) -> Items:
     """The newest of these kinds that are in one of these states."""
     from merrow_runtime.store.glance import newest
 
-    found = [(kind, one) for kind in kinds for one in newest(kind, _MOST_RUNS) if one.status in statuses]
+    jobs = [(kind, job) for kind in kinds for job in newest(kind, _MOST_RUNS) if job.status in statuses]
     return _fitting(
         (
-            (one.id, visible(f"{'' if kind == 'run' else f'{kind}, '}{one.status}, {one.workflow}"))
-            for kind, one in found
+            (job.id, visible(f"{'' if kind == 'run' else f'{kind}, '}{job.status}, {job.workflow}"))
+            for kind, job in jobs
         ),
         typed,
     )

@@ -57,11 +57,11 @@ def refine_given(given: dict[str, Any]) -> dict[str, Any] | None:
     """`RunOptions.refine` by `REFINE_OPTIONS`; None where they say nothing."""
     if given["refine"] is False:
         return {"max": 0}
-    found = {key: given[f"refine_{key}"] for key in _KEYS if given[f"refine_{key}"] is not None}
+    refine = {key: given[f"refine_{key}"] for key in _KEYS if given[f"refine_{key}"] is not None}
     if given["refine_on"] is not None:
-        said = [word.strip() for word in given["refine_on"].split(",") if word.strip()]
-        for word in said:
+        moments = [word.strip() for word in given["refine_on"].split(",") if word.strip()]
+        for word in moments:
             if word not in ("failure", "invalid"):
                 raise click.BadParameter(f"{word!r} is neither failure nor invalid.", param_hint="--refine-on")
-        found["on"] = said
-    return found if found or given["refine"] else None
+        refine["on"] = moments
+    return refine if refine or given["refine"] else None

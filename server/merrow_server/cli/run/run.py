@@ -187,10 +187,10 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
     try:
         code = watched()
-    except MissingInputs as found:
+    except MissingInputs as request:
         if given["as_json"] or not can_ask():
             raise
-        inputs.update(ask_for(found))
+        inputs.update(ask_for(request))
         code = watched()
     ctx.exit(code)
 

@@ -95,14 +95,14 @@ def _asked(item: RankedItem) -> list[list[str]] | str:
     example = " ".join(reversed(letters))
     while True:
         try:
-            said: str = click.prompt(f"\nthe best first, such as {example} (= for a tie), skip or quit", err=True)
+            answer: str = click.prompt(f"\nthe best first, such as {example} (= for a tie), skip or quit", err=True)
         except click.Abort:
             return "quit"
-        word = said.strip().casefold()
+        word = answer.strip().casefold()
         if word in ("q", "quit", "s", "skip"):
             return "quit" if word.startswith("q") else "skip"
         try:
-            return order_of(said, item)
+            return order_of(answer, item)
         except InputError as problem:
             echo(visible(str(problem)), err=True)
 

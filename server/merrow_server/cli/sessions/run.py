@@ -62,10 +62,10 @@ def watch(
     )
     try:
         return asyncio.run(shown(None))
-    except ForeignResults as found:
+    except ForeignResults as foreign:
         if as_json or not can_ask():
             raise
-        reuse = _ask(found)
+        reuse = _ask(foreign)
     return asyncio.run(shown(reuse))
 
 

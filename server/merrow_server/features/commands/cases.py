@@ -127,7 +127,7 @@ async def save(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     if uri is not None and path is None:
         raise InvalidParameters("`uri` must be the URI of a cases file or a workflow.")
 
-    def found(session: Session) -> tuple[RunRecord, Path]:
+    def run_of_path(session: Session) -> tuple[RunRecord, Path]:
         from merrow_server.cases.saving import file_for
         from merrow_server.evaluations.journals import journal_with
 
@@ -135,7 +135,7 @@ async def save(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
             record = store.run(run)
         return record, file_for(record, path)
 
-    record, file = await server.jobs.ask(found)
+    record, file = await server.jobs.ask(run_of_path)
     document = server.document(file.as_uri())
     on_disk = server.reports.read(file) if document is not None else None
     if document is not None and (on_disk is None or on_disk.text != document.text):

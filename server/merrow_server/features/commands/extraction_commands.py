@@ -70,7 +70,7 @@ async def extract(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[ExtractionOrder, str]:
     from merrow_server.jobs.orders import ExtractionOrder
 
-    said, data = said_of(asked), fields_of(asked, _DATA)
+    request, data = said_of(asked), fields_of(asked, _DATA)
     settings, given = fields_of(asked, _SETTINGS), fields_of(asked, _FILES)
     if not data.get("dataset"):
         raise InvalidParameters("`dataset` must be a file with solved cases: a URI or a path.")
@@ -84,15 +84,15 @@ def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[ExtractionOrder, 
     if "record" in given and "replay" in given:
         raise InvalidParameters("Answers are either recorded or replayed: leave out `record` or `replay`.")
     cases = _file(server, data["dataset"], None)
-    said["dataset"] = str(cases)
+    request["dataset"] = str(cases)
     if "solution" in data:
-        said["solution"] = data["solution"]
+        request["solution"] = data["solution"]
     for key in ("record", "replay"):
         if key in given:
             given[key] = str(_file(server, given[key], cases.parent))
     given["out"] = str(_file(server, given.get("out", "operators.yaml"), cases.parent))
     settings["without"] = tuple(dict.fromkeys(without))
-    order = ExtractionOrder(Ticket(), said, asked.get("budget", {}), None, settings, given)
+    order = ExtractionOrder(Ticket(), request, asked.get("budget", {}), None, settings, given)
     return order, cases.name
 
 
