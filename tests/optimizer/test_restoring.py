@@ -20,7 +20,7 @@ from merrow_analysis.edits.replacements import edits_both_ways
 from merrow_analysis.edits.write import write
 from merrow_analysis.text import apply_edits
 from merrow_optimizer.mutations.original import Original
-from merrow_optimizer.repair.search import repair
+from merrow_optimizer.repair.search import Repair, repair
 
 _EXAMPLES = Path(__file__).parents[2] / "examples"
 _CALLS_ANOTHER_FILE = "explained_vote.mmd"
@@ -71,15 +71,19 @@ def _changes(original: Original, misled: bool) -> Iterator[tuple[str, GraphChang
 
 def _broken(*folders: Path, misled: bool = False) -> Iterator[Broken]:
     for path in (path for folder in folders for path in sorted(folder.glob("*.mmd"))):
-        before = analyse(path.read_text())
-        if path.name == _CALLS_ANOTHER_FILE or not before.is_valid:
-            continue
-        original = Original(before)
-        for what, change in _changes(original, misled):
-            edits = edits_both_ways(original.workflow_text.places, write(original.workflow_text, change))[1]
-            text = apply_edits(path.read_text(), edits)
-            if analyse(text).errors:
-                yield Broken(f"{path.name} {what}", text, before)
+        yield from _broken_file(path, misled)
+
+
+def _broken_file(path: Path, misled: bool = False) -> Iterator[Broken]:
+    before = analyse(path.read_text())
+    if path.name == _CALLS_ANOTHER_FILE or not before.is_valid:
+        return
+    original = Original(before)
+    for what, change in _changes(original, misled):
+        edits = edits_both_ways(original.workflow_text.places, write(original.workflow_text, change))[1]
+        text = apply_edits(path.read_text(), edits)
+        if analyse(text).errors:
+            yield Broken(f"{path.name} {what}", text, before)
 
 
 def _first_fix(finding: Diagnostic) -> Fix | None:
@@ -121,15 +125,48 @@ def test_the_first_fix_and_the_repair_restore_four_fifths(misled: bool) -> None:
     restored = sum(map(_restored, cases))
     repairs = [(broken, repair(broken.text, clock=lambda: 0.0)) for broken in cases]
     repaired = sum(_edges(analyse(done.text)) == _edges(broken.before) for broken, done in repairs)
-    begun = 0
-    for broken, done in repairs:
-        fix = _first_fix(analyse(broken.text).errors[0])
-        begun += fix is not None and done.steps != () and done.steps[0].title == fix.title
     # A misled edge can't always be told from one that is missing: an edge that people drew is kept.
-    least = 0.7 if misled else 0.9
+    least = 0.8 if misled else 0.9
     assert restored >= least * len(cases)
     assert repaired >= least * len(cases)
-    assert begun >= (0.8 if misled else 0.95) * len(cases)
+    assert not [broken.what for broken, done in repairs if not _begins_with_the_first_fix(broken, done)]
+
+
+def _begins_with_the_first_fix(broken: Broken, done: Repair) -> bool:
+    fix = _first_fix(analyse(broken.text).errors[0])
+    return fix is not None and [step.title for step in done.steps[:1]] == [fix.title]
+
+
+@pytest.mark.parametrize(
+    ("file", "what"),
+    [
+        ("best_draft.mmd", "BEST to RETURN from PROBLEM"),
+        ("best_draft.mmd", "BEST to RETURN from READ"),
+        ("patterns/aflow_math.mmd", "PROGRAM to EXPLAIN from DETAIL"),
+        ("patterns/tree_of_thoughts.mmd", "SCORE to KEEP from PROPOSE"),
+    ],
+)
+def test_an_edge_that_asks_for_what_another_node_has_starts_there_again(file: str, what: str) -> None:
+    path = _EXAMPLES / file
+    [broken] = [one for one in _broken_file(path, misled=True) if one.what == f"{path.name} {what}"]
+    done = repair(broken.text, clock=lambda: 0.0)
+    assert _begins_with_the_first_fix(broken, done)
+    assert done.steps[0].title.startswith("Let ")
+    if "PROBLEM" not in what:  # PROBLEM is read by itself there, and the label names no output of it.
+        assert _restored(broken)
+    assert done.is_valid
+
+
+def test_a_repair_begins_otherwise_where_the_first_fix_gives_up_what_was_drawn() -> None:
+    """The edge into a port that does not exist is led elsewhere or labelled, while the only fix takes it away."""
+    text = (_EXAMPLES / "patterns" / "aflow_humaneval.mmd").read_text()
+    text = text.replace("flowchart TD\n", "flowchart TD\n    PROBLEM -->|problem| CHECK\n")
+    fix = _first_fix(next(one for one in analyse(text).errors if one.code == "MW201"))
+    done = repair(text, clock=lambda: 0.0)
+    assert fix is not None
+    assert fix.title.startswith("Remove the edge")
+    assert done.is_valid
+    assert fix.title not in [step.title for step in done.steps]
 
 
 @pytest.mark.parametrize("between", ["", "MORE -->|input| "])

@@ -6,7 +6,7 @@ from collections.abc import Collection, Iterator
 from itertools import chain, islice
 
 from merrow_analysis.definitions.operators import InputPort
-from merrow_analysis.definitions.types import Type, item_of
+from merrow_analysis.definitions.types import NUMBER, Type, item_of
 from merrow_analysis.edits.change import label_of
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.boxes.composites import Composite
@@ -54,7 +54,8 @@ def _takes(node: TypedNode, given: Type | None, port: InputPort) -> bool:
 
 def takers(graph: TypedGraph, node: TypedNode, first: Collection[TypedNode] = ()) -> Iterator[Wire]:
     """The edges out of a node that nothing follows, the likeliest first: to ``first``, into what lacks its value, where the
-    steps beside it lead, in the place of an edge that passes it by, to an output, then into what may take more.
+    steps beside it lead, in the place of an edge that passes it by, to an output, then into what may take more. Before all these
+    comes an edge that asks its source for what this node alone has.
     """
     if node.kind == "decision":
         return
@@ -69,7 +70,9 @@ def takers(graph: TypedGraph, node: TypedNode, first: Collection[TypedNode] = ()
     for other in dict.fromkeys((*first, *usual, *graph.outputs, *others)):
         if other is node or before[other.index] or other.kind == "input" or not (leading[other.index] or lacks(other)):
             continue
-        passing = (edge for edge in islice(other.incoming, _MOST_EDGES) if _passes_by(node, edge, before, given))
+        arriving = list(islice(other.incoming, _MOST_EDGES))
+        misled = {edge for edge in arriving if _wants_another(edge, given)}
+        passing = (edge for edge in arriving if edge in misled or _passes_by(node, edge, before, given))
         ends = chain(
             (Wire(node, other, label_of(edge.flow), edge) for edge in passing),
             _into(graph, given, other, usual.get(other)),
@@ -78,6 +81,7 @@ def takers(graph: TypedGraph, node: TypedNode, first: Collection[TypedNode] = ()
             distance = shape.places[other.index] - here
             key = (
                 other not in first,
+                wire.instead not in misled,
                 not _is_missed(other, wire),
                 other not in usual,
                 other.kind == "output" and bool(other.incoming),
@@ -129,6 +133,23 @@ def _passes_by(node: TypedNode, edge: TypedEdge, before: bytearray, given: NodeO
     # An ensemble chooses among answers, and an input is none.
     is_odd = source.kind == "input" and target.spec is not None and target.spec.is_ensemble
     return (not port.many or is_odd) and fits(target, given.type, port)
+
+
+def _wants_another(edge: TypedEdge, given: NodeOutput) -> bool:
+    """Whether an edge asks its source for an output, or its target for a number to order by, that the source does not have and
+    the given node does.
+    """
+    target, types = edge.target, given.node.types
+    if edge.word is not None or edge.implied or edge.source is given.node or edge.source.kind == "decision":
+        return False
+    for finding in target.placement.findings:
+        if finding.kind == "unknown-output" and finding.edge is not None and target.incoming[finding.edge] is edge:
+            return finding.names[0].partition(".")[0] in given.node.outputs
+        if finding.kind == "no-order" and target.spec is not None and edge.port == target.spec.bulk:
+            item = None if given.type is None else item_of(given.type) or given.type
+            number = None if item is None or finding.port is None else types.field_at(item, finding.port)
+            return number is not None and types.fits(number, NUMBER)
+    return False
 
 
 def lists_into(graph: TypedGraph, box: Composite) -> Iterator[Wire]:

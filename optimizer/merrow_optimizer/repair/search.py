@@ -20,7 +20,7 @@ from merrow_optimizer.repair.meaning import meaning_of
 from merrow_optimizer.repair.node_steps import node_steps
 from merrow_optimizer.repair.steps import RepairStep, all_fixes, of_fixes, unread_steps
 from merrow_optimizer.repair.text_variants import AnalysedText, VariantReader
-from merrow_optimizer.repair.weights import OPERATOR, WORDS, size_of, weight_of_difference
+from merrow_optimizer.repair.weights import EDGE_GOES, OPERATOR, WORDS, size_of, weight_of_difference
 
 TIME_LIMIT = 2.0
 """Seconds that a search may take, unless told otherwise."""
@@ -59,7 +59,8 @@ class Repair:
 
     ``edits`` are of whole lines and make ``text`` of the text that was given; ``weight`` is the sum of ``steps``. ``left`` are
     the errors that ``text`` still has, and its warnings that are new. ``is_smallest`` says that no other repair by these steps
-    weighs less.
+    weighs less of those that begin as this one does: with the first fix of the first error, wherever that leads to a repair and
+    nothing drawn goes by it.
     """
 
     text: str
@@ -139,7 +140,8 @@ class RepairSearch:
         self._allows = allows
         self._reader = VariantReader(text, opener)
         self._clock = clock or monotonic
-        self._deadline = self._clock() + limit
+        begun = self._clock()
+        self._half_time, self._deadline = begun + limit / 2, begun + limit
         self._read, self._most_read = 0, round(limit * READ_EACH_SECOND)
         self._slowest = 0.0
         self._number = count()
@@ -148,6 +150,7 @@ class RepairSearch:
         self._meanings: dict[object, int] = {}
         self._best = _State(self._reader.first, 0)
         self._is_exhausted = self._left_out = False
+        self._begins_with_the_first_fix, self._is_committed = True, False
         if not self._best.reading.is_done:
             self._queue_up(self._best, 0, WORDS, partial(self._expand, self._best))
 
@@ -176,6 +179,10 @@ class RepairSearch:
 
     def advance(self) -> bool:
         """Try one step; whether there may be more to find."""
+        if self._is_committed and not self._best.reading.is_done and self._gets_nowhere:
+            self._is_committed = self._begins_with_the_first_fix = False
+            first = _State(self._reader.first, 0)
+            self._queue_up(first, 0, WORDS, partial(self._expand, first))
         if not self._queue:
             self._is_exhausted = True
             return False
@@ -198,8 +205,32 @@ class RepairSearch:
         """What a repair must weigh less than to be of use."""
         return self._best.weight if self._best.reading.is_done else float("inf")
 
+    def _after_first_fix(self, state: _State) -> _State | None:
+        """The text after the first fix of the first error that a person reads, so that the message, the menu and the repair
+        propose the same. None where what was drawn goes by it, or where there are so many that they are repaired at once.
+        """
+        if len(state.reading.complaints) > MANY:
+            return None
+        first = next((step for finding in state.reading.analysis.errors[:1] for step in of_fixes(finding)), None)
+        made = None if first is None or not self._allows(first) else self._made(state, first)
+        if made is not None and made.weight >= EDGE_GOES:
+            del self._texts[made.reading.text]
+            return None
+        return made
+
+    @property
+    def _gets_nowhere(self) -> bool:
+        """Whether what begins with the first fix has had its share of the search, and is no repair."""
+        return not self._queue or self._read >= self._most_read // 2 or self._clock() > self._half_time
+
     def _expand(self, state: _State) -> None:
         """Queue the steps from a state; those that change nodes are made up when nothing lighter is left."""
+        if state.before is None and self._begins_with_the_first_fix:
+            made = self._after_first_fix(state)
+            if made is not None:
+                self._is_committed = True
+                self._reached(made)
+                return
         reading = state.reading
         findings = reading.complaints[:MANY]
         self._left_out |= len(reading.complaints) > MANY
@@ -237,28 +268,33 @@ class RepairSearch:
 
     def _try(self, state: _State, step: RepairStep) -> None:
         """Make a step, and queue what follows from it where it takes a finding away."""
+        made = self._made(state, step)
+        if made is not None:
+            self._reached(made)
+
+    def _made(self, state: _State, step: RepairStep) -> _State | None:
+        """The state after a step; None where it can't be made, or brings a repair no nearer."""
         edits = step.edits()
         if not edits:
-            return
+            return None
         before = state.reading
         try:
             text = apply_edits(before.text, edits)
         except OverlappingEditsError:
-            return
+            return None
         weight = state.weight + step.least + step.doubt + size_of(before.text, edits)
         if self._texts.get(text, weight + 1) <= weight or weight >= self._bound:
-            return
+            return None
         self._read += 1
         reading = self._reader.read(text)
         if not step.is_exact:
             weight += weight_of_difference(before.analysis, reading.analysis, edits) - step.least
         self._texts[text] = min(weight, self._texts.get(text, weight))
         gone = before.said - reading.said
-        if (gone or reading.errors < before.errors) and weight < self._bound:
-            taken = TakenStep(
-                step.title, weight - state.weight, tuple(sorted({code for code, _ in gone})), step.gives_up
-            )
-            self._reached(_State(reading, weight, state, taken))
+        if not (gone or reading.errors < before.errors) or weight >= self._bound:
+            return None
+        taken = TakenStep(step.title, weight - state.weight, tuple(sorted({code for code, _ in gone})), step.gives_up)
+        return _State(reading, weight, state, taken)
 
     def _reached(self, state: _State) -> None:
         reading = state.reading
