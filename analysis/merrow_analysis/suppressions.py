@@ -18,8 +18,8 @@ from merrow_analysis.rules.drawn.suppression_rules import MALFORMED, UNKNOWN_RUL
 from merrow_analysis.rules.registry import Flags, Rule, all_rules, find_rule, is_refused
 from merrow_analysis.rules.reporting import report
 from merrow_analysis.suggest import closest
-from merrow_analysis.syntax.tree import Block, Comment, Span, Statement
-from merrow_analysis.text import Position, Range, TextEdit
+from merrow_analysis.syntax.tree import Block, Comment, Statement
+from merrow_analysis.text import Position, Range, Span, TextEdit
 
 _MARK = re.compile(r"\s*merrow\b[ \t]*:[ \t]*", re.IGNORECASE)
 _FORM = re.compile(r"(ignore-file|ignore)(?![\w-])[ \t]*(?:\[([^\]\r\n]*)\])?", re.IGNORECASE)

@@ -24,6 +24,10 @@ _LINE = re.compile(r"[^\r\n]*(?:\r\n|\n|\r)|[^\r\n]+")
 _ENDS_A_LINE_FOR_PYTHON_ONLY = "\v\f\x1c\x1d\x1e\x85\u2028\u2029"
 
 
+Span = tuple[int, int]
+"""A part of one text: from an offset up to, not including, another one, both in code points."""
+
+
 class Position(NamedTuple):
     """A place between two characters; both numbers count from zero, columns in code points."""
 

@@ -18,9 +18,8 @@ from merrow_analysis.cases.schema import (
 from merrow_analysis.definitions.validation import Path, fragment_at, shown, violations, wanted
 from merrow_analysis.definitions.yaml.yaml_text import YamlResult, read_bounded_yaml
 from merrow_analysis.suggest import closest
-from merrow_analysis.text import Position, Range, split_lines
+from merrow_analysis.text import Position, Range, Span, split_lines
 
-Span = tuple[int, int]
 _MOST_PARTS = 100_000
 """Parts of one value; aliases can make a value far larger than its text."""
 _DEEPEST = 100

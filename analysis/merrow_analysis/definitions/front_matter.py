@@ -12,8 +12,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from merrow_analysis.definitions.yaml.yaml_text import YamlProblem, YamlResult, read_bounded_yaml
-
-Span = tuple[int, int]
+from merrow_analysis.text import Span
 
 _TAG = re.compile(r"<(\w+)([^>]*)(?:>|\Z)", re.ASCII)
 _ATTRIBUTE = re.compile(r'="([^"]*)"')

@@ -16,8 +16,8 @@ from functools import lru_cache
 from merrow_analysis.bounded.python_source import LONGEST, parse_python
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.settings import WorkflowSettings, read_prompt
-from merrow_analysis.definitions.yaml.yaml_text import Span, read_bounded_yaml
-from merrow_analysis.text import Position, Range, split_lines
+from merrow_analysis.definitions.yaml.yaml_text import read_bounded_yaml
+from merrow_analysis.text import Position, Range, Span, split_lines
 
 MODULE = "prompt.py"
 """The file of prompts that MermaidFlow puts beside a workflow."""

@@ -9,7 +9,7 @@ import re
 from functools import lru_cache
 from typing import Literal, NamedTuple
 
-from merrow_analysis.definitions.labels.parameters import Span
+from merrow_analysis.text import Span
 
 _PIECE = re.compile(r"\{\{|\}\}|\{[ \t]*([A-Za-z_][A-Za-z0-9_-]*)[ \t]*\}|\{[^{}\n]*\}|[{}]")
 

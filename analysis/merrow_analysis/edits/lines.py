@@ -5,8 +5,8 @@ from __future__ import annotations
 import re
 from collections.abc import Iterable
 
-from merrow_analysis.syntax.tree import Block, Span
-from merrow_analysis.text import Position, Range, TextEdit
+from merrow_analysis.syntax.tree import Block
+from merrow_analysis.text import Position, Range, Span, TextEdit
 
 _INDENT = re.compile(r"[ \t]*")
 _SEMICOLON = re.compile(r"[ \t]*;[ \t]*")

@@ -13,8 +13,8 @@ from merrow_analysis.edits.lines import without_statement
 from merrow_analysis.graph.flow import Mention
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.syntax.parser import parse_diagram
-from merrow_analysis.syntax.tree import Block, Chain, Metadata, Span, Vertex
-from merrow_analysis.text import Range, TextEdit, equal_ends
+from merrow_analysis.syntax.tree import Block, Chain, Metadata, Vertex
+from merrow_analysis.text import Range, Span, TextEdit, equal_ends
 
 _ID_BEFORE = re.compile(r"[^\s;]+\s*\Z")
 

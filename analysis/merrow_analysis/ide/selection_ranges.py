@@ -14,8 +14,8 @@ from merrow_analysis.ide.subgraphs import stretches
 from merrow_analysis.places.box_places import title_parameters
 from merrow_analysis.places.node_places import source_span
 from merrow_analysis.places.occurrences import occurrences_in
-from merrow_analysis.syntax.tree import Block, Chain, FrontMatter, Metadata, Span, SubgraphStart, Vertex
-from merrow_analysis.text import Position, Range
+from merrow_analysis.syntax.tree import Block, Chain, FrontMatter, Metadata, SubgraphStart, Vertex
+from merrow_analysis.text import Position, Range, Span
 
 _WORD = re.compile(r"\w+")
 _DEEPEST = 64

@@ -27,12 +27,11 @@ from merrow_analysis.syntax.tree import (
     Label,
     LinkStyle,
     Metadata,
-    Span,
     Statement,
     Style,
     SubgraphStart,
 )
-from merrow_analysis.text import Range, line_content, split_lines
+from merrow_analysis.text import Range, Span, line_content, split_lines
 
 TokenKind = Literal[
     "arrow", "case", "class", "comment", "edge", "keyword", "node", "number", "operator", "parameter", "port", "prompt",

@@ -11,8 +11,7 @@ from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.graph.flow import FlowNode, Mention
 from merrow_analysis.ide.subgraphs import Stretch, stretches
 from merrow_analysis.places.front_names import scalar_span
-from merrow_analysis.syntax.tree import Span
-from merrow_analysis.text import Range
+from merrow_analysis.text import Range, Span
 
 EntryKind = Literal["front-matter", "key", "prompt", "operator", "type", "subgraph", "node", "interface", "decision"]
 

@@ -8,8 +8,8 @@ from collections.abc import Iterator
 from merrow_analysis.definitions.labels.parameters import LabelParameter, parse_label
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.places.edge_names import Word
-from merrow_analysis.syntax.tree import Block, Label, Span
-from merrow_analysis.text import Range
+from merrow_analysis.syntax.tree import Block, Label
+from merrow_analysis.text import Range, Span
 
 EXPRESSIONS = ("until", "best")
 """Parameters of Loops whose values name nodes."""

@@ -10,7 +10,8 @@ from merrow_analysis.definitions.types import is_variable
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.places.edge_names import field_symbol, input_symbol
 from merrow_analysis.places.names import Kind, Occurrence, Role, symbol
-from merrow_analysis.syntax.tree import Block, FrontMatter, Span
+from merrow_analysis.syntax.tree import Block, FrontMatter
+from merrow_analysis.text import Span
 
 _TYPE_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")
 _QUOTES = ("#quot;", "&quot;", "#34;", "#39;", "#apos;", "&apos;", "&#39;", '"', "'")

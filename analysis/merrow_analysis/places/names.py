@@ -5,8 +5,8 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Literal, NamedTuple
 
-from merrow_analysis.syntax.tree import Block, Span
-from merrow_analysis.text import Range
+from merrow_analysis.syntax.tree import Block
+from merrow_analysis.text import Range, Span
 
 Kind = Literal[
     "node",

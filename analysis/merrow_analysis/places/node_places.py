@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.graph.flow import FlowNode
-from merrow_analysis.syntax.tree import Block, Metadata, Span
-from merrow_analysis.text import Range
+from merrow_analysis.syntax.tree import Block, Metadata
+from merrow_analysis.text import Range, Span
 
 _BREAK = "<br/>"
 """What Mermaid writes for a line break inside a quoted metadata text."""

@@ -30,11 +30,11 @@ from merrow_analysis.syntax.tree import (
     FrontMatter,
     Label,
     Name,
-    Span,
     Style,
     SubgraphStart,
     Vertex,
 )
+from merrow_analysis.text import Span
 
 _ID = r"[^\W\d][\w]*"
 _GUESSED = re.compile(

@@ -12,7 +12,8 @@ from merrow_analysis.definitions.templates import PromptTemplate, TemplatePiece,
 from merrow_analysis.graph.instructions import prompt_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.places.node_places import source_span
-from merrow_analysis.syntax.tree import Block, FrontMatter, Span
+from merrow_analysis.syntax.tree import Block, FrontMatter
+from merrow_analysis.text import Span
 
 if TYPE_CHECKING:
     from merrow_analysis.check import Analysis

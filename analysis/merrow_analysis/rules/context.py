@@ -18,8 +18,8 @@ from merrow_analysis.rules.boundary import Boundary, find_boundary
 from merrow_analysis.rules.misplaced import Misplaced, find_misplaced
 from merrow_analysis.rules.registry import Flags, Scope, checks_of, rules_of
 from merrow_analysis.syntax.parser import Diagram
-from merrow_analysis.syntax.tree import Block, FrontMatter, Header, Span
-from merrow_analysis.text import Position, Range
+from merrow_analysis.syntax.tree import Block, FrontMatter, Header
+from merrow_analysis.text import Position, Range, Span
 
 GRAPH_SCOPES = (Scope.NODE, Scope.GRAPH, Scope.EDGE, Scope.PARAMETER)
 """The scopes of rules about a workflow's graph, in the order in which they are checked."""

@@ -35,8 +35,8 @@ from merrow_analysis.rules.fixes.key_fixes import WrittenKeys, remove_key, remov
 from merrow_analysis.rules.registry import Rule, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, report
 from merrow_analysis.suggest import closest
-from merrow_analysis.syntax.tree import Block, Metadata, Span
-from merrow_analysis.text import Range, TextEdit
+from merrow_analysis.syntax.tree import Block, Metadata
+from merrow_analysis.text import Range, Span, TextEdit
 
 FAMILY = RuleFamily[GraphContext](Scope.PARAMETER)
 UNKNOWN_KEY = FAMILY.rule(

@@ -44,7 +44,7 @@ from merrow_analysis.rules.registry import Flags, Rule, RuleFamily, Scope
 from merrow_analysis.rules.reporting import continued, fix, listed, report
 from merrow_analysis.rules.word_rules import misplaced_causes
 from merrow_analysis.suggest import Guesses
-from merrow_analysis.syntax.tree import Span
+from merrow_analysis.text import Span
 from merrow_analysis.wiring.sources import sources
 from merrow_analysis.wiring.takers import open_ports
 from merrow_analysis.wiring.wires import NodeOutput, is_small, wire_to

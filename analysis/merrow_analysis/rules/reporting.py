@@ -14,8 +14,8 @@ from merrow_analysis.graph.records import EdgeRecord
 from merrow_analysis.graph.resolve import Claim
 from merrow_analysis.places.edge_names import label_parts
 from merrow_analysis.rules.registry import Rule
-from merrow_analysis.syntax.tree import Block, Metadata, Span
-from merrow_analysis.text import Range, TextEdit
+from merrow_analysis.syntax.tree import Block, Metadata
+from merrow_analysis.text import Range, Span, TextEdit
 from merrow_analysis.visible import visible
 
 

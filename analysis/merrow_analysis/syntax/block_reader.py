@@ -16,7 +16,8 @@ from merrow_analysis.syntax.grammar import parse_tokens, statement_grammar
 from merrow_analysis.syntax.lexer import Lexeme, Lexer, LexicalError
 from merrow_analysis.syntax.problems import StatementFailure, explain
 from merrow_analysis.syntax.reduction import Reduction
-from merrow_analysis.syntax.tree import Broken, Chain, EmptyStatement, Metadata, Span, Statement, SyntaxProblem
+from merrow_analysis.syntax.tree import Broken, Chain, EmptyStatement, Metadata, Statement, SyntaxProblem
+from merrow_analysis.text import Span
 
 
 class Owner(Protocol):

@@ -26,13 +26,13 @@ from merrow_analysis.syntax.tree import (
     LinkStyle,
     Metadata,
     Name,
-    Span,
     Statement,
     Style,
     SubgraphEnd,
     SubgraphStart,
     Vertex,
 )
+from merrow_analysis.text import Span
 
 _KINDS: dict[str, LabelKind] = {"STR": "string", "MD_STR": "markdown"}
 

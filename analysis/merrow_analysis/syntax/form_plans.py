@@ -13,7 +13,8 @@ from typing import Any
 
 from merrow_analysis.syntax.characters import trim
 from merrow_analysis.syntax.forms import Form, Plan, form_of
-from merrow_analysis.syntax.tree import Broken, Comment, Label, LinkStyle, Name, Span, Statement
+from merrow_analysis.syntax.tree import Broken, Comment, Label, LinkStyle, Name, Statement
+from merrow_analysis.text import Span
 
 _MADE_UP = {"quoted": '"Qt{:02}z"', "number": "9{:02}8", "word": "Qw{:02}z", "text": "Qs{:02}z"}
 _IS_MADE_UP = re.compile(r"Q[stw][0-9]{2}z|9[0-9]{2}8")

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 from dataclasses import dataclass, field
 from typing import Literal, NamedTuple
 
-from merrow_analysis.syntax.tree import Span
+from merrow_analysis.text import Span
 
 LONGEST = 2_000
 """Characters of a line that is read so."""

@@ -11,9 +11,8 @@ from __future__ import annotations
 from dataclasses import dataclass, field
 from typing import Literal
 
-from merrow_analysis.text import Position, Range, split_lines
+from merrow_analysis.text import Position, Range, Span, split_lines
 
-Span = tuple[int, int]
 LabelKind = Literal["text", "string", "markdown"]
 
 

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import re
 
-from merrow_analysis.definitions.labels.parameters import LabelParameter, Span, parse_label
+from merrow_analysis.definitions.labels.parameters import LabelParameter, parse_label
+from merrow_analysis.text import Span
 
 _EMPTY_GROUP = re.compile(r"[ \t]*\([\s,]*\)")
 _BREAK = r"(?:[ \t]|<br[ \t]*/?[ \t]*>|\r?\n)*"

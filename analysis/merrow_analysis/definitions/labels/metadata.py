@@ -9,8 +9,7 @@ from functools import lru_cache
 from merrow_analysis.definitions.yaml.yaml_scalars import plain_value
 from merrow_analysis.definitions.yaml.yaml_text import YamlProblem, YamlResult, read_bounded_yaml
 from merrow_analysis.entities import hide_entities, show_entities
-
-Span = tuple[int, int]
+from merrow_analysis.text import Span
 
 _CACHED_LENGTH = 1 << 16
 """Bodies longer than this are read again each time, so that the cache stays small."""

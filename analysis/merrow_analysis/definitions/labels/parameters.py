@@ -15,8 +15,7 @@ from dataclasses import dataclass, field
 from functools import lru_cache
 
 from merrow_analysis.definitions.yaml.yaml_scalars import plain_value
-
-Span = tuple[int, int]
+from merrow_analysis.text import Span
 
 _CACHED_LENGTH = 1 << 14
 _BREAK = r"<br[ \t]*/?[ \t]*>|\r\n|\n|\r"

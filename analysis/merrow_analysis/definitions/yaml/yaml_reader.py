@@ -11,6 +11,7 @@ from typing import NamedTuple
 
 from merrow_analysis.definitions.yaml.yaml_scalars import WrongTagError, key_text, plain_value, tagged_value
 from merrow_analysis.definitions.yaml.yaml_scanner import YamlScanner
+from merrow_analysis.text import Span
 
 MAX_DEPTH = 100
 _TAGS = {
@@ -24,7 +25,6 @@ _TAGS = {
 }
 
 
-Span = tuple[int, int]
 _FLOW_IN, _FLOW_OUT, _BLOCK_IN, _BLOCK_OUT = 1, 2, 3, 4
 """Where a node stands: in a flow collection, as the key of a block mapping, in a list, elsewhere."""
 

@@ -12,12 +12,12 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 
 from merrow_analysis.bounded.allowance import Allowance, TooMuchError, size_of
+from merrow_analysis.text import Span
 
 if TYPE_CHECKING:
     from merrow_analysis.definitions.yaml.yaml_reader import Mark
 
 Path = tuple[str | int, ...]
-Span = tuple[int, int]
 
 
 @dataclass(frozen=True, slots=True)

@@ -11,8 +11,8 @@ from merrow_analysis.places.names import Occurrence
 from merrow_analysis.places.node_places import source_span
 from merrow_analysis.places.occurrences import occurrences_in
 from merrow_analysis.syntax.parser import Diagram
-from merrow_analysis.syntax.tree import Arrow, Block, Chain, Metadata, Span, Statement, Vertex
-from merrow_analysis.text import Position, line_content, split_lines
+from merrow_analysis.syntax.tree import Arrow, Block, Chain, Metadata, Statement, Vertex
+from merrow_analysis.text import Position, Span, line_content, split_lines
 
 
 class Spot(NamedTuple):

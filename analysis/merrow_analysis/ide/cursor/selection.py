@@ -8,8 +8,8 @@ from dataclasses import dataclass
 from merrow_analysis.check import Analysis
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.ide.cursor.lookup import arrow_at, block_at, offset_in, spot, vertex_at
-from merrow_analysis.syntax.tree import Arrow, Block, Broken, Chain, Span, Vertex
-from merrow_analysis.text import Range
+from merrow_analysis.syntax.tree import Arrow, Block, Broken, Chain, Vertex
+from merrow_analysis.text import Range, Span
 
 
 @dataclass(frozen=True, slots=True)

@@ -7,7 +7,7 @@ from merrow_analysis.ide.cursor.lookup import Spot, touches
 from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.markup import Markup
 from merrow_analysis.places.template_places import templates_of
-from merrow_analysis.syntax.tree import Span
+from merrow_analysis.text import Span
 
 
 def variable_text(analysis: Analysis, place: Spot) -> tuple[Markup, Span] | None:

@@ -20,8 +20,8 @@ from merrow_analysis.rules.fixes.meant_fixes import (
 from merrow_analysis.syntax.meant import ids, read_meant
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.reserved import RESERVED, capitalised
-from merrow_analysis.syntax.tree import Broken, Header, Span
-from merrow_analysis.text import TextEdit, split_lines
+from merrow_analysis.syntax.tree import Broken, Header
+from merrow_analysis.text import Span, TextEdit, split_lines
 
 _MOST_LINES = 500
 """Lines in which a node is renamed at most."""

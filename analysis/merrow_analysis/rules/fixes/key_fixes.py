@@ -20,8 +20,8 @@ from merrow_analysis.places.node_places import label_part, label_start, metadata
 from merrow_analysis.rules.fixes.better_values import better_values
 from merrow_analysis.rules.reporting import fix
 from merrow_analysis.suggest import closest
-from merrow_analysis.syntax.tree import Block, Metadata, Span
-from merrow_analysis.text import Range, TextEdit, equal_ends
+from merrow_analysis.syntax.tree import Block, Metadata
+from merrow_analysis.text import Range, Span, TextEdit, equal_ends
 
 _SLIP = re.compile(r"([A-Za-z_][A-Za-z0-9_-]*)\s*[=\s]\s*(\S.*)", re.DOTALL)
 

@@ -14,8 +14,8 @@ from merrow_analysis.diagnostics import Applicability, Fix
 from merrow_analysis.syntax.meant import Meant, Piece, read_meant
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.syntax.reserved import has_reserved
-from merrow_analysis.syntax.tree import Broken, Chain, Comment, Header, Span, Statement, SubgraphStart
-from merrow_analysis.text import Position, Range, TextEdit
+from merrow_analysis.syntax.tree import Broken, Chain, Comment, Header, Statement, SubgraphStart
+from merrow_analysis.text import Position, Range, Span, TextEdit
 
 _MOST_PIECES = 60
 """Labels of a line that are looked at; a line with more is left alone."""

@@ -8,7 +8,8 @@ from dataclasses import dataclass, field
 from enum import StrEnum
 from typing import Any
 
-from merrow_analysis.cases.cases_reader import Case, Span
+from merrow_analysis.cases.cases_reader import Case
+from merrow_analysis.text import Span
 from merrow_runtime.usage import NOTHING, Usage
 
 

@@ -8,8 +8,9 @@ from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
-from merrow_analysis.cases.cases_reader import Case, Expectation, GivenInput, Span
+from merrow_analysis.cases.cases_reader import Case, Expectation, GivenInput
 from merrow_analysis.cases.schema import CASE_METRICS
+from merrow_analysis.text import Span
 from merrow_optimizer.evaluation.cases.expectations import ExpectationVerdict, item_of, judged, metric_of
 from merrow_optimizer.evaluation.cases.judging import KEY, JudgeRows
 from merrow_optimizer.evaluation.cases.results import CaseResult, CaseStatus, ChangedOutput
