@@ -16,8 +16,8 @@ from typing import Any
 
 from merrow_analysis.definitions.settings import Refine
 from merrow_optimizer.evaluation.statistics.intervals import wilson
-from merrow_optimizer.revising.answers import RevisionAnswer, RevisionChange
 from merrow_optimizer.revising.making import GraphChanges
+from merrow_optimizer.revising.revision_answers import RevisionAnswer, RevisionChange
 from merrow_runtime import RunOptions, start
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.revising.reviser import ProposedChanges, RevisionAsker

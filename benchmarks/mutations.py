@@ -24,7 +24,7 @@ from merrow_analysis.text import TextEdit
 from merrow_optimizer.mutations import addition, deletion, rewiring, substitution
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.moves import Lineage, MoveFilter, draw_from
-from merrow_optimizer.mutations.names import ADDITION, DELETION, REWIRING, SUBSTITUTION
+from merrow_optimizer.mutations.operator_names import ADDITION, DELETION, REWIRING, SUBSTITUTION
 from merrow_optimizer.mutations.original import Original
 
 _FOUR = {SUBSTITUTION: substitution, ADDITION: addition, REWIRING: rewiring, DELETION: deletion}

@@ -19,8 +19,8 @@ from merrow_analysis.graph.measures.measures import measure
 from merrow_optimizer.revising.model import ModelReviser
 from merrow_runtime import RunOptions, start
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.revising.asking import snapshot_at
 from merrow_runtime.revising.difference import is_task
+from merrow_runtime.revising.revision_requests import snapshot_at
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import Workflow, check_workflow, restore
 

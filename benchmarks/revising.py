@@ -17,9 +17,9 @@ from statistics import median
 from typing import Any
 
 from merrow_analysis.definitions.settings import Refine
-from merrow_optimizer.revising.answers import RevisionAnswer, RevisionChange
 from merrow_optimizer.revising.making import GraphChanges
 from merrow_optimizer.revising.model import question
+from merrow_optimizer.revising.revision_answers import RevisionAnswer, RevisionChange
 from merrow_runtime import RunOptions, Store, start
 from merrow_runtime.models.tokens import estimate_tokens
 from merrow_runtime.requests import ModelReply, ModelRequest

@@ -19,7 +19,7 @@ from typing import Any
 
 from benchmarks.peer_process import INSTALL, PeerProcess, langgraph_installed
 from benchmarks.revising import Scripted, plans
-from merrow_optimizer.revising.answers import RevisionChange
+from merrow_optimizer.revising.revision_answers import RevisionChange
 from merrow_runtime import RunOptions, start
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.store.memory import MemoryStore

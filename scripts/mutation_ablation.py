@@ -22,7 +22,7 @@ from merrow_analysis.diagnostics import Severity
 from merrow_optimizer.mutations.base import Move
 from merrow_optimizer.mutations.change import Mutation
 from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter, changes, make
-from merrow_optimizer.mutations.names import OF_ONE_PARENT
+from merrow_optimizer.mutations.operator_names import OF_ONE_PARENT
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.preconditions import ALL, Precondition
 

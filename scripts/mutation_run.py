@@ -27,7 +27,7 @@ from merrow_analysis.diagnostics import Severity
 from merrow_analysis.text import apply_edits
 from merrow_optimizer.mutations.base import Move, WorkflowDifference, workflow_difference
 from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter, draw, moves
-from merrow_optimizer.mutations.names import ADDITION, DELETION
+from merrow_optimizer.mutations.operator_names import ADDITION, DELETION
 
 DELETIONS = MoveFilter({DELETION: OPERATORS[DELETION]})
 ROOT = Path(__file__).resolve().parent.parent

@@ -199,7 +199,7 @@ def test_a_test_file_that_changed_since_runs_as_a_whole_where_it_names_the_modul
     [
         ("runtime/merrow_runtime/models/budget.py", "tests/runtime/models/test_budget.py"),
         ("server/merrow_server/features/hover.py", "tests/server/lsp/test_hover.py"),
-        ("analysis/merrow_analysis/graph/liveness/plan.py", "tests/analysis/test_liveness.py"),
+        ("analysis/merrow_analysis/graph/liveness/combinations.py", "tests/analysis/test_liveness.py"),
         ("runtime/merrow_runtime/sandbox/guest/syscalls.py", "tests/runtime/sandbox/test_syscall_numbers.py"),
     ],
 )

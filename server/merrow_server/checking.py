@@ -15,8 +15,8 @@ from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.markdown import DiagramFence
 from merrow_analysis.rules.declared.configuration_rules import check_library
 from merrow_analysis.text import split_lines
-from merrow_runtime.program.files import diagrams as diagrams
-from merrow_runtime.program.files import the_diagram as the_diagram
+from merrow_runtime.program.workflow_files import diagrams as diagrams
+from merrow_runtime.program.workflow_files import the_diagram as the_diagram
 from merrow_server.errors import RunFailure
 from merrow_server.files import Target
 from merrow_server.reports.findings_report import FileReport, OtherFile

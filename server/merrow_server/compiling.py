@@ -8,10 +8,10 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from merrow_runtime.compiling.compiler import SOURCE, compile_workflow
+from merrow_runtime.compiling.python_text import in_quotes
 from merrow_runtime.compiling.standalone import is_archive, program_in, same_files, standalone
-from merrow_runtime.compiling.writing import in_quotes
-from merrow_runtime.program.files import reason_of
 from merrow_runtime.program.loading import load
+from merrow_runtime.program.workflow_files import reason_of
 from merrow_runtime.version import VERSION
 from merrow_server.errors import InputError
 from merrow_server.files import decode, write_bytes

@@ -7,7 +7,7 @@ from contextlib import closing
 from dataclasses import dataclass
 
 from merrow_runtime.errors import NodeFailure
-from merrow_runtime.program.files import whole_path
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_runtime.store.database import Store
 
 ENOUGH = 20

@@ -12,7 +12,7 @@ from pathlib import Path
 
 from merrow_analysis.cases import ENDING
 from merrow_analysis.text import LARGEST_TEXT
-from merrow_runtime.program.files import (
+from merrow_runtime.program.workflow_files import (
     DIAGRAM_SUFFIXES,
     MARKDOWN_SUFFIXES,
     SourceText,

@@ -10,7 +10,7 @@ from merrow_runtime.compiled.mermaid import file_names, mermaid_text
 from merrow_runtime.compiling.program_reader import NotReadError, is_compiled, parse, read_program
 from merrow_runtime.compiling.published import read_published
 from merrow_runtime.compiling.standalone import is_archive, program_in
-from merrow_runtime.program.files import read_path
+from merrow_runtime.program.workflow_files import read_path
 from merrow_server.errors import InputError
 
 _LARGEST = 10_000_000

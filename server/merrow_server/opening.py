@@ -8,7 +8,7 @@ from pathlib import Path
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.markdown import DiagramFence
 from merrow_analysis.text import Range
-from merrow_runtime.program.files import one_file
+from merrow_runtime.program.workflow_files import one_file
 from merrow_server.checking import Checker, the_diagram
 from merrow_server.errors import InputError
 from merrow_server.files import Target, discover, read

@@ -7,8 +7,8 @@ import re
 from collections.abc import Collection, Mapping
 from pathlib import Path
 
-from merrow_runtime.operators.formats.files import check_folders, files_in, is_reserved
-from merrow_runtime.program.files import reason_of
+from merrow_runtime.operators.formats.answer_files import check_folders, files_in, is_reserved
+from merrow_runtime.program.workflow_files import reason_of
 from merrow_runtime.values import Value, as_text
 from merrow_server.errors import InputError
 from merrow_server.files import create

@@ -11,10 +11,10 @@ from hypothesis import example, given
 from hypothesis import strategies as st
 from tests.analysis.rule_page import GivenFiles
 
+from merrow_analysis.cases.case_insertion import UnwritableCaseError, new_id, with_case
 from merrow_analysis.cases.cases_reader import CasesFile, read_cases
 from merrow_analysis.cases.checking import CasesContext, check_cases
 from merrow_analysis.cases.schema import CASE_KEYS, DEFAULT_KEYS, EXPECTATION_KEYS, cases_schema
-from merrow_analysis.cases.writing import UnwritableCaseError, new_id, with_case
 from merrow_analysis.definitions.yaml.yaml_text import read_yaml
 from merrow_analysis.text import apply_edits, split_lines
 

@@ -12,7 +12,7 @@ from tests.analysis.workflows import errors, told, typed, workflow
 
 from merrow_analysis.graph.bare.conditions import ALWAYS, NEVER, Conditions, TooManyCombinationsError
 from merrow_analysis.graph.live_state import live_state
-from merrow_analysis.graph.liveness.plan import combinations
+from merrow_analysis.graph.liveness.combinations import combinations
 from merrow_analysis.graph.liveness.waiting import feeds_of
 from merrow_analysis.graph.nodes import TypedGraph
 

@@ -7,8 +7,8 @@ import pytest
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.schema import schema
 from merrow_analysis.definitions.settings import read_settings
-from merrow_analysis.places.names import symbol
 from merrow_analysis.places.occurrences import occurrences_of
+from merrow_analysis.places.symbols import symbol
 
 TEXT = """---
 workflow:

@@ -7,7 +7,7 @@ from collections.abc import Mapping
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.provider import ResourceError
-from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.file_set import Files
 
 MAIN = "flow.mmd"
 

@@ -16,7 +16,7 @@ from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.text import Range, apply_edits
 from merrow_optimizer.mutations.base import Move, WorkflowDifference, workflow_difference
 from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter, moves
-from merrow_optimizer.mutations.names import DELETION
+from merrow_optimizer.mutations.operator_names import DELETION
 
 ROOT = Path(__file__).parents[2]
 CORPUS = SHARED / "corpus"

@@ -10,9 +10,9 @@ from tests.optimizer.scripted_asker import ScriptedPurse
 
 from merrow_optimizer.evaluation import late_asker
 from merrow_optimizer.evaluation.cases import judging
-from merrow_optimizer.extraction.asking import Generator
+from merrow_optimizer.extraction.generator import Generator
 from merrow_optimizer.planning import questions
-from merrow_optimizer.suggestions import answers
+from merrow_optimizer.suggestions import candidate_answers
 from merrow_runtime.asking.asker import ACCOUNT, Asker, PurposeAccount
 from merrow_runtime.asking.question import JobQuestion, Key, QuestionAttempt
 from merrow_runtime.asking.rows import JobRows
@@ -34,7 +34,7 @@ SHORT = {"text": "a", "usage": WHOLE["usage"]}
 @pytest.mark.parametrize(
     ("key", "more", "known", "kept_as"),
     [
-        (answers.KEY, {"purpose": "candidates", "max_tokens": 1500}, "57231ba4147d6216c70386a70937b9e7", WHOLE),
+        (candidate_answers.KEY, {"purpose": "candidates", "max_tokens": 1500}, "57231ba4147d6216c70386a70937b9e7", WHOLE),
         (questions.KEY, {"purpose": "coverage"}, "07e2b6488c0091eb4f528b71235f44dc", WHOLE),
         (late_asker.KEY, {"purpose": "judge"}, "f250913c2d95263a18c9f65ea2e937b3", SHORT),
         (judging.KEY, {"purpose": "judge 3"}, "64cebe348082120365401033a80f0a48", WHOLE),
@@ -69,9 +69,9 @@ async def test_an_answer_of_an_extraction_is_found_in_its_rows_and_in_the_cache(
     store, purse = MemoryStore(), ScriptedPurse(lambda _: "paid", ORIGIN)
     said = {**WHOLE, "text": '{"a": 1}'}
     rows = JobRows("x", store.extractions, {row: {**said, "paid": True}})
-    generator = Generator("m", Asker(purse, MemoryStore().cache, answers.KEY, rows))
+    generator = Generator("m", Asker(purse, MemoryStore().cache, candidate_answers.KEY, rows))
     assert await generator.answer(2, MESSAGES, SCHEMA, dict) == {"a": 1}
     assert (rows.used.calls, purse.asked) == (1, [])
     await store.cache.writer.write(kept(bytes.fromhex("15c2cbaa762020c49c98810bbdbd929d"), json.dumps(said), 0.0))
     question = JobQuestion("2", "m", MESSAGES, lambda reply: reply.text, SCHEMA, max_tokens=4_000)
-    assert (await Asker(purse, store.cache, answers.KEY).ask(question)).source == "cache"
+    assert (await Asker(purse, store.cache, candidate_answers.KEY).ask(question)).source == "cache"

@@ -20,7 +20,7 @@ from tests.workflows import workflows
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_optimizer.mutations.moves import DEFAULT, draw, moves
-from merrow_optimizer.mutations.names import ADDITION
+from merrow_optimizer.mutations.operator_names import ADDITION
 
 pytestmark = pytest.mark.thinned(8, "mutations of the corpus")
 

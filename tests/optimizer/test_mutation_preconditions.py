@@ -8,7 +8,7 @@ from tests.optimizer.test_mutation_writing import workflow
 from merrow_analysis.check import analyse
 from merrow_optimizer.mutations.base import Move, MoveRefusal, WorkflowDifference, workflow_difference
 from merrow_optimizer.mutations.moves import DEFAULT, OPERATORS, MoveFilter, changes, find, identity, moves
-from merrow_optimizer.mutations.names import ADDITION
+from merrow_optimizer.mutations.operator_names import ADDITION
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.preconditions import ALL
 

@@ -9,7 +9,7 @@ from tests.optimizer.test_crossover import check
 from merrow_analysis.check import analyse
 from merrow_optimizer.crossover.children import children
 from merrow_optimizer.mutations.moves import moves
-from merrow_optimizer.mutations.names import ADDITION, SUBSTITUTION
+from merrow_optimizer.mutations.operator_names import ADDITION, SUBSTITUTION
 
 TEXT = """---
 workflow:

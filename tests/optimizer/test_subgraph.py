@@ -14,7 +14,7 @@ from merrow_analysis.check import analyse
 from merrow_optimizer.mutations import subgraph
 from merrow_optimizer.mutations.base import Move, WorkflowDifference, workflow_difference
 from merrow_optimizer.mutations.moves import MoveFilter, moves, random_mutants
-from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.operator_names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import read_pattern
 
 pytestmark = pytest.mark.thinned(8, "mutations of the corpus")

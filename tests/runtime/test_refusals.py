@@ -38,7 +38,7 @@ BY_RULE = {
 }
 """By the place of a refusal: the rules that report it. A rule may be ignored in the settings, so the run looks as well."""
 AROUND = {
-    "program/files.py": "the file can't be found or read",
+    "program/workflow_files.py": "the file can't be found or read",
     "program/inputs.py read_inputs": "the inputs that are given",
     "program/decision.py": "an answer, while it runs",
     "running/api.py": "another endpoint than before",

@@ -31,7 +31,7 @@ import merrow_server.cases.suites, merrow_server.suggestions.prepared_suggestion
 import merrow_server.cli.sessions.run, merrow_server.cli.sessions.run_display, merrow_server.changes.patterns
 import merrow_server.extractions.extraction_words, merrow_optimizer.crossover.children, merrow_optimizer.planning.choosing
 import merrow_optimizer.evaluation.sessions, merrow_optimizer.optimization.rounds, merrow_optimizer.suggestions.session
-import merrow_optimizer.planning.writing, merrow_optimizer.mutations.subgraph, merrow_analysis.formatting
+import merrow_optimizer.planning.plan_workflow, merrow_optimizer.mutations.subgraph, merrow_analysis.formatting
 import merrow_runtime.running.api, merrow_runtime.store.database, merrow_runtime.sandbox
 import merrow_runtime.models.openai_endpoint, openai, aiohttp, rich.live, rich.progress, rich.markdown
 import merrow_optimizer.repair.remedies, merrow_optimizer.repair.search

@@ -20,7 +20,7 @@ from tests.runtime.openai_server import OpenAIServer, Reply, serving
 from tests.server.program import Outcome, in_process
 
 from merrow_optimizer.evaluation.metrics import judge as judging
-from merrow_optimizer.extraction.asking import Generator, instructions
+from merrow_optimizer.extraction.generator import Generator, instructions
 from merrow_optimizer.planning import candidates, coverage
 from merrow_optimizer.revising import model as revising
 from merrow_optimizer.suggestions import judge as scoring

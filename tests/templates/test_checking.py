@@ -12,7 +12,7 @@ from merrow_analysis.ide.hover import hover
 from merrow_analysis.ide.names.rename import RenameRefusedError, rename
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
 from merrow_optimizer.mutations.moves import changes, moves
-from merrow_optimizer.mutations.names import SUBSTITUTION
+from merrow_optimizer.mutations.operator_names import SUBSTITUTION
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.preconditions import failing
 

@@ -26,8 +26,8 @@ from merrow_analysis.graph.decisions import ELSE, Cases, read_cases
 from merrow_analysis.graph.flow import Flowchart, FlowEdge, FlowNode, Mention
 from merrow_analysis.graph.language import GraphSettings
 from merrow_analysis.graph.levels import Apart, carried, levels, taken_apart
+from merrow_analysis.graph.liveness.combinations import Combinations, combinations, combinations_after
 from merrow_analysis.graph.liveness.frames import LiveOrder, live_order, unit_order
-from merrow_analysis.graph.liveness.plan import Combinations, combinations, combinations_after
 from merrow_analysis.graph.liveness.turning import Turning
 from merrow_analysis.graph.liveness.waiting import Starts, waiting_alone
 from merrow_analysis.graph.model import Graph, NodeMarks, conflicting
@@ -551,7 +551,7 @@ class TypedGraph:
 
     @property
     def combinations(self) -> Combinations:
-        """What runs in which cases; see `merrow_analysis.graph.liveness.plan`."""
+        """What runs in which cases; see `merrow_analysis.graph.liveness.combinations`."""
         if self._combinations is None:
             if self._earlier is not None:
                 self._combinations = combinations_after(self, *self._earlier)

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from merrow_analysis.graph.bare.conditions import NEVER, Condition
-from merrow_analysis.graph.liveness.plan import Combinations
+from merrow_analysis.graph.liveness.combinations import Combinations
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 
 

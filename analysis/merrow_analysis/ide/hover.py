@@ -28,7 +28,7 @@ from merrow_analysis.ide.texts.node_text import agent_text, edges_text, metrics_
 from merrow_analysis.ide.texts.validator_text import validator_text
 from merrow_analysis.ide.texts.variables import variable_text
 from merrow_analysis.places.box_places import title_parameters
-from merrow_analysis.places.names import Occurrence
+from merrow_analysis.places.symbols import Occurrence
 from merrow_analysis.rules.registry import find_rule
 from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.tree import Chain, Comment, FrontMatter, Header, SubgraphStart

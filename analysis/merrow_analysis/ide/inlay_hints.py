@@ -15,8 +15,8 @@ from merrow_analysis.ide.names.definition import DefinitionTarget, targets_of
 from merrow_analysis.ide.subgraphs import stretches
 from merrow_analysis.ide.texts.box_text import change_of
 from merrow_analysis.ide.texts.node_text import decided_by
-from merrow_analysis.places.names import Kind, Symbol, symbol
 from merrow_analysis.places.occurrences import occurrences_in
+from merrow_analysis.places.symbols import Kind, Symbol, symbol
 from merrow_analysis.rules.reporting import named
 from merrow_analysis.text import Position, Range, TextEdit
 

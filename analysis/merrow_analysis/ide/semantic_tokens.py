@@ -13,9 +13,9 @@ from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE
 from merrow_analysis.ide.cursor.blocks import blocks_in
 from merrow_analysis.places.box_places import title_parameters
-from merrow_analysis.places.names import Kind, Occurrence
 from merrow_analysis.places.node_places import source_span
 from merrow_analysis.places.occurrences import occurrences_in
+from merrow_analysis.places.symbols import Kind, Occurrence
 from merrow_analysis.syntax.tree import (
     Arrow,
     Block,

@@ -7,7 +7,7 @@ from typing import NamedTuple
 
 from merrow_analysis.definitions.types import Type, TypeTable, innermost
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.places.names import Occurrence, Symbol, symbol
+from merrow_analysis.places.symbols import Occurrence, Symbol, symbol
 from merrow_analysis.syntax.tree import Arrow, Block
 from merrow_analysis.text import Span
 

@@ -9,7 +9,7 @@ from merrow_analysis.definitions.settings import WorkflowSettings, read_settings
 from merrow_analysis.definitions.types import is_variable
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.places.edge_names import field_symbol, input_symbol
-from merrow_analysis.places.names import Kind, Occurrence, Role, symbol
+from merrow_analysis.places.symbols import Kind, Occurrence, Role, symbol
 from merrow_analysis.syntax.tree import Block, FrontMatter
 from merrow_analysis.text import Span
 

@@ -17,8 +17,8 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.places.box_places import EXPRESSIONS, paths_named, title_parameters
 from merrow_analysis.places.edge_names import Word, fields_along, input_symbol, label_names, outputs_along, split
 from merrow_analysis.places.front_names import front_matter_names, scalar_span, type_names
-from merrow_analysis.places.names import Kind, Occurrence, Role, Symbol, symbol
 from merrow_analysis.places.node_places import source_span
+from merrow_analysis.places.symbols import Kind, Occurrence, Role, Symbol, symbol
 from merrow_analysis.places.template_places import templates_of
 from merrow_analysis.syntax.tree import (
     Block,

@@ -12,8 +12,8 @@ from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.bare.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.boxes.edge_words import OVER
+from merrow_analysis.graph.liveness.combinations import Combinations
 from merrow_analysis.graph.liveness.live_nodes import RunTruth, spread
-from merrow_analysis.graph.liveness.plan import Combinations
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.notation import AFTER
 from merrow_analysis.graph.together import fed_at_once, voices_alone

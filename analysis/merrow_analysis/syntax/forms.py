@@ -18,6 +18,7 @@ from typing import Any
 
 from merrow_analysis.shared_values import RecentValues
 from merrow_analysis.syntax import tree
+from merrow_analysis.text import Span
 from merrow_analysis.syntax.characters import trim
 
 _MODES = frozenset(("href", "click", "call", "linkStyle", "interpolate", "graph", "flowchart", "accTitle", "accDescr"))
@@ -47,7 +48,7 @@ with the plans of its fields. ``ends`` are two places, each the number of a gap,
 an offset from there. Gap 1 is the first; 0 is the white space that the line begins with.
 """
 _Statements = tuple[tree.Statement, ...]
-_Places = tuple[tree.Span, ...]
+_Places = tuple[Span, ...]
 _Pattern = Callable[[str], "re.Match[str] | None"]
 _Maker = Callable[[str, _Places], "_Statements | None"]
 

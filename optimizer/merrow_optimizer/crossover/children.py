@@ -24,9 +24,9 @@ from merrow_analysis.suppressions import has_suppression
 from merrow_analysis.syntax.tree import Comment
 from merrow_optimizer.crossover.cuts import Cut, cuts, matches, spread
 from merrow_optimizer.crossover.joint import Joint, join
-from merrow_optimizer.joining.names import NamesError
+from merrow_optimizer.joining.merged_names import NamesError
 from merrow_optimizer.mutations.base import move_id
-from merrow_optimizer.mutations.names import CROSSOVER
+from merrow_optimizer.mutations.operator_names import CROSSOVER
 from merrow_optimizer.mutations.original import why_unchangeable
 
 _MOST_PARTS = 8

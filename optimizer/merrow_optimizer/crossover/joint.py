@@ -10,11 +10,11 @@ from merrow_analysis.definitions.operators import INTERFACE_CLASS
 from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.flow import FlowEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
-from merrow_analysis.places.names import Symbol, symbol
+from merrow_analysis.places.symbols import Symbol, symbol
 from merrow_optimizer.crossover.cuts import Cut
 from merrow_optimizer.joining.front_matter import merged_front_matter
 from merrow_optimizer.joining.layout import laid_out
-from merrow_optimizer.joining.names import NamesError, Share, merge
+from merrow_optimizer.joining.merged_names import NamesError, Share, merge
 from merrow_optimizer.joining.text import End, KeptPart, members
 from merrow_optimizer.joining.types import same_type
 

@@ -18,7 +18,7 @@ from merrow_runtime.asking.bounded import bounded
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.jobs.clock import Clock
 from merrow_runtime.models.budget import Budget
-from merrow_runtime.program.files import whole_path
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import NOTHING, Usage

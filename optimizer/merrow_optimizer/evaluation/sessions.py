@@ -9,7 +9,7 @@ from typing import Any
 from merrow_optimizer.evaluation.evaluator import Evaluator, OnScore
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_runtime.jobs.life import carry_out
-from merrow_runtime.program.files import whole_path
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.store.names import new_id

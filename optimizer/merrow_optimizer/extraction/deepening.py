@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from functools import partial
 from typing import Any
 
-from merrow_optimizer.extraction.asking import (
+from merrow_optimizer.extraction.generator import (
     TEXT_OR_NULL,
     TEXT_VALUE,
     Generator,

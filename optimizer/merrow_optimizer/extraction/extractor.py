@@ -11,9 +11,10 @@ from dataclasses import dataclass, field, replace
 from typing import Any
 
 from merrow_optimizer.extraction import deepening
-from merrow_optimizer.extraction.asking import Generator, SentBackIfEmpty, together
+from merrow_optimizer.extraction.case_workflow import TypedSteps, case_text
 from merrow_optimizer.extraction.choosing import CoverCandidate, SetCover, choose
 from merrow_optimizer.extraction.deepening import Path, PathStart, deepen, ground_of
+from merrow_optimizer.extraction.generator import Generator, SentBackIfEmpty, together
 from merrow_optimizer.extraction.grouping import Grouping, StepGroup, StepReference
 from merrow_optimizer.extraction.initial import described_steps, steps_of
 from merrow_optimizer.extraction.naming import Named, as_its_steps, name_group, place_all, step_of
@@ -25,8 +26,7 @@ from merrow_optimizer.extraction.solved_cases import SolvedCase
 from merrow_optimizer.extraction.steps import Steps, kinds_of
 from merrow_optimizer.extraction.trials import Stopped, Trial, Trials
 from merrow_optimizer.extraction.wording import word
-from merrow_optimizer.extraction.writing import TypedSteps, case_text
-from merrow_optimizer.suggestions.answers import KEY
+from merrow_optimizer.suggestions.candidate_answers import KEY
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.bounded import bounded
 from merrow_runtime.asking.purse import Purse

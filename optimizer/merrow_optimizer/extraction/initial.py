@@ -7,7 +7,8 @@ from dataclasses import dataclass
 from typing import Any
 
 from merrow_analysis.definitions.types import Type
-from merrow_optimizer.extraction.asking import (
+from merrow_optimizer.extraction.case_workflow import TypedSteps, case_text, problems_of
+from merrow_optimizer.extraction.generator import (
     TEXT_OR_NULL,
     TEXT_VALUE,
     Generator,
@@ -20,7 +21,6 @@ from merrow_optimizer.extraction.leaks import CaseLeaks
 from merrow_optimizer.extraction.refused import AnswerRefused
 from merrow_optimizer.extraction.solved_cases import SolvedCase
 from merrow_optimizer.extraction.steps import Steps, kinds_of, read_steps
-from merrow_optimizer.extraction.writing import TypedSteps, case_text, problems_of
 from merrow_runtime.requests import Message
 
 STAGE = 1

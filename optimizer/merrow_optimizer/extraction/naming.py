@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from merrow_optimizer.extraction.asking import TEXT_VALUE, Generator, object_schema, question, together
+from merrow_optimizer.extraction.generator import TEXT_VALUE, Generator, object_schema, question, together
 from merrow_optimizer.extraction.grouping import Grouping, Open, StepGroup, StepReference
 from merrow_optimizer.extraction.kinds import OperatorSignature
 from merrow_optimizer.extraction.leaks import CaseLeaks

@@ -9,7 +9,7 @@ from merrow_analysis.definitions.types import TEXT, Type
 from merrow_analysis.edits.yaml_write import quoted
 from merrow_optimizer.extraction.kinds import INPUTS, OperatorSignature, port_of, signature
 from merrow_optimizer.extraction.steps import CaseStep, operator_name
-from merrow_optimizer.planning.writing import front_key, front_text
+from merrow_optimizer.planning.plan_workflow import front_key, front_text
 
 
 @dataclass(frozen=True, slots=True)

@@ -9,7 +9,7 @@ from typing import Any
 
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_optimizer.extraction import initial
-from merrow_optimizer.extraction.asking import LONGEST_ANSWER, TRIES
+from merrow_optimizer.extraction.generator import LONGEST_ANSWER, TRIES
 from merrow_optimizer.extraction.initial import ExtractionTask, case_question
 from merrow_optimizer.extraction.leaks import CaseLeaks
 from merrow_optimizer.extraction.solved_cases import CaseSplit, SolvedCase

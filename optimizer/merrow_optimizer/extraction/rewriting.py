@@ -6,9 +6,9 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 
 from merrow_analysis.definitions.types import Type
+from merrow_optimizer.extraction.case_workflow import TypedSteps, case_text, problems_of
 from merrow_optimizer.extraction.kinds import unifies
 from merrow_optimizer.extraction.operators import ExtractedOperator, taken_by
-from merrow_optimizer.extraction.writing import TypedSteps, case_text, problems_of
 
 Offers = Mapping[str, Sequence[ExtractedOperator]]
 """For each step of a case, by its name, the operators that may take its place, the best first."""

@@ -10,7 +10,7 @@ from merrow_optimizer.extraction.extraction_report import report
 from merrow_optimizer.extraction.extractor import Extractor, Told
 from merrow_optimizer.extraction.plan import ExtractionPlan
 from merrow_runtime.jobs.life import carry_out
-from merrow_runtime.program.files import whole_path
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.names import new_id

@@ -13,11 +13,11 @@ from typing import Any
 
 from merrow_optimizer.evaluation.answering import Answering, ignore_failure, run_name
 from merrow_optimizer.evaluation.scores import Status
+from merrow_optimizer.extraction.case_workflow import TypedSteps, analysed
 from merrow_optimizer.extraction.operators import ExtractedOperator
 from merrow_optimizer.extraction.plan import ExtractionPlan
 from merrow_optimizer.extraction.rewriting import swapped
 from merrow_optimizer.extraction.solved_cases import SolvedCase
-from merrow_optimizer.extraction.writing import TypedSteps, analysed
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.store.database import Store

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from merrow_optimizer.extraction.asking import TEXT_VALUE, Generator, object_schema, question
+from merrow_optimizer.extraction.generator import TEXT_VALUE, Generator, object_schema, question
 from merrow_optimizer.extraction.grouping import StepReference
 from merrow_optimizer.extraction.leaks import CaseLeaks
 from merrow_optimizer.extraction.naming import shown_members, takes

@@ -12,8 +12,8 @@ from typing import Literal, NamedTuple
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.graph.flow import Flowchart, FlowEdge
-from merrow_analysis.places.names import Symbol, respelled
 from merrow_analysis.places.occurrences import occurrences_in
+from merrow_analysis.places.symbols import Symbol, respelled
 from merrow_analysis.syntax.tree import (
     Block,
     Chain,

@@ -11,7 +11,7 @@ from merrow_analysis.graph.measures.siblings import is_voice
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.wiring.wires import has_variable, joined
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
-from merrow_optimizer.mutations.names import ADDITION
+from merrow_optimizer.mutations.operator_names import ADDITION
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.roles import described, node_id, role_after
 from merrow_optimizer.mutations.wiring import (

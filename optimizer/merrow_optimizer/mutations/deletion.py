@@ -8,7 +8,7 @@ from functools import partial
 from merrow_analysis.edits.change import WantedEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.mutations.change import Mutation, Proposal
-from merrow_optimizer.mutations.names import DELETION
+from merrow_optimizer.mutations.operator_names import DELETION
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.wiring import case_label, relabelled, source_of
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections import Counter
 
 from merrow_analysis.graph.bare.conditions import ALWAYS, NEVER, TooManyCombinationsError
-from merrow_analysis.graph.liveness.plan import Combinations
+from merrow_analysis.graph.liveness.combinations import Combinations
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.together import fed_at_once, voices_alone
 

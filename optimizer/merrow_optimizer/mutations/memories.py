@@ -13,7 +13,7 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.remembering import arriving, has_memory, to_remember
 from merrow_analysis.wiring.wires import NodeOutput
 from merrow_optimizer.mutations.change import Grid, Mutation, Proposal
-from merrow_optimizer.mutations.names import REWIRING, SUBSTITUTION
+from merrow_optimizer.mutations.operator_names import REWIRING, SUBSTITUTION
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.wiring import fits, new_link, outputs
 

@@ -16,10 +16,10 @@ from merrow_analysis.edits.write import write
 from merrow_optimizer.mutations import addition, deletion, rewiring, subgraph, substitution
 from merrow_optimizer.mutations.base import Move, MoveRefusal, move_id
 from merrow_optimizer.mutations.boxes import is_torn
-from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.file_set import Files
 from merrow_optimizer.mutations.calls.moves import rewritings
 from merrow_optimizer.mutations.change import Mutation, Proposal
-from merrow_optimizer.mutations.names import ADDITION, DELETION, MAX_NODES, REWIRING, SUBGRAPH, SUBSTITUTION
+from merrow_optimizer.mutations.operator_names import ADDITION, DELETION, MAX_NODES, REWIRING, SUBGRAPH, SUBSTITUTION
 from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.mutations.preconditions import ALL, BOXES, Precondition, failing
 

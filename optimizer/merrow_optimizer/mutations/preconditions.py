@@ -23,7 +23,7 @@ from merrow_analysis.rules.registry import Flags, find_rule, flags_of
 from merrow_analysis.wiring.wires import OWN_KIND
 from merrow_optimizer.mutations.base import MoveRefusal
 from merrow_optimizer.mutations.change import Mutation
-from merrow_optimizer.mutations.names import ADDITION, DELETION, SUBSTITUTION
+from merrow_optimizer.mutations.operator_names import ADDITION, DELETION, SUBSTITUTION
 from merrow_optimizer.mutations.original import Original
 
 

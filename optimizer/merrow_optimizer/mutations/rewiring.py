@@ -13,7 +13,7 @@ from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.wiring.wires import NodeOutput
 from merrow_optimizer.mutations import memories, rewiring_heads
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
-from merrow_optimizer.mutations.names import REWIRING
+from merrow_optimizer.mutations.operator_names import REWIRING
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.wiring import fits, outputs, relabelled, source_of
 

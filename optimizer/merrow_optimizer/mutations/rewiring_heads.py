@@ -11,7 +11,7 @@ from merrow_analysis.edits.change import WantedEdge
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.wiring.wires import joined
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
-from merrow_optimizer.mutations.names import REWIRING
+from merrow_optimizer.mutations.operator_names import REWIRING
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.wiring import case_label, fits, names_bulk, port_label, source_of
 

@@ -8,7 +8,7 @@ from typing import NamedTuple
 from merrow_analysis.edits.change import WantedEdge, as_it_is, label_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_optimizer.mutations.change import Mutation
-from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.operator_names import SUBGRAPH
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.patterns import Pattern, PatternEdge
 from merrow_optimizer.mutations.subgraph_boundary import (

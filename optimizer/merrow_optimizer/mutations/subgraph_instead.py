@@ -9,7 +9,7 @@ from merrow_analysis.edits.change import WantedEdge
 from merrow_analysis.graph.instructions import role_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.mutations.change import Mutation
-from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.operator_names import SUBGRAPH
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.patterns import Pattern
 from merrow_optimizer.mutations.subgraph_boundary import (

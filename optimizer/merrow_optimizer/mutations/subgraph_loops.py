@@ -15,7 +15,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.places.box_places import range_of
 from merrow_analysis.wiring.wires import NodeOutput
 from merrow_optimizer.mutations.change import Mutation, Proposal
-from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.operator_names import SUBGRAPH
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.roles import node_id
 from merrow_optimizer.mutations.wiring import feeders, fits, new_link

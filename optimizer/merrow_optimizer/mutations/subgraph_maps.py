@@ -10,7 +10,7 @@ from merrow_analysis.edits.change import WantedEdge, Wrapping, label_of
 from merrow_analysis.graph.boxes.edge_words import EACH
 from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.mutations.change import Mutation, Proposal
-from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.operator_names import SUBGRAPH
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.wiring import fits
 

@@ -8,7 +8,7 @@ from dataclasses import dataclass, field
 from merrow_analysis.edits.change import WantedEdge
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_optimizer.mutations.change import Mutation
-from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.operator_names import SUBGRAPH
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.patterns import Pattern, PatternEdge
 from merrow_optimizer.mutations.subgraph_boundary import has_odd_readers, listed, read_on

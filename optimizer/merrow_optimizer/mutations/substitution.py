@@ -16,7 +16,7 @@ from merrow_analysis.graph.placing.notation import read_label
 from merrow_analysis.wiring.wires import NodeOutput, has_variable, joined
 from merrow_optimizer.mutations.change import Grid, Joined, Mutation, Proposal
 from merrow_optimizer.mutations.memories import remembering
-from merrow_optimizer.mutations.names import SUBSTITUTION
+from merrow_optimizer.mutations.operator_names import SUBSTITUTION
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.roles import IMPROVE, MERGE, SOLVE, described, role_after
 from merrow_optimizer.mutations.wiring import case_label, feeders, fits, names_bulk, new_link, port_label, source_of

@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Sequence
 
 from merrow_optimizer.evaluation.plan import JUDGED_MOST
-from merrow_optimizer.optimization.answers import SearchAnswers
 from merrow_optimizer.optimization.costs import Costs
 from merrow_optimizer.optimization.plan import JUDGED_READ, ROUNDS, SearchPlan
+from merrow_optimizer.optimization.search_answers import SearchAnswers
 from merrow_optimizer.search.candidates import START, CandidateDraft
 from merrow_runtime.asking.bounded import Most
 from merrow_runtime.jobs.clock import Clock

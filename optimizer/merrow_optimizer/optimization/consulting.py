@@ -9,14 +9,14 @@ from random import Random
 from statistics import fmean
 from typing import Any
 
-from merrow_optimizer.optimization.answers import SearchAnswers, WantedAnswer
 from merrow_optimizer.optimization.costs import Costs
 from merrow_optimizer.optimization.plan import SearchPlan
 from merrow_optimizer.optimization.questions import ATTEMPTS, EVERY, SearchQuestion, best_question, round_question
+from merrow_optimizer.optimization.search_answers import SearchAnswers, WantedAnswer
 from merrow_optimizer.search.candidates import CandidateDraft
 from merrow_optimizer.search.children import MODEL
 from merrow_optimizer.search.engine import Search
-from merrow_optimizer.suggestions.answers import KEY
+from merrow_optimizer.suggestions.candidate_answers import KEY
 from merrow_optimizer.suggestions.failures import failure_of
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import FailedItem
@@ -26,7 +26,7 @@ from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.purse import Purse
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, UsageFailure
 from merrow_runtime.models.budget import NotEnoughLeft
-from merrow_runtime.program.files import whole_path
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN
 from merrow_runtime.usage import NOTHING, Usage

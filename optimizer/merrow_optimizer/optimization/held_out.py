@@ -5,9 +5,9 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Sequence
 
-from merrow_optimizer.optimization.answers import SearchAnswers, WantedAnswer, value_of
 from merrow_optimizer.optimization.plan import SearchPlan
 from merrow_optimizer.optimization.readings import read_before
+from merrow_optimizer.optimization.search_answers import SearchAnswers, WantedAnswer, value_of
 from merrow_optimizer.search.candidates import START
 from merrow_optimizer.search.held_out import HeldOutResult, read_held_out
 from merrow_runtime.store.database import Store

@@ -12,7 +12,7 @@ from merrow_optimizer.evaluation.data import DataSet
 from merrow_optimizer.evaluation.data.parts import SEED, in_order
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import EvaluationForecast, Plan, figures, forecast_item
-from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.file_set import Files
 from merrow_optimizer.optimization.readings import ASIDE
 from merrow_optimizer.search.candidates import CandidateDraft
 from merrow_optimizer.search.children import Moves, Nothing, Proposer

@@ -13,13 +13,13 @@ from typing import Any
 
 from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.statistics.ranks import LEAST
-from merrow_optimizer.optimization.answers import SearchAnswers, WantedAnswer, value_of
 from merrow_optimizer.optimization.bounds import Reserve
 from merrow_optimizer.optimization.consulting import Consulting
 from merrow_optimizer.optimization.costs import Costs, Priced
 from merrow_optimizer.optimization.held_out import read, read_judged
 from merrow_optimizer.optimization.plan import JUDGED_READ, SearchPlan, Told, drafts_of
 from merrow_optimizer.optimization.rounds import Rounds
+from merrow_optimizer.optimization.search_answers import SearchAnswers, WantedAnswer, value_of
 from merrow_optimizer.search.candidates import START, Draw
 from merrow_optimizer.search.engine import Search
 from merrow_runtime.errors import UsageFailure

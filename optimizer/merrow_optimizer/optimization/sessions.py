@@ -14,7 +14,7 @@ from merrow_optimizer.optimization.readings import searched_part
 from merrow_optimizer.optimization.rounds import Rounds
 from merrow_optimizer.optimization.searcher import Searcher
 from merrow_runtime.jobs.life import carry_out
-from merrow_runtime.program.files import whole_path
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.names import new_id
 from merrow_runtime.store.optimizations import OptimizationRecord

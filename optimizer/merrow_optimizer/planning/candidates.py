@@ -9,9 +9,9 @@ from dataclasses import dataclass, replace
 from merrow_analysis.check import analyse
 from merrow_optimizer.planning.drawings import read_drawing
 from merrow_optimizer.planning.plan_reader import PlanBounds, PlanReading, read_plan
+from merrow_optimizer.planning.plan_workflow import workflow_text
 from merrow_optimizer.planning.questions import PLAN, asked_again, plan_messages
 from merrow_optimizer.planning.task_graph import TaskGraph
-from merrow_optimizer.planning.writing import workflow_text
 from merrow_optimizer.repair.search import repair
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.question import JobQuestion

@@ -19,16 +19,16 @@ from merrow_analysis.edits.workflow_text import WorkflowText
 from merrow_analysis.edits.write import write
 from merrow_analysis.graph.boxes.edge_words import AGAIN
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.places.names import symbol
 from merrow_analysis.places.occurrences import occurrences_of
+from merrow_analysis.places.symbols import symbol
 from merrow_analysis.suggest import closest
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.text import TextEdit, apply_edits
 from merrow_optimizer.planning.task_graph import TaskGraph
-from merrow_optimizer.revising.answers import RevisionAnswer, RevisionChange
+from merrow_optimizer.revising.revision_answers import RevisionAnswer, RevisionChange
 from merrow_optimizer.suggestions.links import links_in_place
+from merrow_optimizer.suggestions.node_edits import prompt_text, with_prompt, with_value
 from merrow_optimizer.suggestions.refusals import Unusable
-from merrow_optimizer.suggestions.writing import prompt_text, with_prompt, with_value
 from merrow_runtime.revising.reviser import CannotReviseError, RevisedWorkflow
 from merrow_runtime.workflow import RecordingProvider, Workflow
 

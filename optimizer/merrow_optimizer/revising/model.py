@@ -8,9 +8,9 @@ from dataclasses import dataclass
 from typing import Any
 
 from merrow_analysis.definitions.settings import Refine
-from merrow_optimizer.revising.answers import FIELDS, REVISION, read_answer
 from merrow_optimizer.revising.choosing import chosen, difference_of
 from merrow_optimizer.revising.making import GraphChanges
+from merrow_optimizer.revising.revision_answers import FIELDS, REVISION, read_answer
 from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.prompts.asking_again import QuestionTurn, until_read

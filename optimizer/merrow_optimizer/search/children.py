@@ -11,7 +11,7 @@ from typing import Protocol
 from merrow_analysis.check import Analyser, Analysis
 from merrow_optimizer.crossover.children import CrossoverRefusedError, drawn_children
 from merrow_optimizer.evaluation.keys import semantic_hash
-from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.file_set import Files
 from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter, draw_from, moves
 from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.search.candidates import START, CandidateDraft

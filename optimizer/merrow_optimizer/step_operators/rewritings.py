@@ -20,7 +20,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.text import edited
 from merrow_optimizer.extraction.kinds import merged, port_of, signature
 from merrow_optimizer.extraction.steps import operator_name
-from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.file_set import Files
 from merrow_optimizer.mutations.calls.meaning import meaning
 from merrow_optimizer.mutations.calls.rewriting import Rewriting, RewrittenWorkflow
 from merrow_optimizer.mutations.original import Original

@@ -25,7 +25,7 @@ from merrow_analysis.syntax.tree import (
     SubgraphEnd,
     SubgraphStart,
 )
-from merrow_optimizer.suggestions.writing import prompt_text
+from merrow_optimizer.suggestions.node_edits import prompt_text
 
 FREE = frozenset({"prompt", "samples", "temperature", "memory"})
 """Parameters that may differ at a node."""

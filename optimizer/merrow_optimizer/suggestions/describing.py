@@ -10,7 +10,7 @@ from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_optimizer.mutations.base import WorkflowDifference, workflow_difference
 from merrow_optimizer.mutations.effects import structure
 from merrow_optimizer.suggestions.allowed import FREE, may_be_new
-from merrow_optimizer.suggestions.writing import prompt_text
+from merrow_optimizer.suggestions.node_edits import prompt_text
 
 _LONGEST = 4_000
 """Characters of a prompt or a text that are shown."""

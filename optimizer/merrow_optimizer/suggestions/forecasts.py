@@ -5,7 +5,7 @@ from __future__ import annotations
 from dataclasses import dataclass
 from typing import Any
 
-from merrow_optimizer.suggestions.answers import SCHEMA
+from merrow_optimizer.suggestions.candidate_answers import SCHEMA
 from merrow_optimizer.suggestions.judge import TRIES, limit_of, messages, schema_of
 from merrow_optimizer.suggestions.session import READINGS, SuggestionSession
 from merrow_runtime.models.endpoint import Endpoint

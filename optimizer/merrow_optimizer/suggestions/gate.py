@@ -11,14 +11,14 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_optimizer.suggestions.allowed import only_prompt_of, what_is_forbidden
-from merrow_optimizer.suggestions.answers import CandidateAnswer
+from merrow_optimizer.suggestions.candidate_answers import CandidateAnswer
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.making import made
 from merrow_optimizer.suggestions.menu import MenuEntry
+from merrow_optimizer.suggestions.node_edits import prompt_text
 from merrow_optimizer.suggestions.refusals import Unusable
 from merrow_optimizer.suggestions.whole import told
-from merrow_optimizer.suggestions.writing import prompt_text
 from merrow_runtime.errors import UsageFailure
 
 CUSTOM = "Custom"

@@ -11,7 +11,7 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_optimizer.evaluation.keys import semantic_hash
-from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.file_set import Files
 from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter, Proposals
 from merrow_optimizer.mutations.original import why_unchangeable
 from merrow_runtime.errors import UsageFailure

@@ -9,7 +9,7 @@ from dataclasses import dataclass
 from random import Random
 from typing import Any
 
-from merrow_optimizer.suggestions.answers import plain
+from merrow_optimizer.suggestions.candidate_answers import plain
 from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.question import JobQuestion

@@ -4,12 +4,12 @@ from __future__ import annotations
 
 from collections.abc import Collection
 
-from merrow_optimizer.suggestions.answers import Apply, CandidateAnswer, NewPrompt
+from merrow_optimizer.suggestions.candidate_answers import Apply, CandidateAnswer, NewPrompt
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.menu import MenuEntry, applied
+from merrow_optimizer.suggestions.node_edits import with_prompt, with_value
 from merrow_optimizer.suggestions.refusals import Unusable
 from merrow_optimizer.suggestions.whole import rebuilt
-from merrow_optimizer.suggestions.writing import with_prompt, with_value
 
 
 def made(ground: Ground, answer: CandidateAnswer, menu: Collection[MenuEntry]) -> tuple[str, tuple[str, ...]]:

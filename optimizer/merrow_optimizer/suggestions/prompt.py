@@ -7,8 +7,8 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass, field
 from typing import Any
 
-from merrow_optimizer.mutations.names import ADDITION, CROSSOVER, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
-from merrow_optimizer.suggestions.answers import FORM, CandidateAnswer
+from merrow_optimizer.mutations.operator_names import ADDITION, CROSSOVER, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
+from merrow_optimizer.suggestions.candidate_answers import FORM, CandidateAnswer
 from merrow_optimizer.suggestions.describing import graph_data, operators_data
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.guide import LANGUAGE, examples

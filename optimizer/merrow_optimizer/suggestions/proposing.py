@@ -7,8 +7,8 @@ from dataclasses import dataclass, replace
 from typing import Any
 
 from merrow_optimizer.mutations.base import WorkflowDifference
-from merrow_optimizer.mutations.names import ADDITION, CROSSOVER, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
-from merrow_optimizer.suggestions.answers import Form
+from merrow_optimizer.mutations.operator_names import ADDITION, CROSSOVER, DELETION, REWIRING, SUBGRAPH, SUBSTITUTION
+from merrow_optimizer.suggestions.candidate_answers import Form
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import FailedItem, Round, Try, Wish

@@ -13,7 +13,7 @@ from typing import Any
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.text import TextEdit
 from merrow_optimizer.mutations.base import WorkflowDifference, workflow_difference
-from merrow_optimizer.suggestions.answers import SCHEMA, CandidateAnswer, Form, plain, read_answers
+from merrow_optimizer.suggestions.candidate_answers import SCHEMA, CandidateAnswer, Form, plain, read_answers
 from merrow_optimizer.suggestions.describing import change_data, effect_text, graph_data
 from merrow_optimizer.suggestions.gate import PassedCandidate, SuggestionGate
 from merrow_optimizer.suggestions.ground import Ground

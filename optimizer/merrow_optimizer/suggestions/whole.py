@@ -27,8 +27,8 @@ from merrow_optimizer.repair.search import repair
 from merrow_optimizer.suggestions.allowed import front_matter, may_be_new
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.links import links_in_place
+from merrow_optimizer.suggestions.node_edits import prompt_text, with_prompt, with_value
 from merrow_optimizer.suggestions.refusals import Unusable
-from merrow_optimizer.suggestions.writing import prompt_text, with_prompt, with_value
 
 REPAIR_SECONDS = 1.0
 _MOST_NODES = 400

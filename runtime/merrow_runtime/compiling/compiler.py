@@ -6,8 +6,8 @@ import hashlib
 from collections.abc import Iterable, Iterator
 
 from merrow_runtime.compiling.lines import IMPORTED, FileLines, ProgramLines, file_name
+from merrow_runtime.compiling.python_text import PythonNames, in_lines, in_quotes
 from merrow_runtime.compiling.refusing import check_compiled, left_out, runs_code
-from merrow_runtime.compiling.writing import PythonNames, in_lines, in_quotes
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.values import canonical
 from merrow_runtime.version import VERSION

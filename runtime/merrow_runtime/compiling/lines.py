@@ -16,8 +16,8 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_runtime.compiled.mermaid import UNTITLED
+from merrow_runtime.compiling.python_text import PythonCode, PythonNames, in_lines, in_quotes, value
 from merrow_runtime.compiling.validation_lines import validation_of_node, validators_of
-from merrow_runtime.compiling.writing import PythonCode, PythonNames, in_lines, in_quotes, value
 from merrow_runtime.frontier.layout import Layout, layout_of
 from merrow_runtime.frontier.parts import Part
 from merrow_runtime.options import RunOptions

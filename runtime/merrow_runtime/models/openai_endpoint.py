@@ -10,7 +10,7 @@ from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
 from merrow_runtime.errors import EndpointFailure
-from merrow_runtime.models.answers import EndpointAnswer
+from merrow_runtime.models.answer_reader import EndpointAnswer
 from merrow_runtime.models.connections import EndpointConnection, acquire, keyless_headers, release, sendable, timeout
 from merrow_runtime.models.dialects import (
     Dialect,

@@ -7,8 +7,8 @@ from typing import ClassVar
 
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.base import Task, Tools
-from merrow_runtime.operators.formats.answers import answer_form_of
-from merrow_runtime.operators.formats.files import files_in, text_of_files
+from merrow_runtime.operators.formats.answer_files import files_in, text_of_files
+from merrow_runtime.operators.formats.answer_forms import answer_form_of
 from merrow_runtime.operators.prompts.prompting import compose, input_sections
 from merrow_runtime.operators.questions import ModelOperator, PlannedQuestion, Question, default_port, output_shape
 from merrow_runtime.values import Outputs, as_text

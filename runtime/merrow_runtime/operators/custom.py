@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from merrow_runtime.operators.base import Task
-from merrow_runtime.operators.formats.answers import answer_form_of
+from merrow_runtime.operators.formats.answer_forms import answer_form_of
 from merrow_runtime.operators.prompts.prompting import compose, input_sections
 from merrow_runtime.operators.questions import OneQuestion, Question, default_port, output_shape
 from merrow_runtime.values import Outputs

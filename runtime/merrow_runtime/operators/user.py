@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from merrow_runtime.operators.base import NodeDefinition, Task
-from merrow_runtime.operators.formats.answers import answer_form_of
+from merrow_runtime.operators.formats.answer_forms import answer_form_of
 from merrow_runtime.operators.formats.structured import Field, answer_form, answer_schema, fields_reader
 from merrow_runtime.operators.prompts.prompting import compose, input_sections
 from merrow_runtime.operators.questions import OneQuestion, Question, output_shape

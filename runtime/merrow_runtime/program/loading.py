@@ -9,7 +9,7 @@ from pathlib import Path
 from merrow_analysis.bounded.toml import read_toml
 from merrow_analysis.rules.configuration import Config, parse_configuration
 from merrow_runtime.models.trust import WorkspaceValue, workspace_values
-from merrow_runtime.program.files import file_target, read_path, the_diagram
+from merrow_runtime.program.workflow_files import file_target, read_path, the_diagram
 from merrow_runtime.program.workspace import LARGEST_RESOURCE, PROJECT_FILE, WorkspaceFinder
 from merrow_runtime.workflow import Workflow, check_workflow
 

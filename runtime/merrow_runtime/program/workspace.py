@@ -7,7 +7,7 @@ from pathlib import Path
 from merrow_analysis.bounded.toml import read_toml
 from merrow_analysis.definitions.provider import ResourceError
 from merrow_runtime.errors import InputError
-from merrow_runtime.program.files import read_path
+from merrow_runtime.program.workflow_files import read_path
 
 LARGEST_RESOURCE = 10_000_000
 """Prompt files and operator libraries are text written by people; more bytes than this are refused."""

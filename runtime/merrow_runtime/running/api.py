@@ -17,8 +17,8 @@ from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.models.spending_limits import SpendingLimits
 from merrow_runtime.options import RunOptions
-from merrow_runtime.program.files import whole_path
 from merrow_runtime.program.loading import load
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
 from merrow_runtime.revising.reviser import Reviser
 from merrow_runtime.running.executions import held

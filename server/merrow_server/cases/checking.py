@@ -12,7 +12,7 @@ from merrow_analysis.check import analyse
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.rules.configuration import Config
-from merrow_server.cases.files import workflow_name
+from merrow_server.cases.case_paths import workflow_name
 from merrow_server.files import MARKDOWN_SUFFIXES
 
 if TYPE_CHECKING:

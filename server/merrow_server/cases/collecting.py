@@ -18,8 +18,8 @@ from merrow_runtime.errors import RunFailure
 from merrow_runtime.program.loading import configuration, load
 from merrow_runtime.program.workspace import WorkspaceFinder
 from merrow_runtime.store.location import state_folder
+from merrow_server.cases.case_paths import cases_path, is_cases, workflow_name
 from merrow_server.cases.checking import findings
-from merrow_server.cases.files import cases_path, is_cases, workflow_name
 from merrow_server.cases.suites import Suite, errors, recorded
 from merrow_server.errors import InputError
 from merrow_server.files import WORKFLOW_ENDINGS, discover, read_path, write_bytes

@@ -5,11 +5,11 @@ from __future__ import annotations
 from pathlib import Path
 from typing import NamedTuple
 
+from merrow_analysis.cases.case_insertion import UnwritableCaseError, new_id, with_case
 from merrow_analysis.cases.cases_reader import read_cases
-from merrow_analysis.cases.writing import UnwritableCaseError, new_id, with_case
 from merrow_runtime.errors import InputError
 from merrow_runtime.store.contract import RunRecord
-from merrow_server.cases.files import cases_path, is_cases
+from merrow_server.cases.case_paths import cases_path, is_cases
 from merrow_server.files import SourceText, create, read_path, write
 
 

@@ -23,7 +23,7 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.recordings.case_recording import CaseRecording
 from merrow_runtime.workflow import Workflow
-from merrow_server.cases.files import recording_path
+from merrow_server.cases.case_paths import recording_path
 from merrow_server.files import write_bytes
 
 MOST_AT_ONCE = 8

@@ -10,7 +10,7 @@ from typing import Any
 from merrow_analysis import faults
 from merrow_analysis.text import TextEdit, apply_edits, split_lines
 from merrow_optimizer.mutations.base import Move, MoveRefusal, NewFile
-from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.file_set import Files
 from merrow_optimizer.mutations.moves import DEFAULT, MoveFilter, find, moves, random_mutants
 from merrow_optimizer.mutations.original import why_unchangeable
 from merrow_server.changes.patterns import operators_of

@@ -9,7 +9,7 @@ from pathlib import Path
 
 from merrow_optimizer.mutations import subgraph
 from merrow_optimizer.mutations.moves import OPERATORS, Proposals
-from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.operator_names import SUBGRAPH
 from merrow_optimizer.mutations.patterns import FOLDER, Pattern, PatternProblem, all_patterns, workspace_patterns
 from merrow_server.workspace import WorkspaceFinder
 

@@ -278,7 +278,7 @@ def _raising() -> AbstractContextManager[None]:
 def _failed(problem: Exception) -> str:
     """What went wrong that nothing foresaw: of a file that the system refuses, such as one with too long a name, the reason."""
     if isinstance(problem, OSError) and isinstance(problem.filename, str):
-        from merrow_runtime.program.files import reason_of
+        from merrow_runtime.program.workflow_files import reason_of
 
         return f"{problem.filename} can't be used: {reason_of(problem)}."
     if isinstance(problem, OSError) and problem.errno in (errno.ENOSPC, errno.EDQUOT):

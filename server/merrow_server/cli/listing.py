@@ -7,7 +7,7 @@ from collections.abc import Iterable
 from contextlib import closing
 from typing import TYPE_CHECKING, Any
 
-from merrow_runtime.program.files import whole_path
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_server.cli.kinds import door
 from merrow_server.cli.texts.listing import print_rows
 from merrow_server.errors import InputError

@@ -9,7 +9,7 @@ from typing import Any
 
 from merrow_optimizer.extraction.extraction_report import CASES, START
 from merrow_optimizer.optimization.rounds import put
-from merrow_runtime.program.files import reason_of
+from merrow_runtime.program.workflow_files import reason_of
 from merrow_server.errors import InputError
 from merrow_server.extractions.extraction_html import as_html
 

@@ -247,7 +247,7 @@ def _workspace_edit(
 
 def _mutations(document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]) -> Iterator[Offer]:
     """Safe mutations of the selection."""
-    from merrow_optimizer.mutations.names import OF_ONE_PARENT
+    from merrow_optimizer.mutations.operator_names import OF_ONE_PARENT
 
     if not any(wanted(f"{MUTATION}.{operator}") for operator in OF_ONE_PARENT):
         return
@@ -314,7 +314,7 @@ def _suggestions(
 
 def _asks_model(node: TypedNode) -> bool:
     """Whether a node has a prompt."""
-    from merrow_optimizer.suggestions.writing import takes_prompt
+    from merrow_optimizer.suggestions.node_edits import takes_prompt
 
     return takes_prompt(node)
 

@@ -20,7 +20,7 @@ from merrow_server.lsp.sharing import diagrams_sharing
 if TYPE_CHECKING:
     from merrow_analysis.check import Analysis
     from merrow_analysis.ide.names.rename import Renamed
-    from merrow_analysis.places.names import Symbol
+    from merrow_analysis.places.symbols import Symbol
 
 
 def register(server: MerrowServer) -> None:

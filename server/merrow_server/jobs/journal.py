@@ -5,7 +5,7 @@ from __future__ import annotations
 import json
 from typing import Any
 
-from merrow_runtime.revising.asking import snapshot_at
+from merrow_runtime.revising.revision_requests import snapshot_at
 from merrow_server.evaluations.journals import journal_with
 from merrow_server.jobs.comparing import compare_runs
 from merrow_server.jobs.places import place_of

@@ -9,8 +9,8 @@ from typing import Any
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.options import RunOptions
-from merrow_runtime.revising.asking import RevisionRequest, ask_for, snapshot_at
 from merrow_runtime.revising.difference import RevisionDifference, difference
+from merrow_runtime.revising.revision_requests import RevisionRequest, ask_for, snapshot_at
 from merrow_runtime.store.contract import RevisionRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow, restore

@@ -50,7 +50,7 @@ class Session:
 
     def _kind(self, what: str, store: Store) -> Kind[Any, Any, Any]:
         if what in ("plan", "suggestion"):
-            from merrow_server.jobs.asking import PlanJobs, SuggestionJobs
+            from merrow_server.jobs.asking_orders import PlanJobs, SuggestionJobs
 
             return (PlanJobs if what == "plan" else SuggestionJobs)(store, self._endpoints.own, check)
         if what == "search":

@@ -14,7 +14,7 @@ from merrow_server.lsp.sharing import closed_document, workspace_paths
 if TYPE_CHECKING:
     from merrow_analysis.check import Analysis
     from merrow_analysis.definitions.callees import Callee
-    from merrow_analysis.places.names import Symbol
+    from merrow_analysis.places.symbols import Symbol
     from merrow_server.lsp.contexts import OpenResources
     from merrow_server.lsp.server import MerrowServer
 

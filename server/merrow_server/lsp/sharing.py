@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from merrow_server.lsp.documents import Locator, OpenDiagram, OpenDocument
 
 if TYPE_CHECKING:
-    from merrow_analysis.places.names import Symbol
+    from merrow_analysis.places.symbols import Symbol
     from merrow_server.lsp.server import MerrowServer
 
 MOST_FILES = 2000

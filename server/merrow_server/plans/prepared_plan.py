@@ -24,7 +24,7 @@ from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.jobs import JobRecord
 from merrow_runtime.usage import Usage
-from merrow_server.asking import Asking, Choosing, Json, Told, address_kept, allowed_usd
+from merrow_server.asking_jobs import Asking, Choosing, Json, Told, address_kept, allowed_usd
 from merrow_server.asking_words import cost_sentence
 from merrow_server.continuing import ResumeChanges
 from merrow_server.plans.plan_data import PlanOutcome

@@ -6,7 +6,7 @@ from collections.abc import Sequence
 from typing import Any
 
 from merrow_optimizer.crossover.children import Child
-from merrow_optimizer.mutations.names import CROSSOVER
+from merrow_optimizer.mutations.operator_names import CROSSOVER
 
 
 def child_object(child: Child, files: Sequence[str]) -> dict[str, Any]:

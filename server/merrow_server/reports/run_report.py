@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, Any
 
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by, plain
-from merrow_runtime.revising.asking import snapshot_at
+from merrow_runtime.revising.revision_requests import snapshot_at
 from merrow_runtime.store.contract import CallRecord, LoopRecord, NodeRecord, RevisionRecord, RunRecord, exhausted_of
 from merrow_runtime.store.recordings.recording import REVISER
 from merrow_runtime.store.rows import SENT

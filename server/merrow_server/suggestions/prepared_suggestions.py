@@ -13,22 +13,22 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import EvaluationLimits, figures
 from merrow_optimizer.mutations.base import workflow_difference
 from merrow_optimizer.mutations.moves import OPERATORS, Proposals
-from merrow_optimizer.suggestions.answers import KEY
+from merrow_optimizer.suggestions.candidate_answers import KEY
 from merrow_optimizer.suggestions.describing import effect_text
 from merrow_optimizer.suggestions.failures import failure_of
 from merrow_optimizer.suggestions.forecasts import SuggestionForecast, first_question, forecast
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
+from merrow_optimizer.suggestions.node_edits import takes_prompt
 from merrow_optimizer.suggestions.prompt import FailedItem, Try, Wish
 from merrow_optimizer.suggestions.session import Models, SuggestionOutcome, SuggestionSession
-from merrow_optimizer.suggestions.writing import takes_prompt
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.errors import RunFailure, UsageFailure
 from merrow_runtime.models.budget import unpriced_failure
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
-from merrow_runtime.program.files import whole_path
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.only_model import with_only_model
@@ -38,7 +38,7 @@ from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.store.jobs import JobRecord
 from merrow_runtime.usage import Usage
 from merrow_runtime.workflow import Workflow, restore
-from merrow_server.asking import Asking, Choosing, Json, Told, address_kept, allowed_usd
+from merrow_server.asking_jobs import Asking, Choosing, Json, Told, address_kept, allowed_usd
 from merrow_server.asking_words import cost_sentence
 from merrow_server.continuing import ResumeChanges
 from merrow_server.errors import InputError

@@ -21,8 +21,8 @@ from merrow_analysis.ide.names.rename import (
     rename,
 )
 from merrow_analysis.ide.names.rename_files import prompt_file_edits
-from merrow_analysis.places.names import Occurrence, Symbol, symbol
 from merrow_analysis.places.occurrences import occurrences_in, occurrences_of
+from merrow_analysis.places.symbols import Occurrence, Symbol, symbol
 from merrow_analysis.syntax.structure import parse_record
 from merrow_analysis.text import Position, apply_edits
 

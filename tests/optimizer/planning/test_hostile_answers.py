@@ -12,7 +12,7 @@ from merrow_optimizer.planning import drawings
 from merrow_optimizer.planning.coverage import read_coverage
 from merrow_optimizer.planning.drawings import read_drawing
 from merrow_optimizer.planning.plan_reader import LONGEST_TEXTS, PlanBounds, read_plan
-from merrow_optimizer.planning.writing import workflow_text
+from merrow_optimizer.planning.plan_workflow import workflow_text
 
 SECONDS = 20.0
 """Of processor time. None takes one second; those that these bounds keep away take half a minute and more."""

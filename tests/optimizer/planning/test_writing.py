@@ -13,8 +13,8 @@ from merrow_analysis.check import analyse
 from merrow_analysis.formatting import format_text
 from merrow_analysis.graph.measures.metrics import subtasks_of
 from merrow_optimizer.planning.plan_reader import PlanBounds, read_plan
+from merrow_optimizer.planning.plan_workflow import workflow_text
 from merrow_optimizer.planning.task_graph import TaskGraph
-from merrow_optimizer.planning.writing import workflow_text
 from merrow_runtime import dry_run
 from merrow_runtime.workflow import check_workflow
 

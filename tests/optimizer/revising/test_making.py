@@ -9,8 +9,8 @@ import pytest
 from tests.growth.steps import steps
 
 from merrow_analysis.edits.merging import without_redo
-from merrow_optimizer.revising.answers import read_answer
 from merrow_optimizer.revising.making import GraphChanges
+from merrow_optimizer.revising.revision_answers import read_answer
 from merrow_runtime.revising.reviser import CannotReviseError
 from merrow_runtime.workflow import check_workflow
 

@@ -11,7 +11,7 @@ from typing import Any
 
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
 
-from merrow_optimizer.suggestions.answers import KEY
+from merrow_optimizer.suggestions.candidate_answers import KEY
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import Wish

@@ -14,7 +14,7 @@ from merrow_analysis.text import apply_edits
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.mutations.moves import find
 from merrow_optimizer.suggestions.allowed import what_is_forbidden
-from merrow_optimizer.suggestions.answers import Apply, CandidateAnswer, NewPrompt, NewValue, Step
+from merrow_optimizer.suggestions.candidate_answers import Apply, CandidateAnswer, NewPrompt, NewValue, Step
 from merrow_optimizer.suggestions.gate import PassedCandidate, SuggestionGate
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.menu import menu_of

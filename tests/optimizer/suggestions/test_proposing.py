@@ -8,7 +8,7 @@ import pytest
 from tests.optimizer.suggestions.scripted import FLOW, Asked, Model, asking, candidate, ground, prompt, said, whole
 
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.suggestions.answers import KEY
+from merrow_optimizer.suggestions.candidate_answers import KEY
 from merrow_optimizer.suggestions.leaks import Leaks
 from merrow_optimizer.suggestions.prompt import FailedItem, Try
 from merrow_optimizer.suggestions.proposing import ModelProposer, Parent, Proposal

@@ -158,7 +158,7 @@ async def test_a_run_fails_in_a_sentence_where_settings_ignored_what_is_wrong(
 
 def test_importing_the_package_loads_nothing_heavy() -> None:
     code = (
-        "import sys, merrow_runtime, merrow_runtime.program.files, merrow_runtime.program.workspace; "
+        "import sys, merrow_runtime, merrow_runtime.program.workflow_files, merrow_runtime.program.workspace; "
         "late = 'openai', 'httpx2', 'aiohttp', 'sqlite3', 'asyncio', 'merrow_runtime.running.api'; "
         "print([m for m in late if m in sys.modules])"
     )

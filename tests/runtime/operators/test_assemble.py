@@ -8,8 +8,8 @@ from hypothesis import strategies as st
 from tests.runtime.operators.scripted import ScriptedTools, given, node, outputs_of
 
 from merrow_runtime.errors import NodeFailure
+from merrow_runtime.operators.formats.answer_files import NamedFile, files_in, text_of_files
 from merrow_runtime.operators.formats.fences import framed
-from merrow_runtime.operators.formats.files import NamedFile, files_in, text_of_files
 
 
 async def put_together(how: str | None, *results: str, tools: ScriptedTools | None = None) -> object:

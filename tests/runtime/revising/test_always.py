@@ -29,7 +29,7 @@ from merrow_analysis.graph.boxes.composites import loop_settings, map_settings
 from merrow_runtime import RunOptions, resume, start
 from merrow_runtime.errors import RunFailure, UsageFailure
 from merrow_runtime.requests import ModelRequest
-from merrow_runtime.revising.asking import snapshot_at
+from merrow_runtime.revising.revision_requests import snapshot_at
 from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.writer import Writer

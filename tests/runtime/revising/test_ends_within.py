@@ -20,7 +20,7 @@ from merrow_optimizer.revising.model import ModelReviser
 from merrow_runtime import RunOptions, resume, start
 from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.revising.asking import ask_for
+from merrow_runtime.revising.revision_requests import ask_for
 from merrow_runtime.running.revisions import Revisions
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.store.database import Store

@@ -15,7 +15,7 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 from merrow_runtime import RunOptions, resume, start
 from merrow_runtime.errors import EndpointFailure, UsageFailure
 from merrow_runtime.requests import ModelRequest
-from merrow_runtime.revising.asking import ask_for, snapshot_at
+from merrow_runtime.revising.revision_requests import ask_for, snapshot_at
 from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore

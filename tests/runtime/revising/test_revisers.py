@@ -253,7 +253,7 @@ def test_an_objective_is_a_text_and_nothing_else() -> None:
         )
     )
     assert world.run(workflow(*CHAIN, front="{model: m}"), every=2).status == "finished"
-    from merrow_runtime.revising.asking import snapshot_at
+    from merrow_runtime.revising.revision_requests import snapshot_at
     from merrow_runtime.workflow import restore
 
     after = restore(json.loads(snapshot_at(world.store, "r")))

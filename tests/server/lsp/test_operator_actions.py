@@ -16,7 +16,7 @@ from tests.workflows import ROLES, workflows
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_optimizer.mutations.base import Move
-from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.file_set import Files
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.step_operators.rewritings import declarations, uses
 

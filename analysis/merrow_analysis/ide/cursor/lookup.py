@@ -7,9 +7,9 @@ from typing import NamedTuple
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.labels.metadata import parse_metadata
-from merrow_analysis.places.names import Occurrence
 from merrow_analysis.places.node_places import source_span
 from merrow_analysis.places.occurrences import occurrences_in
+from merrow_analysis.places.symbols import Occurrence
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Arrow, Block, Chain, Metadata, Statement, Vertex
 from merrow_analysis.text import Position, Span, line_content, split_lines

@@ -12,8 +12,8 @@ from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.yaml.yaml_text import YamlResult, read_bounded_yaml
 from merrow_analysis.ide.cursor.lookup import occurrence_at
 from merrow_analysis.places.front_names import scalar_span
-from merrow_analysis.places.names import Symbol
 from merrow_analysis.places.occurrences import declarations_of
+from merrow_analysis.places.symbols import Symbol
 from merrow_analysis.text import Position, Range, split_lines
 
 

@@ -10,8 +10,8 @@ from merrow_analysis.definitions.provider import Provider
 from merrow_analysis.ide.cursor.lookup import occurrence_at
 from merrow_analysis.ide.names.definition import targets_of, unquoted
 from merrow_analysis.places.edge_names import port_symbol
-from merrow_analysis.places.names import Occurrence, Symbol
 from merrow_analysis.places.occurrences import declarations_of, occurrences_of
+from merrow_analysis.places.symbols import Occurrence, Symbol
 from merrow_analysis.text import Position, Range
 
 

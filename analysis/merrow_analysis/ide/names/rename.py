@@ -15,9 +15,9 @@ from merrow_analysis.ide.cursor.blocks import source_of
 from merrow_analysis.ide.cursor.lookup import occurrence_at
 from merrow_analysis.ide.names.rename_rules import RenameRefusedError, refuse_fixed, refuse_name
 from merrow_analysis.places.edge_names import field_symbol, input_symbol, port_symbol
-from merrow_analysis.places.names import Symbol, respelled
-from merrow_analysis.places.names import symbol as symbol_of
 from merrow_analysis.places.occurrences import occurrences_in, occurrences_of
+from merrow_analysis.places.symbols import Symbol, respelled
+from merrow_analysis.places.symbols import symbol as symbol_of
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
 
 __all__ = [

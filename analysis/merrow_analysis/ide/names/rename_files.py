@@ -7,7 +7,7 @@ import ast
 from merrow_analysis.bounded.python_source import parse_python
 from merrow_analysis.definitions.prompts import read_prompt_yaml
 from merrow_analysis.ide.names.definition import unquoted
-from merrow_analysis.places.names import Symbol, respelled
+from merrow_analysis.places.symbols import Symbol, respelled
 from merrow_analysis.text import Position, Range, TextEdit, split_lines
 
 

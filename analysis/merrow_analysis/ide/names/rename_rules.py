@@ -11,9 +11,9 @@ from merrow_analysis.definitions.operators import BUILT_IN_TABLE, INTERFACE_CLAS
 from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.definitions.types import is_variable
 from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID, RETURN_ID
-from merrow_analysis.places.names import Occurrence, Symbol
-from merrow_analysis.places.names import symbol as symbol_of
 from merrow_analysis.places.occurrences import occurrences_of
+from merrow_analysis.places.symbols import Occurrence, Symbol
+from merrow_analysis.places.symbols import symbol as symbol_of
 
 _WORDS_OF_MERMAID = frozenset(
     {

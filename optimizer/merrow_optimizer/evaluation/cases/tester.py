@@ -24,8 +24,8 @@ from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.purse import Purse
 from merrow_runtime.errors import BudgetFailure, ReplayMiss, RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
-from merrow_runtime.program.files import whole_path
 from merrow_runtime.program.inputs import read_inputs
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_runtime.revising.reviser import Reviser
 from merrow_runtime.running.api import finish, start
 from merrow_runtime.running.resources import ChosenEndpoint, NoEndpoint

@@ -21,7 +21,7 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_optimizer.joining.layout import below_the_top, together
 from merrow_optimizer.joining.text import End, KeptPart, members
 from merrow_optimizer.mutations.base import NewFile
-from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.file_set import Files
 from merrow_optimizer.mutations.calls.labels import into_output, label
 from merrow_optimizer.mutations.calls.meaning import Meaning, begin_together, meaning, remembers_nothing, with_body
 from merrow_optimizer.mutations.calls.rewriting import Rewriting, RewrittenWorkflow

@@ -11,13 +11,13 @@ from merrow_analysis.definitions.provider import ResourceError
 from merrow_analysis.edits.replacements import CannotWriteError
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import called_path
-from merrow_analysis.places.names import symbol
+from merrow_analysis.places.symbols import symbol
 from merrow_analysis.wiring.wires import joined
 from merrow_optimizer.joining.front_matter import merged_front_matter
 from merrow_optimizer.joining.layout import below_the_top, fitted_to, together
-from merrow_optimizer.joining.names import Merged, NamesError, Share, merge
+from merrow_optimizer.joining.merged_names import Merged, NamesError, Share, merge
 from merrow_optimizer.joining.text import End, KeptPart, TextPiece, members
-from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.file_set import Files
 from merrow_optimizer.mutations.calls.labels import into_output, label
 from merrow_optimizer.mutations.calls.meaning import begin_together, meaning, remembers_nothing, renamed, with_body
 from merrow_optimizer.mutations.calls.rewriting import Rewriting, RewrittenWorkflow

@@ -6,7 +6,7 @@ from collections.abc import Iterator, Sequence
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_optimizer.mutations.calls.extract import extractions
-from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.file_set import Files
 from merrow_optimizer.mutations.calls.inline import inlinings
 from merrow_optimizer.mutations.calls.rewriting import Rewriting
 from merrow_optimizer.mutations.original import Original

@@ -12,8 +12,8 @@ from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.edits.replacements import CannotWriteError
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations.base import Move, MoveRefusal, NewFile, move_id, workflow_difference
-from merrow_optimizer.mutations.calls.files import Files
-from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.calls.file_set import Files
+from merrow_optimizer.mutations.operator_names import SUBGRAPH
 from merrow_optimizer.mutations.original import Original
 
 FILES = "files"

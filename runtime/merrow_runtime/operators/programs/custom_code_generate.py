@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import ClassVar
 
 from merrow_runtime.operators.base import Task
-from merrow_runtime.operators.formats.answers import CODE_FORM
+from merrow_runtime.operators.formats.answer_forms import CODE_FORM
 from merrow_runtime.operators.formats.python_code import read_code
 from merrow_runtime.operators.formats.shapes import coerce
 from merrow_runtime.operators.programs.entry_point import entry_point_of

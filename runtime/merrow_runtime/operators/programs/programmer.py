@@ -9,7 +9,7 @@ from typing import TYPE_CHECKING, ClassVar
 from merrow_analysis.bounded.python_source import parse_python
 from merrow_runtime.errors import AnswerFailure, NodeFailure
 from merrow_runtime.operators.base import Task, Tools
-from merrow_runtime.operators.formats.answers import CODE_FORM
+from merrow_runtime.operators.formats.answer_forms import CODE_FORM
 from merrow_runtime.operators.formats.python_code import read_code
 from merrow_runtime.operators.formats.shapes import coerce
 from merrow_runtime.operators.prompts.prompting import Section, compose, input_sections

@@ -7,7 +7,7 @@ from typing import ClassVar
 
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.base import Task, Tools
-from merrow_runtime.operators.formats.answers import CODE_FORM
+from merrow_runtime.operators.formats.answer_forms import CODE_FORM
 from merrow_runtime.operators.formats.python_code import read_code
 from merrow_runtime.operators.programs.entry_point import entry_point_of
 from merrow_runtime.operators.programs.test_report import passing, report

@@ -11,7 +11,7 @@ from collections.abc import Sequence
 from merrow_analysis.definitions.settings import MemoryKind
 from merrow_runtime.models.tokens import estimate_tokens
 from merrow_runtime.operators.base import Remembered, Tools
-from merrow_runtime.operators.formats.answers import read_text
+from merrow_runtime.operators.formats.answer_forms import read_text
 from merrow_runtime.operators.prompts.prompting import compose, memory_sections, render_section
 from merrow_runtime.operators.questions import Question
 

@@ -11,7 +11,7 @@ import click
 
 from merrow_analysis import faults
 from merrow_analysis.diagnostics import Applicability, Severity
-from merrow_runtime.program.files import diagrams
+from merrow_runtime.program.workflow_files import diagrams
 from merrow_server.cli import MISUSED, NOT_WELL, Command
 from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with_options

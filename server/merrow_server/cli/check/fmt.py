@@ -8,7 +8,7 @@ import click
 
 from merrow_analysis.formatting import FormatOptions, format_edits
 from merrow_analysis.text import apply_edits
-from merrow_runtime.program.files import diagrams
+from merrow_runtime.program.workflow_files import diagrams
 from merrow_server.cli import MISUSED, NOT_WELL, Command
 from merrow_server.cli.options.common import paths_argument, stdin_filename_option
 from merrow_server.errors import InputError, RunFailure

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.program.files import whole_path
+from merrow_runtime.program.workflow_files import whole_path
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store

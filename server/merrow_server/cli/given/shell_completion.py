@@ -175,7 +175,7 @@ def _named(context: click.Context, argument: str) -> str:
 def _vertices(file: str) -> list[tuple[str, bool]]:
     """The nodes drawn in a file, and whether each is an input or output; none where it can't be read."""
     from merrow_analysis.syntax.structure import parse_record
-    from merrow_runtime.program.files import file_target, read_path, the_diagram
+    from merrow_runtime.program.workflow_files import file_target, read_path, the_diagram
 
     if not file:
         return []

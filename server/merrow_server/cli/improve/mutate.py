@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import click
 
-from merrow_optimizer.mutations.names import MAX_NODES
+from merrow_optimizer.mutations.operator_names import MAX_NODES
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, with_options
 

@@ -80,7 +80,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     The exit code is 1 if no suggestion passed.
     """
     from merrow_runtime.store.database import Store
-    from merrow_server.cli.sessions.asking import run
+    from merrow_server.cli.sessions.asking_session import run
 
     with closing(Store.open()) as user:
         ctx.exit(run(_suggest(user, file, given)))
@@ -88,7 +88,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
 async def _suggest(user: Store, file: str, given: dict[str, Any]) -> int:
     from merrow_runtime.program.loading import load
-    from merrow_server.cli.sessions.asking import carry_out
+    from merrow_server.cli.sessions.asking_session import carry_out
     from merrow_server.cli.sessions.suggesting import finishing_file, operators_beside
     from merrow_server.opening import open_diagram
     from merrow_server.suggestions.prepared_suggestions import prepare

@@ -6,14 +6,14 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from merrow_server.cli.kinds import Door, Json
-from merrow_server.cli.kinds.asking import AskingDoor, title_of
+from merrow_server.cli.kinds.asking_kinds import AskingDoor, title_of
 from merrow_server.rendering.counts import counted
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
     from merrow_runtime.store.jobs import JobRecord
-    from merrow_server.asking import Asking
-    from merrow_server.cli.sessions.asking import Finish
+    from merrow_server.asking_jobs import Asking
+    from merrow_server.cli.sessions.asking_session import Finish
     from merrow_server.continuing import ResumeChanges
 
 

@@ -5,7 +5,7 @@ from __future__ import annotations
 from typing import TYPE_CHECKING, Any
 
 from merrow_server.cli.kinds import Door, Json
-from merrow_server.cli.kinds.asking import AskingDoor, title_of
+from merrow_server.cli.kinds.asking_kinds import AskingDoor, title_of
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.reports.run_report import workflow_text
@@ -13,8 +13,8 @@ from merrow_server.reports.run_report import workflow_text
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
     from merrow_runtime.store.jobs import JobRecord
-    from merrow_server.asking import Asking
-    from merrow_server.cli.sessions.asking import Finish
+    from merrow_server.asking_jobs import Asking
+    from merrow_server.cli.sessions.asking_session import Finish
     from merrow_server.continuing import ResumeChanges
 
 

@@ -19,7 +19,7 @@ from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
 
 if TYPE_CHECKING:
-    from merrow_runtime.revising.asking import RevisionRequest
+    from merrow_runtime.revising.revision_requests import RevisionRequest
     from merrow_runtime.store.contract import RevisionRecord
     from merrow_runtime.store.database import Store
 
@@ -68,7 +68,7 @@ def command(
 
     The exit code is 1 when FILE can't replace the workflow; the run then continues unchanged.
     """
-    from merrow_runtime.revising.asking import ask_for
+    from merrow_runtime.revising.revision_requests import ask_for
     from merrow_runtime.store.database import Store
 
     if sum(option is not None for option in (file, apply, refuse)) != 1:

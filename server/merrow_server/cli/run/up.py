@@ -8,7 +8,7 @@ from typing import Any
 import click
 
 from merrow_runtime.installing import how_to_install
-from merrow_runtime.program.files import whole_path
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_server.cli import INTERRUPTED, OK, Command
 from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import with_options

@@ -9,9 +9,9 @@ from pathlib import Path
 from typing import Any
 
 from merrow_runtime.store.database import Store
-from merrow_server.asking import EndedJob
+from merrow_server.asking_jobs import EndedJob
 from merrow_server.cli import NOT_WELL, OK
-from merrow_server.cli.sessions.asking import Finish, carry_out, run
+from merrow_server.cli.sessions.asking_session import Finish, carry_out, run
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.errors import InputError
 from merrow_server.files import SourceText, Target, create, created, read, write_stdout

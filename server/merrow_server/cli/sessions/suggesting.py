@@ -10,11 +10,11 @@ from typing import Any
 from merrow_analysis.text import apply_edits
 from merrow_optimizer.mutations.moves import OPERATORS, Proposals
 from merrow_optimizer.suggestions.session import SuggestionOutcome
-from merrow_server.asking import EndedJob
+from merrow_server.asking_jobs import EndedJob
 from merrow_server.asking_words import usage_sentence
 from merrow_server.changes.patterns import operators_of
 from merrow_server.cli import NOT_WELL, OK
-from merrow_server.cli.sessions.asking import Finish
+from merrow_server.cli.sessions.asking_session import Finish
 from merrow_server.errors import InputError
 from merrow_server.files import discover, read, write
 from merrow_server.opening import Opened

@@ -13,7 +13,7 @@ from merrow_analysis.edits.front_entries import declare_workflow
 from merrow_analysis.langgraph import is_langgraph, notes, plain_steps
 from merrow_analysis.rules.drawn.write_out import write_out
 from merrow_analysis.text import apply_edits, split_lines
-from merrow_optimizer.planning.writing import workflow_text
+from merrow_optimizer.planning.plan_workflow import workflow_text
 from merrow_runtime.program.workspace import WorkspaceFinder
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.options.common import diagram_argument

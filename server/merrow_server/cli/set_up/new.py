@@ -107,7 +107,7 @@ def _example(path: Path) -> str:
 
 def _written(path: Path, text: str) -> str | None:
     """Write a new file; why that can't be, as a sentence."""
-    from merrow_runtime.program.files import reason_of
+    from merrow_runtime.program.workflow_files import reason_of
 
     try:
         with path.open("x", encoding="utf-8", newline="\n") as file:

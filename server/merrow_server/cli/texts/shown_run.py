@@ -60,7 +60,7 @@ def show_run(store: Store, run: str, node: str | None, revision: int | None, *, 
 
 def _snapshot(store: Store, run: str, number: int, *, as_json: bool) -> None:
     """Print the workflow that a run had with a revision."""
-    from merrow_runtime.revising.asking import snapshot_at
+    from merrow_runtime.revising.revision_requests import snapshot_at
 
     snapshot = json.loads(snapshot_at(store, run, number))
     if as_json:

@@ -39,7 +39,7 @@ def register(server: MerrowServer) -> None:
 
 def list_cases(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """The cases of a workflow with their places."""
-    from merrow_server.cases.files import is_cases, recording_path
+    from merrow_server.cases.case_paths import is_cases, recording_path
     from merrow_server.cases.suites import errors
 
     uri = _asked(arguments)["uri"]

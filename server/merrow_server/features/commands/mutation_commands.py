@@ -83,7 +83,7 @@ def _text_after(diagram: OpenDiagram, move: Move) -> str:
 
 def _asked(arguments: list[Any]) -> dict[str, Any]:
     """What is asked for, said as one object or as a list of arguments. Raises `InvalidParameters`."""
-    from merrow_optimizer.mutations.names import OF_ONE_PARENT
+    from merrow_optimizer.mutations.operator_names import OF_ONE_PARENT
 
     asked = as_mapping(arguments[0]) if arguments else None
     if asked is None:

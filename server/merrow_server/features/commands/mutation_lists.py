@@ -101,7 +101,7 @@ class _MutationSearch:
     """One look for safe mutations, from where an earlier one ended."""
 
     def __init__(self, server: MerrowServer, diagram: OpenDiagram, asked: dict[str, Any]) -> None:
-        from merrow_optimizer.mutations.names import OF_ONE_PARENT
+        from merrow_optimizer.mutations.operator_names import OF_ONE_PARENT
         from merrow_server.lsp.offers.mutation_pages import MutationFilter, MutationListing
 
         operator, words = asked.get("operator"), asked.get("search", "")

@@ -70,7 +70,7 @@ async def run_both(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
 
 def _mutant(diagram: OpenDiagram, number: int, move: Move) -> EditorWorkflow:
     """The diagram after a move, under a name of its own in the journal, for the thread of the runs."""
-    from merrow_optimizer.mutations.calls.files import with_files
+    from merrow_optimizer.mutations.calls.file_set import with_files
     from merrow_server.jobs.orders import EditorFiles
     from merrow_server.lsp.offers.mutations import choice_of
 

@@ -40,7 +40,7 @@ from merrow_server.lsp.work.suggestions import Kept, Last
 from merrow_server.lsp.work.workflow_texts import text_of
 
 if TYPE_CHECKING:
-    from merrow_server.jobs.asking import Suggested
+    from merrow_server.jobs.asking_orders import Suggested
     from merrow_server.jobs.orders import SuggestionOrder
 
 APPLY_COMMAND = "merrow.applySuggestion"

@@ -14,7 +14,7 @@ from merrow_server.lsp.server import MerrowServer
 
 if TYPE_CHECKING:
     from merrow_analysis.ide.names.call_hierarchy import HierarchyItem
-    from merrow_analysis.places.names import Symbol
+    from merrow_analysis.places.symbols import Symbol
 
 
 def register(server: MerrowServer) -> None:

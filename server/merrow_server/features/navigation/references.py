@@ -13,7 +13,7 @@ from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.sharing import diagrams_sharing
 
 if TYPE_CHECKING:
-    from merrow_analysis.places.names import Symbol
+    from merrow_analysis.places.symbols import Symbol
 
 
 def register(server: MerrowServer) -> None:

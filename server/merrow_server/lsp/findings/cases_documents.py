@@ -94,7 +94,7 @@ class LocatedCases:
 
 def cases_beside(server: Host, path: Path) -> OpenDocument | None:
     """The cases file at ``path``, or of the workflow there, as the editor has it; None where there is none."""
-    from merrow_server.cases.files import cases_path, is_cases
+    from merrow_server.cases.case_paths import cases_path, is_cases
     from merrow_server.errors import InputError
     from merrow_server.files import read_path
 
@@ -117,7 +117,7 @@ def cases_beside(server: Host, path: Path) -> OpenDocument | None:
 def located(server: Host, uri: str) -> LocatedCases | None:
     """The cases that are meant by the URI of a cases file or of its workflow; None where there are none."""
     from merrow_analysis.cases.cases_reader import read_cases
-    from merrow_server.cases.files import workflow_name
+    from merrow_server.cases.case_paths import workflow_name
 
     path = path_of(uri)
     document = None if path is None else cases_beside(server, path)

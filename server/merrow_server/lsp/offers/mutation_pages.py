@@ -21,7 +21,7 @@ from merrow_optimizer.mutations.calls.rewriting import Rewriting
 from merrow_optimizer.mutations.change import Proposal
 from merrow_optimizer.mutations.effects import WORDS, effect, structure
 from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter
-from merrow_optimizer.mutations.names import SUBGRAPH
+from merrow_optimizer.mutations.operator_names import SUBGRAPH
 from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.offers import mutations

@@ -32,11 +32,11 @@ from merrow_optimizer.mutations import (
     substitution,
 )
 from merrow_optimizer.mutations.base import Move, MoveRefusal, WorkflowDifference
-from merrow_optimizer.mutations.calls.files import Files
+from merrow_optimizer.mutations.calls.file_set import Files
 from merrow_optimizer.mutations.calls.moves import rewritings
 from merrow_optimizer.mutations.change import Proposal
 from merrow_optimizer.mutations.moves import OPERATORS, MoveFilter, Proposals, draw_from, identity
-from merrow_optimizer.mutations.names import ADDITION, DELETION, MAX_NODES, REWIRING, SUBGRAPH, SUBSTITUTION
+from merrow_optimizer.mutations.operator_names import ADDITION, DELETION, MAX_NODES, REWIRING, SUBGRAPH, SUBSTITUTION
 from merrow_optimizer.mutations.original import Original, why_unchangeable
 from merrow_optimizer.mutations.patterns import Pattern, all_patterns
 from merrow_optimizer.mutations.subgraph_around import around, can_go_around, possible_cores

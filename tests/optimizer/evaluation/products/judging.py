@@ -9,7 +9,7 @@ from typing import Any
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics import metric
 from merrow_optimizer.evaluation.scores import InvalidItemError, Score
-from merrow_runtime.operators.formats.files import NamedFile, text_of_files
+from merrow_runtime.operators.formats.answer_files import NamedFile, text_of_files
 from merrow_runtime.sandbox import Sandbox
 
 _VERDICT = re.compile(r"(?:^| )(\w+): (met|missed|not judged)\. ")

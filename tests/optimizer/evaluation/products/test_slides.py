@@ -14,7 +14,7 @@ from tests.optimizer.evaluation.products.judging import answer, missed, score_of
 from merrow_optimizer.evaluation.metrics.products.latex_source import sections_of
 from merrow_optimizer.evaluation.metrics.products.slides import Slides
 from merrow_optimizer.evaluation.scores import Score
-from merrow_runtime.operators.formats.files import NamedFile
+from merrow_runtime.operators.formats.answer_files import NamedFile
 from merrow_runtime.sandbox.programs import ProgramLimits
 
 pytestmark = pytest.mark.thinned(16, "products")

@@ -15,7 +15,7 @@ from tests.optimizer.evaluation.products.judging import answer, missed, score_of
 
 from merrow_optimizer.evaluation.metrics.products.website import Website
 from merrow_optimizer.evaluation.scores import Score
-from merrow_runtime.operators.formats.files import NamedFile
+from merrow_runtime.operators.formats.answer_files import NamedFile
 from merrow_runtime.sandbox.browsers import browser_program
 from merrow_runtime.sandbox.programs import ProgramLimits
 

@@ -6,7 +6,7 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any, Protocol
 
-from merrow_runtime.operators.formats.files import NamedFile
+from merrow_runtime.operators.formats.answer_files import NamedFile
 
 NOT_HERE = "Its program can be kept to a folder and to limits on Linux and macOS alone; evaluate there"
 """Why nothing that a program of the machine must look at is judged on other systems."""

@@ -8,7 +8,7 @@ from typing import Any
 
 from merrow_optimizer.evaluation.metrics.products.criteria import CriterionVerdict
 from merrow_optimizer.evaluation.metrics.products.gobang_tests import IMPORTS, PLAYABLE, RULES
-from merrow_runtime.operators.formats.files import NamedFile
+from merrow_runtime.operators.formats.answer_files import NamedFile
 from merrow_runtime.sandbox import Limits, Sandbox, SandboxRefusedError, TestResult
 
 _SECONDS = 60.0

@@ -12,8 +12,8 @@ from merrow_optimizer.evaluation.metrics.products.gobang import Gobang
 from merrow_optimizer.evaluation.metrics.products.slides import Slides
 from merrow_optimizer.evaluation.metrics.products.website import Website
 from merrow_optimizer.evaluation.scores import InvalidItemError, Score
+from merrow_runtime.operators.formats.answer_files import NamedFile, files_in
 from merrow_runtime.operators.formats.fences import fences
-from merrow_runtime.operators.formats.files import NamedFile, files_in
 from merrow_runtime.sandbox import Sandbox
 
 

@@ -17,7 +17,7 @@ from merrow_optimizer.evaluation.metrics.products.latex_source import (
     sections_of,
     visible_source,
 )
-from merrow_runtime.operators.formats.files import NamedFile
+from merrow_runtime.operators.formats.answer_files import NamedFile
 from merrow_runtime.sandbox.programs import SUPPORTED, ProgramEndedError, ProgramLimits, SandboxProgram, environment_in
 
 _LIMITS = ProgramLimits(wall_s=300.0, cpu_s=30)

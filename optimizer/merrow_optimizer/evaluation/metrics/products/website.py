@@ -13,7 +13,7 @@ from merrow_optimizer.evaluation.metrics.products.browsing import PageVisit, vis
 from merrow_optimizer.evaluation.metrics.products.criteria import NOT_HERE, CriterionVerdict
 from merrow_optimizer.evaluation.metrics.worker import MetricWorker
 from merrow_optimizer.evaluation.scores import InvalidItemError
-from merrow_runtime.operators.formats.files import NamedFile
+from merrow_runtime.operators.formats.answer_files import NamedFile
 from merrow_runtime.sandbox.browsers import browser_program
 from merrow_runtime.sandbox.programs import SUPPORTED, ProgramEndedError, ProgramLimits, SandboxProgram
 

@@ -6,7 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 from merrow_analysis.cases import ENDING
-from merrow_runtime.program.files import DIAGRAM_SUFFIXES, MARKDOWN_SUFFIXES
+from merrow_runtime.program.workflow_files import DIAGRAM_SUFFIXES, MARKDOWN_SUFFIXES
 
 RECORDING = ".replay.jsonl"
 

@@ -18,8 +18,8 @@ from merrow_server.times import ago
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
     from merrow_runtime.store.jobs import JobRecord
-    from merrow_server.asking import Asking, AskingKind
-    from merrow_server.cli.sessions.asking import Finish
+    from merrow_server.asking_jobs import Asking, AskingKind
+    from merrow_server.cli.sessions.asking_session import Finish
     from merrow_server.continuing import ResumeChanges
 
 
@@ -52,7 +52,7 @@ class AskingDoor:
 
     def listed(self, user: Store, limit: int, file: str | None) -> list[Json]:
         from merrow_runtime.store.listed import readable
-        from merrow_server.asking import job_object
+        from merrow_server.asking_jobs import job_object
 
         return readable(
             user.jobs[self.kind].newest(limit, file, complain), lambda record: job_object(user, record), complain
@@ -70,7 +70,7 @@ class AskingDoor:
         )
 
     def show(self, user: Store, identity: str | None, view: View) -> None:
-        from merrow_server.asking import job_object
+        from merrow_server.asking_jobs import job_object
 
         assert identity is not None  # noqa: S101 (only a run may be named otherwise)
 
@@ -94,7 +94,7 @@ class AskingDoor:
 
     def resume(self, user: Store, identity: str, given: Json) -> int:
         """One that has ended is only shown again."""
-        from merrow_server.cli.sessions.asking import run, watch
+        from merrow_server.cli.sessions.asking_session import run, watch
         from merrow_server.continuing import changed_by
 
         record = user.jobs[self.kind].get(identity)

@@ -20,7 +20,7 @@ from merrow_runtime.asking.bounded import BudgetedEndpoint, Most
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.models.budget import Budget
 from merrow_runtime.models.endpoint import Endpoint
-from merrow_runtime.program.files import whole_path
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.store.optimizations import TrialRecord

@@ -14,7 +14,7 @@ from merrow_analysis.definitions.types import innermost
 from merrow_analysis.definitions.validators import names_in
 from merrow_analysis.graph.instructions import agent_of, prompt_of, role_of
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_analysis.places.names import Symbol, symbol
+from merrow_analysis.places.symbols import Symbol, symbol
 from merrow_optimizer.joining.types import same_type
 
 _WORD = re.compile(r"[A-Za-z_][A-Za-z0-9_-]*")

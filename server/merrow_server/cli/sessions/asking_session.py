@@ -12,7 +12,7 @@ from typing import Any, TypeVar
 import click
 
 from merrow_runtime.store.jobs import JobRecord
-from merrow_server.asking import Asking, EndedJob, Told
+from merrow_server.asking_jobs import Asking, EndedJob, Told
 from merrow_server.asking_words import usage_sentence
 from merrow_server.cli import INTERRUPTED, NOT_WELL
 from merrow_server.cli.sessions.evaluation import notice

@@ -10,7 +10,7 @@ from merrow_optimizer.suggestions.session import SuggestionOutcome
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.jobs import JobRecord
-from merrow_server.asking import Asking, Choosing, EndedJob, Told
+from merrow_server.asking_jobs import Asking, Choosing, EndedJob, Told
 from merrow_server.asking_words import usage_sentence
 from merrow_server.jobs.desk import Json, Kind, ReadyJob
 from merrow_server.jobs.orders import PlanOrder, SuggestionOrder
