@@ -18,8 +18,8 @@ from typing import Any
 
 from merrow_analysis.shared_values import RecentValues
 from merrow_analysis.syntax import tree
-from merrow_analysis.text import Span
 from merrow_analysis.syntax.characters import trim
+from merrow_analysis.text import Span
 
 _MODES = frozenset(("href", "click", "call", "linkStyle", "interpolate", "graph", "flowchart", "accTitle", "accDescr"))
 """Words after which the lexer reads on in a mode of its own, where another text may be another token."""
