@@ -34,7 +34,12 @@ SHORT = {"text": "a", "usage": WHOLE["usage"]}
 @pytest.mark.parametrize(
     ("key", "more", "known", "kept_as"),
     [
-        (candidate_answers.KEY, {"purpose": "candidates", "max_tokens": 1500}, "57231ba4147d6216c70386a70937b9e7", WHOLE),
+        (
+            candidate_answers.KEY,
+            {"purpose": "candidates", "max_tokens": 1500},
+            "57231ba4147d6216c70386a70937b9e7",
+            WHOLE,
+        ),
         (questions.KEY, {"purpose": "coverage"}, "07e2b6488c0091eb4f528b71235f44dc", WHOLE),
         (late_asker.KEY, {"purpose": "judge"}, "f250913c2d95263a18c9f65ea2e937b3", SHORT),
         (judging.KEY, {"purpose": "judge 3"}, "64cebe348082120365401033a80f0a48", WHOLE),
