@@ -190,6 +190,17 @@ CASES = {
     "an unfinished arrow with a text": ("A --> B -->|one|", "%% -->|one|\nA --> B"),
     "an unfinished text on an arrow": ("A[x] -- one two", "%% -- one two\nA[x]"),
     "an unfinished text between bars": ("A -->|one\nB -->|two| C", "%% -->|one\nA\nB -->|two| C"),
+    "a title in round brackets": (
+        "subgraph one(Round)\nA --> B\nend\none --> C",
+        'subgraph one["Round"]\nA --> B\nend\none --> C',
+    ),
+    "a quoted title in a diamond": ('subgraph one{"Is it"}\nA --> B\nend', 'subgraph one["Is it"]\nA --> B\nend'),
+    "a comment behind a title": ("subgraph Raw (x) %% why\nA\nend", '%% why\nsubgraph "Raw (x)"\nA\nend'),
+    "a comment behind an &": ("A & %% why\nB --> C", "%% why\nA & B --> C"),
+    "an & at the end of a line": ("A --> B &\n\nC --> D", "A --> B & C --> D"),
+    "an & before another statement": ("A --> B & %% why\nstyle A fill:#eee", "%% why\nA --> B\nstyle A fill:#eee"),
+    "a bracket that lacks after a quoted label of two lines": ('A["One\ntwo" --> B["x"]', 'A["One\ntwo"] --> B["x"]'),
+    "a bar in a label before a label of two lines": ("A[x | y] --> B[Step\n2]", 'A["x | y"] --> B[Step\n2]'),
     "the id subgraph": ("subgraph --> B\nA --> subgraph", "Subgraph --> B\nA --> Subgraph"),
 }
 

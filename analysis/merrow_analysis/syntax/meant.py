@@ -22,7 +22,18 @@ _MOST_LINES = 12
 """Lines over which a label may go on."""
 
 PieceKind = Literal[
-    "id", "space", "label", "unclosed", "closer", "edge label", "title", "stray", "bar", "arrow", "comment"
+    "id",
+    "space",
+    "label",
+    "unclosed",
+    "closer",
+    "edge label",
+    "title",
+    "shaped title",
+    "stray",
+    "bar",
+    "arrow",
+    "comment",
 ]
 
 
@@ -31,7 +42,7 @@ class Piece(NamedTuple):
 
     ``opener`` and ``closer`` are the brackets, bars or halves of the arrow around it. An ``unclosed`` label has no closer there,
     and a ``closer`` is in the place of the right one, as an ``arrow`` is. A ``stray`` mark belongs to nothing, a ``bar`` is
-    missing, and a ``comment`` has no line of its own.
+    missing, and a ``comment`` has no line of its own. A ``shaped title`` includes its brackets, those of a node.
     """
 
     kind: PieceKind
@@ -100,6 +111,9 @@ _END_OF_UNCLOSED = re.compile(rf"(?<![ \t])[ \t]*(?:{_ARROW}|:::|;|$)")
 _SUBGRAPH = re.compile(rf"subgraph[ \t]+(?!{_ARROW}|&)(?=\S)")
 _GAP = re.compile(r"[\]\"][ \t]{2,}\S")
 _TITLED = re.compile(r'([^\s\[\](){}|"]+)?[ \t]*\[(.*)\]', re.DOTALL)
+_SHAPED = re.compile(r'([^\s\[\](){}|"]+)(\(\([^()]+\)\)|\([^()]+\)|\{[^{}]+\}|\(\[[^\[\]()]+\]\))')
+"""The id of a box with its title in the brackets of a node."""
+_COMMENT_BEHIND_TITLE = re.compile(r"[ \t]+(?P<comment>%%(?!\{).*)$")
 _TITLE_OPEN = re.compile(r'([^\s\[\](){}|"]+)[ \t]*\[([^\[\];]*)(?=;?$)')
 _DIRECTIVE = re.compile(rf"(?:style|class|click)[ \t]+(?!{_ARROW}|&|:::)(\S+)(?=[ \t]+\S)")
 _OTHER = re.compile(
@@ -137,7 +151,8 @@ def read_over_lines(text: str, start: int) -> OverLines:
             break
         begin, end = end + 1, _line_end(text, end + 1)
         line = text[begin:end]
-        link, closing = _LINK.search(line), _first_closing(line)
+        is_in_quotes = text.count('"', start, begin) % 2 == 1
+        link, closing = _LINK.search(line), _first_closing(line, is_in_quotes)
         if _STATEMENT.match(line) or (link is not None and (closing is None or link.start() < closing)):
             break
         meant = None if closing is None else read_meant(text[start:end])
@@ -151,17 +166,18 @@ def _line_end(text: str, at: int) -> int:
     return len(text) if end == -1 else end
 
 
-def _first_closing(line: str) -> int | None:
+def _first_closing(line: str, is_in_quotes: bool) -> int | None:
     """Where a line ends what began before it, if it does."""
-    bar = line.find("|")
     places = [place for opener in "[({" for place in _closes(line, opener)[:1]]
-    return min([*places, bar] if bar != -1 else places, default=None)
+    places += [line.find(mark) for mark in ('|"' if is_in_quotes else "|")]
+    return min((place for place in places if place != -1), default=None)
 
 
 def _is_whole(meant: Meant, text: str) -> bool:
-    """Whether all line breaks are within labels that have their ends."""
-    within = sum(text.count("\n", *piece.span) for piece in meant.pieces if piece.kind in _TEXTS)
-    return within == text.count("\n") and not any(piece.kind == "unclosed" for piece in meant.pieces)
+    """Whether all line breaks are within labels that have their ends, or at least both their quotes."""
+    within = sum(text.count("\n", *piece.span) for piece in meant.pieces if piece.kind in (*_TEXTS, "unclosed"))
+    unclosed = (text[slice(*piece.span)] for piece in meant.pieces if piece.kind == "unclosed")
+    return within == text.count("\n") and all(map(_is_quoted, unclosed))
 
 
 _TEXTS = ("label", "edge label", "title")
@@ -229,6 +245,18 @@ class _Reader:
 
     def _title(self, at: int) -> Iterator[Piece]:
         """The id and the title of a box, or its title alone."""
+        comment = _COMMENT_BEHIND_TITLE.search(self.line, at)
+        end = len(self.line) if comment is None else comment.start()
+        shaped = _SHAPED.fullmatch(self.line, at, end)
+        if shaped is not None:
+            yield Piece("id", shaped.span(1))
+            yield Piece("shaped title", shaped.span(2))
+        elif comment is not None:
+            yield Piece("title", (at, end))
+        if comment is not None:
+            yield Piece("comment", (comment.start("comment"), len(self.line)))
+        if shaped is not None or comment is not None:
+            return
         titled, half = _TITLED.fullmatch(self.line, at), _TITLE_OPEN.match(self.line, at)
         if titled is not None and titled[1] is not None and not _is_more_than_a_label(titled[2], "["):
             yield Piece("id", titled.span(1))

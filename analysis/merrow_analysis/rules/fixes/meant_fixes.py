@@ -87,6 +87,9 @@ def label_changes(line: str, meant: Meant) -> list[Change]:
             changes.append(Change(piece.span, "", "Remove the space before the bracket"))
         elif piece.kind == "stray":
             changes.append(Change(piece.span, "", f"Remove {text}", safe=False))
+        elif piece.kind == "shaped title":
+            title = _escaped(_inside(text.strip("()[]{}").strip())[0])[0]
+            changes.append(Change(piece.span, f'["{title}"]', "Put the title in brackets and quotes", safe=False))
         elif piece.kind == "bar":
             changes.append(Change(piece.span, "|", "Add |", safe=False))
         elif piece.kind == "comment":

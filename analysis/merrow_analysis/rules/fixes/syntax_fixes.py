@@ -15,6 +15,7 @@ from merrow_analysis.rules.fixes.id_fixes import ReservedIds
 from merrow_analysis.rules.fixes.meant_fixes import label_fixes
 from merrow_analysis.rules.fixes.quote_fixes import quotes_meant, straight_quotes
 from merrow_analysis.suggest import closest
+from merrow_analysis.syntax.meant import read_over_lines
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
 from merrow_analysis.syntax.tree import Block, Broken, Chain, Statement, SyntaxProblem
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
@@ -43,6 +44,7 @@ _BEGUN_ARROW = re.compile(
 )
 """An arrow at the end of a line: its text has no end, or nothing follows."""
 _WHOLE_ARROW = re.compile(r"\s(?:--\s[^-|>]+\s-->|[xo<]?(?:--+[->xo]|==+[=>xo]|-\.+-[>xo]?)(?:\|[^|]*\|)?)(?=\s)")
+_AND_AT_END = re.compile(r"[ \t]+&[ \t]*(?P<comment>(?:%%|//|#).*)?$")
 _WORDS = re.compile(r"(?!\d)[\w'.,?!]+(?:-\w+)*(?: +[\w'.,?!]+(?:-\w+)*)+")
 _WORD = re.compile(r"[^\W_]+")
 _UNQUOTED = re.compile(r"[\w ]+")
@@ -75,7 +77,9 @@ def fixes_for(
         yield from _no_header(block.line + line_number, line, diagram)
         return
     if problem.flaw in _MEANT and reserved.is_below_header(block.line + line_number):
-        meant = [*reserved.fixes(block.line + line_number), *_labels_meant(block, line_number, line)]
+        following = reserved.lines_from(block.line + line_number + 1)
+        meant = [*reserved.fixes(block.line + line_number), *_labels_meant(block, line_number, line, following)]
+        meant = meant or _continued(block.line + line_number, line, following)
         yield from meant
         if meant:
             return
@@ -104,15 +108,41 @@ def fixes_for(
         yield from _bracketed(block.line + line_number, line)
 
 
-def _labels_meant(block: Block, line_number: int, line: str) -> list[Fix]:
+def _labels_meant(block: Block, line_number: int, line: str, following: Sequence[str]) -> list[Fix]:
     """The repair of a line's labels; of a statement of several lines that of all where only labels go on over the line breaks, or
-    of its first line, from which Mermaid may read on since something in it has no end.
+    of its first line, from which Mermaid may read on since something in it has no end. ``following`` are the lines after the
+    block, in which such a label may end.
     """
-    if block.line_count == 1:
-        return list(label_fixes(block.line, line))
     lines = [part.rstrip("\r\n") for part in split_lines(block.text)][: block.line_count]
-    tries = (block.line, "\n".join(lines)), (block.line + line_number, line), (block.line, lines[0])
-    return next((made for made in (list(label_fixes(*attempt)) for attempt in tries) if made), [])
+    text = "\n".join((*lines, *following))
+    over = read_over_lines(text, 0)
+    tries = [(block.line, text[: over.looked])] if over.meant is not None else []
+    if block.line_count > 1:
+        tries.append((block.line, "\n".join(lines)))
+    tries += [(block.line + line_number, line), (block.line, lines[0])]
+    return next((made for made in (list(label_fixes(*lines)) for lines in dict.fromkeys(tries)) if made), [])
+
+
+def _continued(line_number: int, line: str, following: Sequence[str]) -> list[Fix]:
+    """Lead a line that ends with ``&`` on into the next one, as other languages do; a comment goes above it."""
+    end = _AND_AT_END.search(line) if len(line) <= _LONGEST_BRACKETED else None
+    if end is None or not reads(line[: end.start()]):
+        return []
+    indent = len(line) - len(line.lstrip())
+    words = (end["comment"] or "").lstrip("%/#").strip()
+    moved = TextEdit(
+        Range(Position(line_number, indent), Position(line_number, indent)), f"%% {words}\n{line[:indent]}"
+    )
+    comment = (moved,) if words else ()
+    count = next((count for count, other in enumerate(following, 1) if other.strip()), 0)
+    after = following[count - 1] if count else ""
+    begin = Position(line_number, end.start())
+    if count and reads(after) and reads(f"{line[: end.start()]} & {after.strip()}"):
+        to = Position(line_number + count, len(after) - len(after.lstrip()))
+        joined = TextEdit(Range(begin, to), " & ")
+        return [Fix("Join the next line", (*comment, joined), Applicability.UNSAFE)]
+    gone = TextEdit(Range(begin, Position(line_number, len(line))), "")
+    return [Fix("Remove the & at the end", (*comment, gone), Applicability.UNSAFE)]
 
 
 def _line_of(block: Block, offset: int) -> tuple[int, str, int]:
