@@ -29,6 +29,7 @@ from hypothesis import HealthCheck, settings
 from hypothesis.configuration import set_hypothesis_home_dir
 from hypothesis.internal.conjecture import providers
 from tests import not_run
+from tests.postgres import PostgresServer, shared_server
 from tests.shared import require_shared, skip_without
 from tests.sizes import left_out, runs_every_case
 
@@ -63,6 +64,22 @@ def faults_are_raised() -> Iterator[None]:
     """A fault of Merrow fails its test; users are told of it as a finding."""
     with faults.raising():
         yield
+
+
+@pytest.fixture(scope="session")
+def postgres(tmp_path_factory: pytest.TempPathFactory) -> Iterator[PostgresServer]:
+    """The PostgreSQL server of the session."""
+    folder = tmp_path_factory.getbasetemp()
+    with shared_server(folder.parent if "PYTEST_XDIST_WORKER" in os.environ else folder) as server:
+        yield server
+
+
+if os.environ.get("MERROW_TEST_POSTGRES"):
+
+    @pytest.fixture(autouse=True)
+    def _in_postgres(postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch) -> None:
+        """The journal of each test is a schema of its own."""
+        monkeypatch.setenv("MERROW_JOURNAL", postgres.url())
 
 
 sys.pycache_prefix = str(CACHE / "bytecode")

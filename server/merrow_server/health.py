@@ -77,23 +77,27 @@ def _own_version() -> str:
 
 
 def _journal() -> dict[str, Any]:
+    from merrow_runtime.store.address import author, configured
     from merrow_runtime.store.database import Store
     from merrow_runtime.store.location import FILE, state_folder
 
-    path = state_folder() / FILE
+    place = str(state_folder() / FILE)
     try:
+        address = configured()
+        place = place if address is None else address.shown
         with closing(Store.open(reading=True)) as store:
-            count = len(store.runs(limit=1_000_000))
-            size = path.stat().st_size
+            count, size = store.run_count, store.size
             if store.refused is not None:
                 lines: list[tuple[bool | None, str]] = [
-                    (False, str(store.refused)),
-                    (None, f"journal: {path}: {counted(count, 'run')}, which can be read"),
+                    # Who may only read a journal that a team shares has all that a reader needs.
+                    (None if address else False, str(store.refused)),
+                    (None, f"journal: {place}: {counted(count, 'run')}, which can be read"),
                 ]
-                return _part(lines, path=str(path))
+                return _part(lines, path=place)
     except RunFailure as problem:
-        return _part([(False, str(problem)), (None, f"journal: {path}")], path=str(path))
-    return _part([(True, f"{path}: {counted(count, 'run')}, {size / 1e6:.1f} MB")], path=str(path))
+        return _part([(False, str(problem)), (None, f"journal: {place}")], path=place)
+    whose = "" if address is None else f", which others may share; you are {author()} there"
+    return _part([(True, f"{place}: {counted(count, 'run')}, {size / 1e6:.1f} MB{whose}")], path=place)
 
 
 def _endpoint(

@@ -28,6 +28,7 @@ SETTINGS = {
     "MERROW_CONFIG_DIR",
     "MERROW_CONCURRENCY",
     "MERROW_DISCOVERY_PORTS",
+    "MERROW_TEST_POSTGRES",
     "MERROW_TEST_SECRET",
 }
 """Every variable that the tests read: the size, where to say what did not run, what must be there, and what they set."""
@@ -93,7 +94,7 @@ def folder(tmp_path: Path) -> Path:
     (tmp_path / "tests").mkdir(parents=True)
     (tmp_path / "tests" / "test_it.py").write_text(TESTS)
     (tmp_path / "tests" / "test_dear.py").write_text(DEAR_FILE)
-    for name in ("conftest.py", "not_run.py", "shared.py", "sizes.py"):
+    for name in ("conftest.py", "not_run.py", "postgres.py", "shared.py", "sizes.py"):
         shutil.copy(ROOT / "tests" / name, tmp_path / "tests" / name)
     (tmp_path / "pytest.ini").write_text(
         "[pytest]\nmarkers =\n  shared(path): some\n  thinned(n, subject): some\n  slow: some\npythonpath = .\n"

@@ -43,7 +43,7 @@ def run_name(beginning: str, item: str, repeat: int) -> str:
     return f"{beginning}/{name}" + (f"/{repeat}" if repeat else "")
 
 
-def ignore_failure(written: asyncio.Future[None]) -> None:
+def ignore_failure(written: asyncio.Future[Any]) -> None:
     """For a write at the end that nobody waits for: that it failed is told by the next one."""
     if not written.cancelled():
         written.exception()

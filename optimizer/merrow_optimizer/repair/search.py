@@ -78,7 +78,7 @@ class Repair:
 
 def given_up(steps: Sequence[TakenStep]) -> str | None:
     """A sentence about the lines that a repair makes comments; None where it keeps all."""
-    count = sum(step.gives_up for step in steps)
+    count = sum(one.gives_up for one in steps)
     if not count:
         return None
     lines, become = ("One line", "becomes a comment") if count == 1 else (f"{count} lines", "become comments")
@@ -100,12 +100,12 @@ class _State:
         return self.reading.errors, len(self.reading.complaints), self.weight
 
     def steps(self) -> tuple[TakenStep, ...]:
-        taken: list[TakenStep] = []
+        found: list[TakenStep] = []
         state: _State | None = self
         while state is not None and state.taken is not None:
-            taken.append(state.taken)
+            found.append(state.taken)
             state = state.before
-        return tuple(reversed(taken))
+        return tuple(reversed(found))
 
 
 def repair(

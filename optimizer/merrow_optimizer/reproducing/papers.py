@@ -117,8 +117,8 @@ class Row:
     def needs(self) -> tuple[str, ...]:
         """The rows that it is made of."""
         parts = [*self.average_of, self.evaluation_of]
-        parts += [part.of for part in (self.extract, self.search, self.plan) if part is not None]
-        return tuple(part for part in parts if part is not None)
+        parts += [one.of for one in (self.extract, self.search, self.plan) if one is not None]
+        return tuple(one for one in parts if one is not None)
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -159,8 +159,8 @@ def paper_of(name: str, text: str) -> Paper:
 
 def workflow_file(name: str) -> Path:
     """The file of a workflow of this package."""
-    with as_file(files(__package__).joinpath("workflows", f"{name}.mmd")) as path:
-        return path
+    with as_file(files(__package__).joinpath("workflows", f"{name}.mmd")) as found:
+        return found
 
 
 _OWN = {
@@ -188,21 +188,19 @@ def _rows(block: Json) -> Iterator[Row]:
 
 
 def _row(block: Json, column: Json, system: Json) -> Row:
-    settings = {**block, **column, **system}
-    names = {"column": column["id"], "form": settings.get("form", "")}
-    plain = {key: value for key, value in settings.items() if key not in _OWN}
+    said = {**block, **column, **system}
+    names = {"column": column["id"], "form": said.get("form", "")}
+    plain = {key: value for key, value in said.items() if key not in _OWN}
     is_average = "average_of" in column
     if is_average:
-        parts = [
-            averaged for averaged in column["average_of"] if not system.get("other") or averaged in system["figures"]
-        ]
-        plain["average_of"] = tuple(f"{system['id']}-{averaged}" for averaged in parts)
+        parts = [one for one in column["average_of"] if not system.get("other") or one in system["figures"]]
+        plain["average_of"] = tuple(f"{system['id']}-{one}" for one in parts)
     for key in ("workflow", "evaluation_of"):
         if key in plain:
             plain[key] = None if is_average else plain[key].format(**names)
     if "items" in plain:
         plain["items"] = tuple(plain["items"])
-    models = {**settings.get("models", {}), **({"exec": column["model"]} if "model" in column else {})}
+    models = {**said.get("models", {}), **({"exec": column["model"]} if "model" in column else {})}
     return Row(
         **{
             **plain,
@@ -210,11 +208,11 @@ def _row(block: Json, column: Json, system: Json) -> Row:
             "system": system["name"],
             "column": column["id"],
             "models": models,
-            "extract": None if is_average else _extracting(settings.get("extract"), names),
-            "search": None if is_average else _searching(settings.get("search"), names),
-            "plan": None if is_average else _planning(settings.get("plan"), names),
+            "extract": None if is_average else _extracting(said.get("extract"), names),
+            "search": None if is_average else _searching(said.get("search"), names),
+            "plan": None if is_average else _planning(said.get("plan"), names),
             "figure": system.get("figures", {}).get(column["id"]),
-            "unknown": "" if column["id"] in system.get("figures", {}) else settings.get("unknown", ""),
+            "unknown": "" if column["id"] in system.get("figures", {}) else said.get("unknown", ""),
             "cost": system.get("costs", {}).get(column["id"]),
             "differs": tuple(dict.fromkeys([*block.get("differs", ()), *system.get("differs", ())])),
             "is_other": bool(system.get("other")),
@@ -222,25 +220,25 @@ def _row(block: Json, column: Json, system: Json) -> Row:
     )
 
 
-def _extracting(settings: Json | None, names: Mapping[str, str]) -> Extracting | None:
-    return None if settings is None else Extracting(tuple(settings.get("without", ())), _of(settings, names))
+def _extracting(said: Json | None, names: Mapping[str, str]) -> Extracting | None:
+    return None if said is None else Extracting(tuple(said.get("without", ())), _of(said, names))
 
 
-def _searching(settings: Json | None, names: Mapping[str, str]) -> Searching | None:
-    if settings is None:
+def _searching(said: Json | None, names: Mapping[str, str]) -> Searching | None:
+    if said is None:
         return None
-    given = {key: value for key, value in settings.items() if key not in ("set", "of")}
-    return Searching(**given, constants=settings.get("set", {}), of=_of(settings, names))
+    given = {key: value for key, value in said.items() if key not in ("set", "of")}
+    return Searching(**given, constants=said.get("set", {}), of=_of(said, names))
 
 
-def _planning(settings: Json | None, names: Mapping[str, str]) -> Planning | None:
-    if settings is None:
+def _planning(said: Json | None, names: Mapping[str, str]) -> Planning | None:
+    if said is None:
         return None
-    return Planning(**{**settings, "of": _of(settings, names)})
+    return Planning(**{**said, "of": _of(said, names)})
 
 
-def _of(settings: Json, names: Mapping[str, str]) -> str | None:
-    return settings["of"].format(**names) if "of" in settings else None
+def _of(said: Json, names: Mapping[str, str]) -> str | None:
+    return said["of"].format(**names) if "of" in said else None
 
 
 def decimals(text: str) -> int:

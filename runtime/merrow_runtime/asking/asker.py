@@ -153,7 +153,7 @@ class Asker:
             reply, source = await self._purse.ask(asked.request, self), "endpoint"
             self._count(reply.usage)
         # One commit for both: with the first alone, a job that looks at no cache would ask again.
-        writes: list[asyncio.Future[None]] = [asyncio.ensure_future(self._keep(asked, reply, source, started))]
+        writes: list[asyncio.Future[Any]] = [asyncio.ensure_future(self._keep(asked, reply, source, started))]
         if source == "endpoint":
             writes.append(self._cache.writer.write(kept(key, reply.json_text(), time.time())))
         await asyncio.gather(*writes)

@@ -200,8 +200,7 @@ class Effects:
             seconds=0.0,
             endpoint=REPLAY_ORIGIN if model else "",
         )
-        await self.commit(record, account)
-        return record
+        return await self.commit(record, account)
 
     async def recall_fact(self, key: CallKey, digest: str) -> bool:
         """Whether something that is not a function of calls was written down before: in the journal, or in the recording."""
@@ -215,15 +214,18 @@ class Effects:
         await self.commit(replace(recorded, key=key, usage=NOTHING, started=time.time()), self.account.of(key.visit))
         return True
 
-    async def commit(self, call: CallRecord, account: NodeAccount) -> None:
-        """Count a call (whatever happens next, it is paid), journal it, then record it: from now on it may be used."""
-        await self.keep(call, account)
+    async def commit(self, call: CallRecord, account: NodeAccount) -> CallRecord:
+        """Count a call (whatever happens next, it is paid), journal it, then record it. As it is returned, it may be used."""
+        call = await self.keep(call, account)
         await self.record(call)
+        return call
 
-    async def keep(self, call: CallRecord, account: NodeAccount, answer: bytes | None = None) -> None:
-        """Count a call and journal it, also in the cache by ``answer``: from now on it may be read. `record` follows."""
+    async def keep(self, call: CallRecord, account: NodeAccount, answer: bytes | None = None) -> CallRecord:
+        """Count a call and journal it, also in the cache by ``answer``; the call as it is kept, which from now on may be read.
+        `record` follows.
+        """
         account.count(call.usage)
-        await self.journal.record_call(call, answer, alone=self.is_alone)
+        return await self.journal.record_call(call, answer, alone=self.is_alone)
 
     async def record(self, call: CallRecord) -> None:
         """Add a call to the recording that is made, if any."""

@@ -277,7 +277,10 @@ class NodeTools:
                 reply.model or request.model,
             )
             account.answered[record.source] = None
-            await effects.keep(record, account, answer)
+            made, record = record, await effects.keep(record, account, answer)
+            kept = None if record is made else reply_of(record.result)
+            if kept is not None:  # of another process, which works on the same run
+                reply, ended = kept, _ended(request, kept, self._limit(request))
         finally:
             if called:
                 effects.release(cache_key)
@@ -319,8 +322,8 @@ class NodeTools:
         record = CallRecord(
             key, "sandbox", digest, content, text_of(result), NOTHING, True, "sandbox", started, time.time() - started
         )
-        await effects.commit(record, account)
-        return result
+        kept = await effects.commit(record, account)
+        return result if kept is record else kept.result
 
 
 def _digested(content: str) -> tuple[str, str]:

@@ -132,7 +132,7 @@ class _Watch:
         return self._counted - before
 
 
-def _ignore_failure(written: asyncio.Future[None]) -> None:
+def _ignore_failure(written: asyncio.Future[Any]) -> None:
     """That it failed is told by the next write, to a caller that can act on it."""
     if not written.cancelled():
         written.exception()

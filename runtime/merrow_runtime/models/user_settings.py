@@ -32,6 +32,8 @@ class JournalLimits:
 
     keep_days: float | None = 90.0
     max_mb: float | None = 1000.0
+    url: str | None = None
+    """The database that has the journal, where it is not a file of this machine: see `merrow_runtime.store.address`."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -199,7 +201,7 @@ _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "proxy": _proxy,
     "api_key_env": _key_variables,
     "trusted_origins": _origins,
-    "journal": _table(JournalLimits, keep_days=_limit, max_mb=_limit),
+    "journal": _table(JournalLimits, keep_days=_limit, max_mb=_limit, url=_text),
     "limits": read_limits,
     "prices": _prices,
     "azure": _table(AzureSettings, api_version=_text, deployment=_text),

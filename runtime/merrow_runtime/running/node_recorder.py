@@ -52,7 +52,7 @@ class NodeRecords:
         self._loops = loops
         self._waiting: list[Told] = []
         self._timer: asyncio.TimerHandle | None = None
-        self._writing: set[asyncio.Future[None]] = set()
+        self._writing: set[asyncio.Future[Any]] = set()
 
     async def settle(self) -> None:
         """Wait until everything is in the journal. What it refused stays for the next commit, which fails for the same reason."""
@@ -93,7 +93,7 @@ class NodeRecords:
         else:
             writing.add_done_callback(lambda done: self._written(done, last))
 
-    def _written(self, writing: asyncio.Future[None], last: int) -> None:
+    def _written(self, writing: asyncio.Future[Any], last: int) -> None:
         self._writing.discard(writing)
         if not writing.cancelled() and writing.exception() is None:
             self._telling.committed(last)

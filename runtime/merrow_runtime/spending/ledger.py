@@ -9,16 +9,16 @@ from __future__ import annotations
 
 import threading
 import time
-from collections.abc import Callable, Iterator
-from contextlib import contextmanager
+from collections.abc import Callable
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
-from typing import Any
+from typing import Any, TypeVar
 from weakref import WeakValueDictionary
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.models.spending_limits import MinuteLimits
+from merrow_runtime.store.address import StoreAddress, configured, shared
 from merrow_runtime.store.connection import (
     IN_MEMORY,
     DatabaseConnection,
@@ -29,9 +29,10 @@ from merrow_runtime.store.connection import (
 )
 from merrow_runtime.store.location import private_file, state_folder
 from merrow_runtime.store.rows import storable
-from merrow_runtime.store.sql import PATIENCE, DatabaseFailure
+from merrow_runtime.store.sql import PATIENCE, Database, DatabaseFailure
 from merrow_runtime.usage import Usage
 
+T = TypeVar("T")
 FILE = "spending.sqlite"
 MINUTE = 60.0
 _OPTIONS: dict[str, Any] = {"timeout": PATIENCE, "isolation_level": None, "check_same_thread": False}
@@ -50,19 +51,22 @@ CREATE TABLE IF NOT EXISTS begun (
 CREATE TABLE IF NOT EXISTS paced (number INTEGER PRIMARY KEY, origin TEXT NOT NULL, at REAL NOT NULL, tokens INTEGER NOT NULL);
 CREATE INDEX IF NOT EXISTS paced_by_origin ON paced (origin, at);
 """
-_BEGIN = "INSERT INTO begun (day, workflow, origin, model, prompt_tokens, usd, unpriced) VALUES (?, ?, ?, ?, ?, ?, ?)"
+_BEGIN = (
+    "INSERT INTO begun (day, workflow, origin, model, prompt_tokens, usd, unpriced) VALUES (?, ?, ?, ?, ?, ?, ?)"
+    " RETURNING number"
+)
 _SPENT = """
 SELECT day, workflow, origin, model, calls, prompt_tokens, completion_tokens, usd, unpriced, 0 FROM spent
 WHERE day BETWEEN :since AND :until UNION ALL
 SELECT day, workflow, origin, model, count(*), sum(prompt_tokens), 0, total(usd), sum(unpriced), count(*) FROM begun
 WHERE day BETWEEN :since AND :until GROUP BY day, workflow, origin, model ORDER BY 1, 2, 3, 4, 10
 """
-_MONTH = "SELECT (SELECT total(usd) FROM spent WHERE day GLOB :m) + (SELECT total(usd) FROM begun WHERE day GLOB :m)"
+_MONTH = "SELECT (SELECT total(usd) FROM spent WHERE day LIKE :m) + (SELECT total(usd) FROM begun WHERE day LIKE :m)"
 _ADD = """
-INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT DO UPDATE SET
-    calls = calls + excluded.calls, prompt_tokens = prompt_tokens + excluded.prompt_tokens,
-    completion_tokens = completion_tokens + excluded.completion_tokens, usd = usd + excluded.usd,
-    unpriced = unpriced + excluded.unpriced
+INSERT INTO spent VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?) ON CONFLICT (day, workflow, origin, model) DO UPDATE SET
+    calls = spent.calls + excluded.calls, prompt_tokens = spent.prompt_tokens + excluded.prompt_tokens,
+    completion_tokens = spent.completion_tokens + excluded.completion_tokens, usd = spent.usd + excluded.usd,
+    unpriced = spent.unpriced + excluded.unpriced
 """
 
 
@@ -100,20 +104,11 @@ class Ledger:
     def __init__(self, path: Path, clock: Callable[[], float] = time.time, *, reading: bool = False) -> None:
         """``reading`` also opens a file that can't be written."""
         self._path = path
-        self._clock = clock
-        self._lock = threading.Lock()
-        self._pending: dict[tuple[str | None, ...], list[float]] = {}
-        self._begun: dict[int, float] = {}
-        """US dollars of calls of this process that are in ``begun``, by number."""
-        self._ended: list[int] = []
-        """Those of them that have ended."""
-        self._flushed = time.monotonic()
-        self._month: tuple[str, float] = ("", 0.0)
-        self._users = 0
+        self._begin_empty(clock)
         self._file: tuple[int, int] | None = None
         try:
             private_file(path)
-            self._database = self._opened()
+            self._database: Any = self._opened()
         except StoreFailure as refused:
             if not reading or not can_not_write(refused):
                 raise
@@ -128,6 +123,18 @@ class Ledger:
             if database is None:
                 raise
             self._database = database
+
+    def _begin_empty(self, clock: Callable[[], float]) -> None:
+        self._clock = clock
+        self._lock = threading.Lock()
+        self._pending: dict[tuple[str | None, ...], list[float]] = {}
+        self._begun: dict[int, float] = {}
+        """US dollars of calls of this process that are in ``begun``, by number."""
+        self._ended: list[int] = []
+        """Those of them that have ended."""
+        self._flushed = time.monotonic()
+        self._month: tuple[str, float] = ("", 0.0)
+        self._users = 0
 
     def _opened(self) -> DatabaseConnection:
         try:
@@ -155,9 +162,8 @@ class Ledger:
         usd = usage.cost_usd or 0.0
         named = day_of(self._clock()), storable(workflow), storable(origin), storable(model)
         with self._lock:
-            with self._written() as database:
-                added = database.execute(_BEGIN, (*named, usage.prompt_tokens, usd, usage.cost_usd is None))
-            number = added.lastrowid or 0
+            values = (*named, usage.prompt_tokens, usd, usage.cost_usd is None)
+            number: int = self._written(lambda database: database.execute(_BEGIN, values).fetchone()[0])
             self._begun[number] = usd
             return number
 
@@ -184,23 +190,26 @@ class Ledger:
         with self._lock:
             self._flushed = time.monotonic()
             if self._pending or self._ended:
-                with self._written():
-                    pass
+                self._written(lambda _: None)
 
-    @contextmanager
-    def _written(self) -> Iterator[DatabaseConnection]:
-        """One transaction with what was counted, and whatever else is written in it. The lock is held."""
+    def _written(self, work: Callable[[Database], T]) -> T:
+        """What ``work`` gives, in one transaction with what was counted. The lock is held."""
         ended = self._ended[:]
-        with self._transaction() as database:
-            database.executemany(_ADD, [(*key, *sums) for key, sums in self._pending.items()])
+
+        def write(database: Database) -> T:
+            # In one order, in which no two processes wait for each other.
+            database.executemany(_ADD, sorted((*key, *sums) for key, sums in self._pending.items()))
             database.executemany("DELETE FROM begun WHERE number = ?", [(number,) for number in ended])
-            yield database
+            return work(database)
+
+        result = self._transaction(write)
         if self._pending or ended:
             self._month = ("", 0.0)
         self._pending.clear()
         del self._ended[: len(ended)]
         for number in ended:
             self._begun.pop(number, None)
+        return result
 
     def enter(self) -> None:
         """A run begins to count."""
@@ -236,7 +245,7 @@ class Ledger:
         with self._lock:
             if self._month[0] != month:
                 try:
-                    rows = self._database.execute(_MONTH, {"m": f"{month}-*"})
+                    rows = self._database.execute(_MONTH, {"m": f"{month}-%"})
                     # Those of this process count once they have ended.
                     self._month = month, float(rows.fetchone()[0]) - sum(self._begun.values())
                 except DatabaseFailure as problem:
@@ -251,29 +260,34 @@ class Ledger:
         a minute goes alone.
         """
         now = self._clock()
-        with self._lock, self._transaction() as database:
+
+        def work(database: Database) -> tuple[int, float]:
             # Places of the future are of a clock that was set back since.
             database.execute("DELETE FROM paced WHERE at <= ? OR at > ?", (now - MINUTE, now + 1.0))
             rows = database.execute("SELECT at, tokens FROM paced WHERE origin = ? ORDER BY at", (origin,)).fetchall()
             wait = _wait(rows, limits, tokens, now)
             if wait > 0:
                 return 0, wait
-            cursor = database.execute("INSERT INTO paced (origin, at, tokens) VALUES (?, ?, ?)", (origin, now, tokens))
-            return cursor.lastrowid or 0, 0.0
+            placed = "INSERT INTO paced (origin, at, tokens) VALUES (?, ?, ?) RETURNING number"
+            return database.execute(placed, (origin, now, tokens)).fetchone()[0], 0.0
+
+        with self._lock:
+            return self._transaction(work, is_alone=True)
 
     def settle(self, number: int, tokens: int) -> None:
         """Say how many tokens the call with this number really used."""
-        with self._lock, self._transaction() as database:
-            database.execute("UPDATE paced SET tokens = ? WHERE number = ?", (tokens, number))
+        sql = "UPDATE paced SET tokens = ? WHERE number = ?"
+        with self._lock:
+            self._transaction(lambda database: database.execute(sql, (tokens, number)))
 
-    @contextmanager
-    def _transaction(self) -> Iterator[DatabaseConnection]:
+    def _transaction(self, work: Callable[[Database], T], *, is_alone: bool = False) -> T:
+        """What ``work`` gives, in one transaction; one that ``is_alone`` sees what no other one changes meanwhile."""
+        del is_alone  # as every transaction of a file is
         try:
-            self._database.execute("BEGIN IMMEDIATE")
-            with self._database:  # commits, or takes back what SQLite, on a full disk, has not taken back itself
-                yield self._database
+            result: T = self._database.transaction(work)
         except DatabaseFailure as problem:
             raise self._failure(problem) from problem
+        return result
 
     def _failure(self, problem: DatabaseFailure) -> StoreFailure:
         why = str(problem.__cause__)
@@ -315,17 +329,25 @@ def _wait(rows: list[tuple[float, int]], limits: MinuteLimits, tokens: int, now:
     return max(0.0, rows[last][0] + MINUTE - now) + 0.001 if last >= 0 else 0.0
 
 
-_OPEN: WeakValueDictionary[Path, Ledger] = WeakValueDictionary()
+_OPEN: WeakValueDictionary[Path | StoreAddress, Ledger] = WeakValueDictionary()
 _OPENING = threading.Lock()
 
 
 def ledger(*, reading: bool = False) -> Ledger:
-    """The user's ledger; ``reading`` as `Ledger` has it. Raises `StoreFailure`."""
-    path = state_folder() / FILE
+    """The user's ledger, that of all who share the journal where it is in a database; ``reading`` as `Ledger` has it. Raises
+    `StoreFailure`.
+    """
+    address = configured()
+    path = address or state_folder() / FILE
     with _OPENING:
         kept = _OPEN.get(path)
         if kept is not None and kept.is_at_its_path():
             return kept
+        if address is not None:
+            ours: Ledger = shared("spending.shared_ledger", "SharedLedger")(address)
+            _OPEN[path] = ours
+            return ours
+        assert isinstance(path, Path)  # noqa: S101 (there is no address)
         if reading:
             return Ledger(path, reading=True)
         opened_now = _OPEN[path] = Ledger(path)

@@ -10,7 +10,7 @@ from merrow_runtime.store.rows import Damaged, object_of
 from merrow_runtime.store.sql import Statement
 from merrow_runtime.store.writer import Writer
 
-_KEEP = "INSERT OR REPLACE INTO answers VALUES (NULL, ?, ?, ?)"
+_KEEP = "INSERT OR REPLACE INTO answers (key, reply, used) VALUES (?, ?, ?)"
 _DROP = "DELETE FROM answers WHERE key = ?"
 _FIND = "SELECT reply, used FROM answers WHERE key = ?"
 _MOVE = "UPDATE answers SET number = (SELECT max(number) + 1 FROM answers), used = ? WHERE key = ?"
@@ -20,7 +20,7 @@ FRESH = 3600.0
 
 
 class Cache:
-    """`merrow_runtime.store.contract.AnswerCache` in SQLite. The engine makes the keys, hashes of all that decides an
+    """`merrow_runtime.store.contract.AnswerCache` in a database. The engine makes the keys, hashes of all that decides an
     answer.
     """
 

@@ -105,6 +105,10 @@ class DatabaseConnection(sqlite3.Connection):
             raise
         return result
 
+    def now(self) -> float:
+        """See `merrow_runtime.store.sql.Database.now`."""
+        return time.time()
+
     def size(self) -> int:
         """Bytes that are in use in the file."""
         pages, free, each = (

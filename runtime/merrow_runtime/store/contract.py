@@ -288,9 +288,10 @@ class RunJournal(Protocol):
         """
         ...
 
-    async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> None:
+    async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> CallRecord:
         """Keep a call that finished; with ``answer`` its result in the cache too, under this key. It returns once both are
-        committed. ``alone`` says that no other call of the run is in flight, whose end the commit could wait for.
+        committed, the call as it is kept: the one that another process had kept in its place by then is the one to use.
+        ``alone`` says that no other call of the run is in flight, whose end the commit could wait for.
         """
         ...
 
@@ -315,7 +316,7 @@ class RunJournal(Protocol):
         """
         ...
 
-    def record_told(self, several: Sequence[Told]) -> Awaitable[None]:
+    def record_told(self, several: Sequence[Told]) -> Awaitable[object]:
         """Keep what was told; done once it is committed. Nothing needs to wait for it: a node follows from its calls."""
         ...
 

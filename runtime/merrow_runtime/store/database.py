@@ -15,8 +15,8 @@ from typing import Any
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.provenance import Provenance
 from merrow_runtime.store import lease, revisions, rows
+from merrow_runtime.store.address import configured, shared
 from merrow_runtime.store.cache import Cache
-from merrow_runtime.store.connection import DatabaseConnection
 from merrow_runtime.store.contract import (
     CallRecord,
     LoopRecord,
@@ -32,7 +32,7 @@ from merrow_runtime.store.dialects import DialectTable
 from merrow_runtime.store.evaluations import Evaluations
 from merrow_runtime.store.extractions import Extractions
 from merrow_runtime.store.jobs import JOBS, Jobs
-from merrow_runtime.store.journal import SqliteJournal, sharing
+from merrow_runtime.store.journal import DatabaseJournal, sharing
 from merrow_runtime.store.labels import Labels
 from merrow_runtime.store.listing import JobListing
 from merrow_runtime.store.location import FILE, JOBS_FOLDER, private_file, state_folder
@@ -48,9 +48,9 @@ from merrow_runtime.store.writer import BALLAST, Writer
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
 
-_PLACES = ", ".join("?" * (rows.RUN_COLUMNS.count(",") + 1))
-_BEGIN = f"INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({_PLACES}) RETURNING number"  # noqa: S608 (texts of this package)
-_BEGIN_AS = f"INSERT INTO runs (number, {rows.RUN_COLUMNS}) VALUES (?, {_PLACES})"  # noqa: S608
+RUN_PLACES = ", ".join("?" * (rows.RUN_COLUMNS.count(",") + 1))
+_BEGIN = f"INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({RUN_PLACES}) RETURNING number"  # noqa: S608 (texts of this package)
+_BEGIN_AS = f"INSERT INTO runs (number, {rows.RUN_COLUMNS}) VALUES (?, {RUN_PLACES})"  # noqa: S608
 _LAST_RUN = "SELECT coalesce((SELECT seq FROM sqlite_sequence WHERE name = 'runs'), 0)"
 _SOURCES = rows.RUN_COLUMNS.split(", ").index("sources")
 _ALL_OF_RUN = rows.RUN_COLUMNS.replace("outputs", OUTPUTS)
@@ -61,7 +61,7 @@ _RUNS = (
 _DEFINITIONS_OF = """
 SELECT 1 AS age, '' AS part, body FROM runs JOIN definitions ON run = number WHERE id = :run
 UNION ALL SELECT 2, part, bodies.body FROM runs JOIN uses ON run = runs.number JOIN bodies ON bodies.number = uses.body
-WHERE id = :run AND part GLOB :part ORDER BY age
+WHERE id = :run AND part LIKE :part ORDER BY age
 """
 _TIMES = f"""
 SELECT number, started, seconds,
@@ -86,16 +86,16 @@ class Store:
 
     def __init__(
         self,
-        database: DatabaseConnection,
+        writer: Writer,
         path: Path | None = None,
         ballast: Path | None = None,
         answers: Store | None = None,
     ) -> None:
         """Use `Store.open` or `MemoryStore`."""
         self.path = path
-        self._database = database
+        self._database = writer.database
         self._ballast = ballast
-        self._writer: Writer = Writer(database, ballast, None if answers is None else answers._writer)
+        self._writer = writer
         self._opening: lease.Holder | None = None
         self._is_alone = False
         self._last_run: int | None = None
@@ -123,7 +123,8 @@ class Store:
         spare: bool = True,
         reading: bool = False,
     ) -> Store:
-        """Open the journal at ``path`` (None: `FILE` in the state folder), made when it isn't there, for the user alone.
+        """Open the journal at ``path``, made when it isn't there, for the user alone. None is the user's own: the database that
+        `merrow_runtime.store.address.configured` names, else `FILE` in the state folder.
 
         ``answers`` is the store that has its answers and what is learned of endpoints, the user's own for a journal of an
         evaluation or a search; the caller closes it, after this one. No run is pruned while a journal is open like this. None:
@@ -132,6 +133,9 @@ class Store:
         ``reading``, of a caller that only reads, also opens a journal that can't be written, on a read-only file system or a full
         disk. Raises `StoreFailure`.
         """
+        if path is None and (address := configured()) is not None:
+            reached: Store = shared("store.postgres.shared_store", "SharedStore").reached(address, reading=reading)
+            return reached
         path = state_folder() / FILE if path is None else Path(path)
         if reading:
             database = connect_for_reading(path)
@@ -141,16 +145,26 @@ class Store:
         ballast = path.with_name(path.name + ".ballast") if spare and not reading else None
         if ballast is not None:
             _set_aside(ballast)
-        store = cls(database, path, ballast, answers)
+        store = cls(Writer(database, ballast, None if answers is None else answers._writer), path, ballast, answers)
         if answers is not None:
-            opening = lease.Holder.here()
-            try:
-                store._writer.now(partial(lease.note_opening, holder=opening, alone=alone))
-            except StoreFailure:
-                store.close()
-                raise
-            store._opening, store._is_alone = opening, alone
+            store._note_opening(alone=alone)
+            store._is_alone = alone
         return store
+
+    def _note_opening(self, *, alone: bool) -> None:
+        """Record that this process has the journal, which is one of its own, open. Raises `StoreFailure`, and closes it."""
+        opening = lease.Holder.here()
+        try:
+            self._writer.now(partial(lease.note_opening, holder=opening, alone=alone))
+        except StoreFailure:
+            self.close()
+            raise
+        self._opening = opening
+
+    @property
+    def place(self) -> str:
+        """Where the journal is, for a person."""
+        return "in memory" if self.path is None else str(self.path)
 
     def journal_path(self, identity: str) -> Path:
         """The file with the runs of a job."""
@@ -197,7 +211,7 @@ class Store:
         there: bool = self._writer.attempt(partial(lease.show_life, token=self._opening.token))
         return there
 
-    def begin(self, run: RunRecord) -> SqliteJournal:
+    def begin(self, run: RunRecord) -> DatabaseJournal:
         """Put a new run into the journal and take it. Raises `StoreFailure`, `UsageFailure` if its id is taken."""
         workflow = rows.workflow_text(run)
         if self._is_alone:
@@ -213,9 +227,12 @@ class Store:
             return number
 
         number: int = self._writer.now(work)
-        return SqliteJournal(self._writer, run.id, number, holder, self.cache.writer, is_new=True)
+        return self._journal(run.id, number, holder, is_new=True)
 
-    def _begin_alone(self, run: RunRecord, workflow: str | None) -> SqliteJournal:
+    def _journal(self, run: str, number: int, holder: lease.Holder | None, *, is_new: bool = False) -> DatabaseJournal:
+        return DatabaseJournal(self._writer, run, number, holder, self.cache.writer, is_new=is_new)
+
+    def _begin_alone(self, run: RunRecord, workflow: str | None) -> DatabaseJournal:
         """The same in a journal that only this process uses: no run in it needs a lease, and the numbers of runs are known here,
         so a run is put in with the next commit, together with anything else.
         """
@@ -227,9 +244,9 @@ class Store:
         self._writer.write_first((_BEGIN_AS, (number, *rows.run_values(run))))
         for statement in () if workflow is None else sharing(number, WORKFLOW, workflow):
             self._writer.write_later(statement)
-        return SqliteJournal(self._writer, run.id, number, None, self.cache.writer, is_new=True)
+        return self._journal(run.id, number, None, is_new=True)
 
-    def take(self, run: str) -> tuple[RunRecord, SqliteJournal]:
+    def take(self, run: str) -> tuple[RunRecord, DatabaseJournal]:
         """Take a run that started earlier, to continue it. Raises `StoreFailure` if a living process has it, `UsageFailure` if
         there is none with this id.
         """
@@ -249,7 +266,7 @@ class Store:
             return number
 
         number: int = self._writer.now(work)
-        return record, SqliteJournal(self._writer, record.id, number, holder, self.cache.writer)
+        return record, self._journal(record.id, number, holder)
 
     def has_run_like(self, run: str) -> bool:
         """Whether there is a run whose id is this or begins with it. Raises `StoreFailure`."""
@@ -284,6 +301,16 @@ class Store:
             return self._shown(rows.run_of(runs[0]), runs[0])
         except (rows.Damaged, IndexError):  # an index may name what its table does not have
             raise StoreFailure(damaged_run(identity)) from None
+
+    @property
+    def run_count(self) -> int:
+        """How many runs there are. Raises `StoreFailure`."""
+        return int(self._rows("SELECT count(*) FROM runs", ())[0][0])
+
+    @property
+    def size(self) -> int:
+        """Bytes that the journal takes. Raises `StoreFailure`."""
+        return self._database.size()
 
     @property
     def has_runs(self) -> bool:
@@ -373,7 +400,7 @@ class Store:
         """Everything that was reported about a run, in the order it was written."""
         definitions: dict[str, Any] = {}
         revised: dict[int, dict[str, Any]] = {}
-        for _, part, body in self._rows(_DEFINITIONS_OF, {"run": run, "part": f"{DEFINITIONS}*"}):
+        for _, part, body in self._rows(_DEFINITIONS_OF, {"run": run, "part": f"{DEFINITIONS}%"}):
             frame = part.removeprefix(DEFINITIONS).strip()
             try:
                 if frame.startswith("!"):
@@ -495,7 +522,7 @@ class Store:
         Raises `StoreFailure`.
         """
         counts = self._rows(
-            "SELECT id, count(*) FROM lost JOIN runs ON runs.number = run WHERE why = ? GROUP BY run", (SENT,)
+            "SELECT id, count(*) FROM lost JOIN runs ON runs.number = run WHERE why = ? GROUP BY id", (SENT,)
         )
         return sum(count for run, count in counts if not self.is_worked_on(run))
 
@@ -554,7 +581,7 @@ class Store:
             if self._ballast is not None:
                 with contextlib.suppress(OSError):
                     self._ballast.unlink(missing_ok=True)
-        self._database.close()
+        self._writer.close()
 
     def _shown(self, run: RunRecord, row: Sequence[Any]) -> RunRecord:
         """The current state of a run. The usage of an unfinished run is counted from its calls. If no living process works on a
@@ -604,7 +631,12 @@ class Store:
 
 def _refuse_taken(database: Database, run: str) -> None:
     if database.execute("SELECT 1 FROM runs WHERE id = ?", (run,)).fetchone() is not None:
-        raise UsageFailure(f"There is a run {run} already; choose another name, or continue it: merrow resume {run}")
+        raise is_taken(run)
+
+
+def is_taken(run: str) -> UsageFailure:
+    """That there is a run of this name."""
+    return UsageFailure(f"There is a run {run} already; choose another name, or continue it: merrow resume {run}")
 
 
 def damaged_run(run: str) -> str:

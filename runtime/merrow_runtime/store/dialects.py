@@ -32,5 +32,7 @@ class DialectTable:
         """Keep what is known now in the place of what was. Raises `StoreFailure`."""
         text = json.dumps(learned)
         self._writer.now(
-            lambda database: database.execute("INSERT OR REPLACE INTO dialects VALUES (?, ?, ?)", (origin, model, text))
+            lambda database: database.execute(
+                "INSERT OR REPLACE INTO dialects (origin, model, learned) VALUES (?, ?, ?)", (origin, model, text)
+            )
         )

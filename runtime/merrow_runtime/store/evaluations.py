@@ -104,7 +104,7 @@ class Evaluations(Listed[EvaluationRecord]):
         (row,) = self._rows(sql, (dataset, but, of_others, of_others, *parts))
         return int(row[0])
 
-    def keep(self, evaluation: str, score: ScoreRecord) -> asyncio.Future[None]:
+    def keep(self, evaluation: str, score: ScoreRecord) -> asyncio.Future[bool]:
         """Keep a score, in place of an earlier one of the same item and repeat; done once it is committed."""
         return self._writer.write((_KEEP, (*score_values(score), evaluation)))
 

@@ -46,8 +46,8 @@ _MARKS = f"SELECT count(*) FROM lost WHERE run = ? AND why = '{rows.SENT}'"  # n
 _DROP = f"DELETE FROM lost WHERE run = ? AND at = ? AND why = '{rows.SENT}'"  # noqa: S608 (a text of this package)
 
 
-class SqliteJournal:
-    """`merrow_runtime.store.contract.RunJournal` in SQLite. It holds the run's lease, if there is one, until it is closed."""
+class DatabaseJournal:
+    """`merrow_runtime.store.contract.RunJournal` in a database. It holds the run's lease, if there is one, until it is closed."""
 
     def __init__(
         self,
@@ -80,7 +80,7 @@ class SqliteJournal:
         self._before = 0 if is_new else _last_nodes(writer.database, number)
         self.resumed = bool(self._known)
         self.interrupted = 0 if is_new else _marks(writer.database, number)
-        self._sent: dict[tuple[Any, ...], tuple[float, asyncio.Future[None]]] = {}
+        self._sent: dict[tuple[Any, ...], tuple[float, asyncio.Future[bool]]] = {}
         self._last_sent = 0.0
 
     def learn(self) -> None:
@@ -120,14 +120,13 @@ class SqliteJournal:
         for statement in sharing(self._number, f"{DEFINITIONS} {frame}".strip(), definitions):
             self._writer.write_later(statement)
 
-    async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> None:
-        """Save a finished call, and its result under ``answer`` in the cache; returns once both are committed.
-
-        Raises `StoreFailure`.
+    async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> CallRecord:
+        """Save a finished call, and its result under ``answer`` in the cache; returns once both are committed: the call, or
+        the one that another process had saved in its place by then. Raises `StoreFailure`.
         """
         self._show_life()
         self._check()
-        elsewhere: asyncio.Future[None] | None = None
+        elsewhere: asyncio.Future[bool] | None = None
         if answer is not None:
             statement = kept(answer, call.result_text, time.time())
             if self._answers is self._writer:
@@ -137,15 +136,28 @@ class SqliteJournal:
                 elsewhere = self._answers.write(statement, at_once=alone)
         if call.origin == "endpoint":
             self.drop_sent(call.key, call.request_hash)
-        done = self._writer.write((_CALL, rows.call_values(self._number, call)), at_once=alone)
+        statement = self._keeping(call)
+        done = self._writer.write(statement, at_once=alone)
         if elsewhere is None:
             await done
         else:
             await asyncio.gather(elsewhere, done)
+        if not done.result():
+            call = await self._stored(statement, call)
         if alone and time.monotonic() - self._yielded > _TURN:
             # Nothing else may have yielded: cancellation, readers and the heartbeat must get their turn.
             await asyncio.sleep(0)
             self._yielded = time.monotonic()
+        return call
+
+    def _keeping(self, call: CallRecord) -> Statement:
+        """What puts a call into the journal."""
+        return _CALL, rows.call_values(self._number, call)
+
+    async def _stored(self, statement: Statement, call: CallRecord) -> CallRecord:
+        """The call that is in the journal in the place of one that was to be kept, and was not by ``statement``."""
+        del statement
+        return call
 
     async def record_unusable(self, call: CallRecord, answer: bytes | None) -> None:
         """See `merrow_runtime.store.contract.RunJournal.record_unusable`. Raises `StoreFailure`."""
@@ -163,7 +175,7 @@ class SqliteJournal:
         # The moment names the mark: no two of a run have the same.
         self._last_sent = at = max(time.time(), math.nextafter(self._last_sent, math.inf))
         self.drop_sent(key, request_hash)
-        done = self._writer.write(self._lost(key, request_hash, usage, rows.SENT, at), at_once=alone)
+        done = self._writer.write(self._lost(key, request_hash, usage, rows.SENT, at), at_once=alone, lasts=False)
         self._sent[*_parts(key), request_hash] = at, done
         await asyncio.shield(done)  # who is cancelled here still has it taken away, once it is there
 
@@ -190,10 +202,10 @@ class SqliteJournal:
         used = rows.usage_text(usage)
         return _LOST, (self._number, node, sample, step, attempt, request_hash, used, why, at, path, redo)
 
-    def record_told(self, several: Sequence[Told]) -> asyncio.Future[None]:
+    def record_told(self, several: Sequence[Told]) -> asyncio.Future[bool]:
         """Save a report; the future is done once it is committed, or fails with `StoreFailure`."""
         if self._lost_lease:
-            refused: asyncio.Future[None] = asyncio.get_running_loop().create_future()
+            refused: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
             refused.set_exception(self._taken_over())
             return refused
         return self._writer.write((_NODES, (self._number, rows.told_text(several))))
@@ -324,7 +336,7 @@ class SqliteJournal:
             self._lost_lease = True
             return
         self._cancel = bool(row[1])
-        now = time.time()
+        now = database.now()
         if now - row[2] >= BEAT:
             database.execute("UPDATE holders SET beat = ? WHERE run = ?", (now, self.run))
 

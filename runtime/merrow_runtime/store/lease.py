@@ -6,7 +6,6 @@ import contextlib
 import functools
 import os
 import platform
-import time
 import uuid
 from dataclasses import dataclass, field
 from pathlib import Path
@@ -41,13 +40,13 @@ def take(database: Database, run: str, holder: Holder) -> None:
     row = database.execute("SELECT holder, host, pid, born, beat FROM holders WHERE run = ?", (run,)).fetchone()
     if row is not None and row[0] is not None:
         _, host, pid, born, beat = row
-        if _alive(host, pid, born, beat):
+        if _alive(database, host, pid, born, beat):
             raise StoreFailure(
                 f"Run {run} is being worked on by process {pid} on {host}; wait for it, or stop it with: merrow cancel {run}"
             )
     database.execute(
         "INSERT OR REPLACE INTO holders (run, holder, host, pid, born, beat, cancel) VALUES (?, ?, ?, ?, ?, ?, 0)",
-        (run, holder.token, holder.host, holder.pid, holder.born, time.time()),
+        (run, holder.token, holder.host, holder.pid, holder.born, database.now()),
     )
 
 
@@ -56,7 +55,7 @@ def is_held(database: Database, run: str) -> bool:
     row = database.execute("SELECT holder, host, pid, born, beat FROM holders WHERE run = ?", (run,)).fetchone()
     if row is None:
         return opened_by(database) is not None
-    return row[0] is not None and _alive(*row[1:])
+    return row[0] is not None and _alive(database, *row[1:])
 
 
 def note_opening(database: Database, holder: Holder, *, alone: bool = False) -> None:
@@ -69,21 +68,21 @@ def note_opening(database: Database, holder: Holder, *, alone: bool = False) -> 
             f"It is being worked on by process {pid} on {host}; wait for it, or end it with Ctrl-C there."
         )
     openings = database.execute("SELECT token, host, pid, born, at FROM openings").fetchall()
-    gone = [(token,) for token, *process in openings if not _alive(*process)]
+    gone = [(token,) for token, *process in openings if not _alive(database, *process)]
     database.executemany("DELETE FROM openings WHERE token = ?", gone)
-    opened = holder.token, holder.host, holder.pid, holder.born, time.time()
+    opened = holder.token, holder.host, holder.pid, holder.born, database.now()
     database.execute("INSERT INTO openings (token, host, pid, born, at) VALUES (?, ?, ?, ?, ?)", opened)
 
 
 def opened_by(database: Database) -> tuple[str, int] | None:
     """A living process that has the journal open as one of its own, by machine and number; None where there is none."""
     openings = database.execute("SELECT host, pid, born, at FROM openings").fetchall()
-    return next(((host, pid) for host, pid, born, beat in openings if _alive(host, pid, born, beat)), None)
+    return next(((host, pid) for host, pid, born, beat in openings if _alive(database, host, pid, born, beat)), None)
 
 
 def show_life(database: Database, token: str) -> bool:
     """Show that the process with this token still has the journal open, inside a transaction; False where its entry is gone."""
-    return database.execute("UPDATE openings SET at = ? WHERE token = ?", (time.time(), token)).rowcount > 0
+    return database.execute("UPDATE openings SET at = ? WHERE token = ?", (database.now(), token)).rowcount > 0
 
 
 def older_worker(database: Database) -> tuple[str, str, int] | None:
@@ -91,14 +90,16 @@ def older_worker(database: Database) -> tuple[str, str, int] | None:
     None where there is none.
     """
     held = database.execute("SELECT run, host, pid, born, beat FROM leases WHERE holder IS NOT NULL").fetchall()
-    return next(((run, host, pid) for run, host, pid, born, beat in held if _alive(host, pid, born, beat)), None)
+    return next(
+        ((run, host, pid) for run, host, pid, born, beat in held if _alive(database, host, pid, born, beat)), None
+    )
 
 
-def _alive(host: str, pid: int, born: str, beat: float) -> bool:
+def _alive(database: Database, host: str, pid: int, born: str, beat: float) -> bool:
     """Whether a process still works on what it has, a run or a whole journal: the one rule that tells."""
     if host == platform.node() and not _runs(pid, born):
         return False
-    return time.time() - beat < STALE
+    return database.now() - beat < STALE
 
 
 def _runs(pid: int, born: str) -> bool:

@@ -94,7 +94,7 @@ class Listed(Generic[R]):
         values = (status, column_of(error), ended, seconds, identity)
         self._writer.now(lambda database: database.execute(sql, values))
 
-    def add_seconds(self, identity: str, seconds: float) -> asyncio.Future[None]:
+    def add_seconds(self, identity: str, seconds: float) -> asyncio.Future[bool]:
         """Keep that one took so many more seconds; done once it is committed."""
         return self._writer.write((f"UPDATE {self.table} SET seconds = seconds + ? WHERE id = ?", (seconds, identity)))  # noqa: S608
 
@@ -105,7 +105,8 @@ class Listed(Generic[R]):
         """
         ids = [row[0] for row in self._rows(f"SELECT id FROM {self._source} WHERE id = ?", (prefix,))]  # noqa: S608
         if not ids and prefix.isalnum():
-            ids = [row[0] for row in self._rows(f"SELECT id FROM {self._source} WHERE id GLOB ?", (f"{prefix}*",))]  # noqa: S608
+            sql = f"SELECT id FROM {self._source} WHERE id >= ? AND id < ? LIMIT 3"  # noqa: S608
+            ids = [row[0] for row in self._rows(sql, (prefix, f"{prefix}\U0010ffff"))]
         if len(ids) > 1:
             raise UsageFailure(
                 f"Several {self.words} begin with {prefix!r}; give more of the id: {ids[0]}, {ids[1]}, ..."
@@ -200,7 +201,7 @@ class Keeping(Listed[R]):
         """Put a new one into the store."""
         self._writer.now(lambda database: self._begin(database, begun))
 
-    def keep(self, identity: str, key: str, content: Mapping[str, Any]) -> asyncio.Future[None]:
+    def keep(self, identity: str, key: str, content: Mapping[str, Any]) -> asyncio.Future[bool]:
         """Keep something that one came by, in place of what had this key; done once it is committed."""
         sql = f"INSERT OR REPLACE INTO {self.kept_in} ({self.of}, key, said) VALUES ({self._number}, ?, ?)"  # noqa: S608
         return self._writer.write((sql, (identity, rows.storable(key), rows.text_of(dict(content)))))

@@ -141,7 +141,7 @@ class Optimizations(Listed[OptimizationRecord]):
 
         self._writer.now(work)
 
-    def keep(self, search: str, trial: TrialRecord) -> asyncio.Future[None]:
+    def keep(self, search: str, trial: TrialRecord) -> asyncio.Future[bool]:
         """Keep an answer, in place of an earlier one of the same item and repeat; done once it is committed."""
         return self._writer.write((_KEEP, (search, trial.candidate, trial.draw, *score_values(trial.score))))
 

@@ -15,7 +15,7 @@ Values = Sequence[Any] | Mapping[str, Any]
 PATIENCE = 10.0
 """Seconds that a write waits for another program which holds the journal."""
 
-Why = Literal["busy", "full", "damaged", "read-only", "other"]
+Why = Literal["busy", "full", "damaged", "read-only", "away", "conflict", "other"]
 
 
 class DatabaseFailure(StoreFailure):
@@ -53,6 +53,10 @@ class Database(Protocol):
     def execute(self, sql: str, values: Values = ..., /) -> Fetched: ...
     def executemany(self, sql: str, several: Sequence[Sequence[Any]], /) -> Fetched: ...
     def close(self) -> None: ...
+
+    def now(self) -> float:
+        """Seconds since 1970 by the clock that all who use the journal go by."""
+        ...
 
     def size(self) -> int:
         """Bytes that are in use."""

@@ -7,7 +7,7 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any
+from typing import Any, NamedTuple
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store.sql import PATIENCE, Database, DatabaseFailure, Statement
@@ -25,6 +25,16 @@ BUSY = 0.02
 """Seconds of that which are spent at a time; the event loop continues in between."""
 
 
+class PendingWrite(NamedTuple):
+    """A statement that waits to be committed, and who waits for that. ``lasts`` says that the commit must survive whatever
+    happens to a server; in a file it survives the death of the process.
+    """
+
+    statement: Statement
+    done: asyncio.Future[bool] | None = None
+    lasts: bool = False
+
+
 class Writer:
     """The only way into the database for a run: statements, in the order they came.
 
@@ -37,7 +47,7 @@ class Writer:
         self.database = database
         self._ballast = ballast
         self._before = before
-        self._waiting: list[tuple[Statement, asyncio.Future[None] | None]] = []
+        self._waiting: list[PendingWrite] = []
         self._timer: asyncio.Handle | None = None
         self._urgent = False
         self._full: str | None = None
@@ -64,14 +74,16 @@ class Writer:
             self.database.execute("BEGIN")
             asyncio.get_running_loop().call_soon(self._end_reading)
 
-    def write(self, statement: Statement, *, at_once: bool = False) -> asyncio.Future[None]:
-        """Queue a write; the future is done once it is committed, or fails with `StoreFailure`.
+    def write(self, statement: Statement, *, at_once: bool = False, lasts: bool = True) -> asyncio.Future[bool]:
+        """Queue a write; the future is done once it is committed, or fails with `StoreFailure`. It is False where what would have
+        been written may be there already, by another process.
 
-        It is committed with all that comes in this turn of the loop, or ``at_once`` where no other program is in the way.
+        It is committed with all that comes in this turn of the loop, or ``at_once`` where no other program is in the way;
+        ``lasts`` as in `PendingWrite`.
         """
         loop = asyncio.get_running_loop()
-        done: asyncio.Future[None] = loop.create_future()
-        self._waiting.append((statement, done))
+        done: asyncio.Future[bool] = loop.create_future()
+        self._waiting.append(PendingWrite(statement, done, lasts))
         if at_once:
             self.flush(0.0)
         elif not self._urgent:
@@ -87,7 +99,7 @@ class Writer:
 
     def write_later(self, statement: Statement) -> None:
         """Queue a write that nothing waits for; it is part of the next commit."""
-        self._waiting.append((statement, None))
+        self._waiting.append(PendingWrite(statement))
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_LAZY, self._flush_in_turn)
 
@@ -108,7 +120,7 @@ class Writer:
             return
         problem: StoreFailure | None = None
         try:
-            self._commit([statement for statement, _ in waiting], patience)
+            self._commit([pending.statement for pending in waiting], patience)
             self._busy_since, self._committed = None, time.monotonic()
         except StoreFailure as failure:
             if not patience and self._comes_again(failure):
@@ -117,16 +129,17 @@ class Writer:
             problem = failure
             if why_of(failure) in ("busy", "full"):
                 # Nothing is given up: it is tried again with the next write.
-                self._waiting[:0] = [(statement, None) for statement, _ in waiting]
+                self._waiting[:0] = [PendingWrite(pending.statement) for pending in waiting]
         except Exception as fault:  # noqa: BLE001 (a fault in Merrow: what waits must get it, or would wait forever)
             problem = StoreFailure(f"The journal of runs failed: {type(fault).__name__}: {fault}.")
             problem.__cause__ = fault
         if problem is None and self._full is not None:
             problem = StoreFailure(self._full)
-        for _, done in waiting:
+        for pending in waiting:
+            done = pending.done
             if done is not None and not done.done():
                 if problem is None:
-                    done.set_result(None)
+                    done.set_result(True)
                 else:
                     done.set_exception(problem)
 
@@ -138,6 +151,11 @@ class Writer:
     def attempt(self, work: Callable[[Database], Any]) -> Any:
         """The same at once or not at all, without what waits: `StoreFailure` where another program holds the journal."""
         return self.database.transaction(work, 0.0)
+
+    def close(self) -> None:
+        """Write what waits, and close the database."""
+        self.flush()
+        self.database.close()
 
     def _end_reading(self) -> None:
         with contextlib.suppress(StoreFailure):  # nothing can be lost

@@ -22,6 +22,7 @@ if TYPE_CHECKING:
 
 COMPLETION = "_MERROW_COMPLETE"
 """The environment variable by which a shell asks for what could come next on its command line."""
+_INSECURE = "--insecure-store"
 OK, NOT_WELL, MISUSED, INTERRUPTED = 0, 1, 2, 130
 
 GROUPS: dict[str, dict[str, str]] = {
@@ -227,6 +228,12 @@ def _print_version(ctx: click.Context, _parameter: click.Parameter, wanted: bool
 )
 @click.option("--debug", is_flag=True, expose_value=False, help="Show tracebacks; every command takes this option.")
 @click.option(
+    _INSECURE,
+    is_flag=True,
+    expose_value=False,
+    help="Reach a journal on another machine without TLS; every command takes this option.",
+)
+@click.option(
     "--version", is_flag=True, is_eager=True, expose_value=False, callback=_print_version, help="Show the version."
 )
 def program() -> None:
@@ -253,7 +260,11 @@ def main(arguments: Sequence[str] | None = None) -> int:
     guard()
     try:
         with _raising() if debug else nullcontext():
-            code = _run([*(word for word in options if word != "--debug"), *given[len(options) :]])
+            if _INSECURE in options:
+                from merrow_runtime.store.address import INSECURE_VARIABLE
+
+                os.environ[INSECURE_VARIABLE] = "1"
+            code = _run([*(word for word in options if word not in ("--debug", _INSECURE)), *given[len(options) :]])
         sys.stdout.flush()
     except BrokenPipeError:
         # Whoever read our output has seen enough; what Python still holds goes nowhere.

@@ -325,7 +325,8 @@ async def test_items_wait_ready_while_as_many_as_may_be_are_asked(user: Store) -
     first = asyncio.ensure_future(evaluated(user, plan, begun))
     await endpoint.until_asked(3)
     await asyncio.sleep(0.2)  # what is begun is in the journal by now
-    with closing(Store.open(user.journal_path(begun.id), spare=False)) as looking:
+    with user.looking_into(begun.id) as looking:
+        assert looking is not None
         assert [one.status for one in looking.runs()] == ["running"] * 5
     assert endpoint.in_flight == 3
     endpoint.gate.set()

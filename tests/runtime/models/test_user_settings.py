@@ -173,8 +173,8 @@ def test_limits_of_a_minute_are_said_in_words(limits: MinuteLimits, text: str) -
         ("trusted_origins = 3", "`trusted_origins` is not a list of addresses."),
         ("trusted_origins = [3]", "`trusted_origins` is not a text."),
         ('trusted_origins = ["*"]', f"The entry of `trusted_origins` {ADDRESS}"),
-        ("journal = 3", "`[journal]` is a table with `keep_days` and `max_mb`."),
-        ("[journal]\nkeep = 3", "`[journal]` is a table with `keep_days` and `max_mb`."),
+        ("journal = 3", "`[journal]` is a table with `keep_days`, `max_mb` and `url`."),
+        ("[journal]\nkeep = 3", "`[journal]` is a table with `keep_days`, `max_mb` and `url`."),
         *(
             (f"[journal]\n{name} = {value}", f"`journal.{name}` is neither a number above 0 nor false.")
             for name, value in (("keep_days", "0"), ("max_mb", "true"), ("max_mb", '"1"'), ("keep_days", "inf"))

@@ -8,7 +8,6 @@ import sqlite3
 import subprocess
 import sys
 from pathlib import Path
-from types import SimpleNamespace
 
 import pytest
 from tests.patience import PATIENCE
@@ -16,7 +15,6 @@ from tests.runtime.store.making import PAID, call, node, run
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.requests import CallKey
-from merrow_runtime.store import lease
 from merrow_runtime.store.database import Store
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the birth of a process is read from /proc")
@@ -128,7 +126,7 @@ async def test_a_holder_elsewhere_is_known_by_its_heartbeat_alone(
     journal = store.begin(run())
     with sqlite3.connect(path) as database:
         database.execute("UPDATE holders SET host = 'elsewhere', pid = 2147483646, beat = ?", (1_000_000.0 - age,))
-    monkeypatch.setattr(lease, "time", SimpleNamespace(time=lambda: 1_000_000.0))
+    monkeypatch.setattr(type(store._database), "now", lambda _: 1_000_000.0)
     assert (store.run("run-1").status == "running") is held
     await journal.close()
     store.close()

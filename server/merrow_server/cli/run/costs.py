@@ -11,7 +11,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import Command
-from merrow_server.cli.options.common import format_option
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit
 
@@ -40,7 +39,7 @@ _SUMS = ("calls", "prompt_tokens", "completion_tokens", "usd", "unpriced", "open
 )
 @click.option("--month", metavar="YYYY-MM", help="Show this month (UTC) instead of the current one.")
 @click.option("--all", "everything", is_flag=True, help="Include all months.")
-@format_option()
+@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 def command(by: str, month: str | None, everything: bool, output: str) -> None:
     """Show what calls to models cost: all runs and evaluations of this user on this machine, including deleted ones.
 

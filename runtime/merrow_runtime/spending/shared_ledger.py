@@ -1,0 +1,36 @@
+"""What calls cost, in the database of a journal that several share: one sum, one limit, whoever spends."""
+
+from __future__ import annotations
+
+from collections.abc import Callable
+from typing import TypeVar
+
+from merrow_runtime.errors import StoreFailure
+from merrow_runtime.spending.ledger import Ledger
+from merrow_runtime.store.address import StoreAddress
+from merrow_runtime.store.postgres.opening import connect
+from merrow_runtime.store.sql import Database, DatabaseFailure
+
+T = TypeVar("T")
+
+
+class SharedLedger(Ledger):
+    """The `Ledger` of all who share a journal. Days and minutes are those of the server's clock."""
+
+    def __init__(self, address: StoreAddress) -> None:
+        """Raises `StoreFailure` where the database can't be reached."""
+        self._database = connect(address, lasts=False)
+        self._begin_empty(self._database.now)
+
+    def is_at_its_path(self) -> bool:
+        return True
+
+    def _transaction(self, work: Callable[[Database], T], *, is_alone: bool = False) -> T:
+        try:
+            result: T = self._database.transaction(work, is_alone=is_alone)
+        except DatabaseFailure as problem:
+            raise self._failure(problem) from problem
+        return result
+
+    def _failure(self, problem: DatabaseFailure) -> StoreFailure:
+        return StoreFailure(f"What calls cost can't be kept. {problem}")

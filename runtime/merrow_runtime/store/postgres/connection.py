@@ -1,0 +1,360 @@
+"""Connections to PostgreSQL that do what `merrow_runtime.store.sql.Database` asks, and come back when the server does."""
+
+from __future__ import annotations
+
+import re
+import time
+from collections.abc import Callable, Iterator, Mapping, Sequence
+from contextlib import suppress
+from typing import Any, TypeVar
+
+import psycopg
+from psycopg import RawCursor
+from psycopg.adapt import Dumper, Loader
+from psycopg.types.numeric import IntDumper
+
+from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store.address import StoreAddress, author
+from merrow_runtime.store.postgres.dialect import translated
+from merrow_runtime.store.sql import PATIENCE, DatabaseFailure, Values
+
+T = TypeVar("T")
+
+_CONNECT = 8
+"""Seconds that a server has to answer when a connection is made."""
+_PAUSE = 0.25
+"""Seconds between two tries to reach a server that is away."""
+_TRIES = 50
+"""How often a transaction is made again that another one was in the way of."""
+_LONGEST = 300
+"""Characters of what a server says that are shown."""
+_SHOWN = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd]+")
+_CLOCK = 1.0
+"""Seconds for which the server's clock is taken to go on like that of this process."""
+
+
+class _Flag(IntDumper):
+    """SQLite keeps a truth value as 0 or 1."""
+
+    def dump(self, obj: Any) -> Any:
+        return super().dump(int(obj))
+
+
+class _Text(Dumper):
+    """A text for any column. PostgreSQL keeps no character 0: it becomes a visible escape."""
+
+    def dump(self, obj: str) -> bytes:
+        return (obj.replace("\0", "\\x00") if "\0" in obj else obj).encode()
+
+
+class _Number(Loader):
+    """A sum of whole numbers is a whole number."""
+
+    def load(self, data: Any) -> int | float:
+        text = bytes(data).decode()
+        return float(text) if "." in text or "N" in text else int(text)
+
+
+class _Lost(Exception):  # noqa: N818 (how a transaction ended)
+    """The connection was lost while a transaction was committed."""
+
+
+class PostgresCursor:
+    """`merrow_runtime.store.sql.Cursor` on a connection: the last statement with its rows."""
+
+    __slots__ = ("_connection", "_cursor")
+
+    def __init__(self, connection: PostgresConnection, cursor: psycopg.Cursor[Any] | None = None) -> None:
+        self._connection, self._cursor = connection, cursor
+
+    @property
+    def rowcount(self) -> int:
+        return -1 if self._cursor is None else self._cursor.rowcount
+
+    def execute(self, sql: str, values: Values = (), /) -> PostgresCursor:
+        self._cursor = self._connection.execute(sql, values)._cursor
+        return self
+
+    def fetchone(self) -> Any:
+        return None if self._cursor is None else self._cursor.fetchone()
+
+    def fetchall(self) -> list[Any]:
+        return [] if self._cursor is None else self._cursor.fetchall()
+
+    def __iter__(self) -> Iterator[Any]:
+        return iter(self.fetchall())
+
+
+class PostgresConnection:
+    """A connection to the journal at an address, as the runs of one ``job`` see it ("" for those of people).
+
+    ``lasts`` says that a commit is on the server's disk when it returns; where it is not, a server that crashes loses the last
+    moments, and a process that dies loses nothing. It belongs to one thread.
+    """
+
+    def __init__(self, address: StoreAddress, job: str = "", *, lasts: bool = True) -> None:
+        """Raises `DatabaseFailure` where the server does not answer within `PATIENCE` seconds or lets nobody in."""
+        self.address = address
+        self.job = job
+        self.refused: StoreFailure | None = None
+        self._lasts = lasts
+        self._clock: tuple[float, float] = (0.0, -_CLOCK)
+        self._depth = 0
+        self.closing = False
+        self._connection = self._connected()
+
+    def _connected(self) -> psycopg.Connection[Any]:
+        try:
+            connection = psycopg.Connection.connect(
+                self.address.url,
+                autocommit=True,
+                cursor_factory=RawCursor,
+                connect_timeout=_CONNECT,
+                application_name="merrow",
+                keepalives_idle=15,
+                keepalives_interval=5,
+                keepalives_count=3,
+                client_encoding="UTF8",
+            )
+            connection.adapters.register_dumper(bool, _Flag)
+            connection.adapters.register_dumper(str, _Text)
+            connection.adapters.register_loader("numeric", _Number)
+            settings = {
+                "search_path": self.address.schema,
+                "merrow.job": self.job,
+                "merrow.author": author(),
+                "synchronous_commit": "on" if self._lasts else "off",
+                "idle_in_transaction_session_timeout": "60s",
+            }
+            sql = "SELECT " + ", ".join(f"set_config(${2 * k + 1}, ${2 * k + 2}, false)" for k in range(len(settings)))
+            connection.execute(sql, [part for setting in settings.items() for part in setting])
+        except (psycopg.Error, UnicodeError) as problem:
+            raise self.failure(problem) from problem
+        return connection
+
+    @property
+    def in_transaction(self) -> bool:
+        return self._depth > 0
+
+    def cursor(self) -> PostgresCursor:
+        return PostgresCursor(self)
+
+    def execute(self, sql: str, values: Values = (), /) -> PostgresCursor:
+        text, order = translated(sql)
+        given = values if isinstance(values, Mapping) else list(values)
+        bound = [given[place] for place in order]  # type: ignore[index]
+        return self.asked(text, bound)
+
+    def asked(self, text: str, values: Sequence[Any] = ()) -> PostgresCursor:
+        """A statement in PostgreSQL's own SQL. Outside of a transaction it is tried again where the connection was lost."""
+        end = time.monotonic() + PATIENCE
+        while True:
+            try:
+                return PostgresCursor(self, self._connection.execute(text, values))
+            except (psycopg.Error, UnicodeError) as problem:
+                failure = self.failure(problem)
+                if failure.why != "away" or self._depth:
+                    raise failure from problem
+                self.reconnect(end)
+
+    def changed(self, sql: str, values: Values = ()) -> PostgresCursor:
+        """A single statement that changes rows, committed by itself. It is not tried again. Raises `DatabaseFailure`."""
+        if self.refused is not None:
+            raise DatabaseFailure(str(self.refused), "read-only")
+        return self.execute(sql, values)
+
+    def script(self, text: str) -> None:
+        """Statements without values, in the transaction that is open."""
+        try:
+            self._connection.execute(text.encode())
+        except psycopg.Error as problem:
+            raise self.failure(problem) from problem
+
+    def rollback(self) -> None:
+        """Take back what was not committed."""
+        with suppress(psycopg.Error):
+            self._connection.execute("ROLLBACK")
+
+    def executemany(self, sql: str, several: Sequence[Sequence[Any]], /) -> PostgresCursor:
+        cursor = PostgresCursor(self)
+        for values in several:
+            cursor = self.execute(sql, values)
+        return cursor
+
+    def transaction(self, work: Callable[[Any], T], patience: float = PATIENCE, *, is_alone: bool = True) -> T:
+        """See `merrow_runtime.store.sql.Database.transaction`. Where it ``is_alone``, what it reads nobody changes before it is
+        committed; ``work`` is done again where another transaction was in the way, and where the server was away for up to
+        ``patience`` seconds.
+        """
+        if self.refused is not None:
+            raise DatabaseFailure(str(self.refused), "read-only")
+        end, tries = time.monotonic() + patience, 0
+        while True:
+            number: int | None = None
+            try:
+                self.asked("BEGIN ISOLATION LEVEL SERIALIZABLE" if is_alone else "BEGIN")
+                self._depth += 1
+                result = work(self)
+                number = self.asked("SELECT pg_current_xact_id_if_assigned()::text::bigint").fetchone()[0]
+                self.asked("COMMIT")
+            except BaseException as problem:
+                self._depth = 0
+                again = self._ended(problem, number, end)
+                tries += 1
+                if again is None:
+                    return result
+                if not again or tries > _TRIES:
+                    raise
+            else:
+                self._depth = 0
+                return result
+
+    def _ended(self, problem: BaseException, number: int | None, end: float) -> bool | None:
+        """Whether a transaction that failed is to be made again; None where it was committed all the same."""
+        why = problem.why if isinstance(problem, DatabaseFailure) else ""
+        if why == "away":
+            self.reconnect(end)
+            return None if number is not None and self.was_committed(number) else True
+        with suppress(psycopg.Error):
+            self._connection.execute("ROLLBACK")
+        return why == "conflict"
+
+    def commit(self, kinds: Mapping[str, Sequence[Sequence[Any]]], *, lasts: bool, end: float) -> dict[str, int]:
+        """Execute statements in one transaction, each for several values, and commit it. How many rows each has written.
+
+        What was lost with the connection is committed again until the moment ``end`` (`time.monotonic`), unless it had been.
+        Raises `DatabaseFailure`.
+        """
+        if self.refused is not None:
+            raise DatabaseFailure(str(self.refused), "read-only")
+        tries = 0
+        while True:
+            number: int | None = None
+            written: dict[str, int] = {}
+            try:
+                with self._connection.pipeline() as pipeline:
+                    begun = self._connection.execute("BEGIN")
+                    if lasts != self._lasts:
+                        self._connection.execute(f"SET LOCAL synchronous_commit TO {'on' if lasts else 'off'}")
+                    begun = self._connection.execute("SELECT pg_current_xact_id()::text::bigint")
+                    cursors = [(sql, self._sent(sql, several)) for sql, several in kinds.items()]
+                    pipeline.sync()
+                    number = int((begun.fetchone() or [0])[0])
+                    for sql, sent in cursors:
+                        written[sql] = sum(cursor.rowcount for cursor in sent)
+                self._connection.execute("COMMIT")
+            except (psycopg.Error, UnicodeError) as problem:
+                failure = self.failure(problem)
+                tries += 1
+                if failure.why == "away":
+                    self.reconnect(end)
+                    if number is not None and self.was_committed(number):
+                        return written
+                    continue
+                with suppress(psycopg.Error):
+                    self._connection.execute("ROLLBACK")
+                if failure.why == "conflict" and tries < _TRIES:
+                    continue
+                raise failure from problem
+            else:
+                return written
+
+    def _sent(self, sql: str, several: Sequence[Sequence[Any]]) -> list[psycopg.Cursor[Any]]:
+        text, order = translated(sql)
+        cursors = []
+        for values in several:
+            cursor = self._connection.cursor()
+            cursor.execute(text, [values[place] for place in order])  # type: ignore[index]
+            cursors.append(cursor)
+        return cursors
+
+    def was_committed(self, number: int) -> bool:
+        """Whether a transaction was committed whose connection was lost meanwhile."""
+        try:
+            status = self._connection.execute("SELECT pg_xact_status($1::text::xid8)", [str(number)]).fetchone()
+        except psycopg.Error:  # its number was never written, so it is one of the future
+            with suppress(psycopg.Error):
+                self._connection.execute("ROLLBACK")
+            return False
+        return status is not None and status[0] == "committed"
+
+    def reconnect(self, end: float) -> None:
+        """Connect again, trying until the moment ``end``. Raises `DatabaseFailure`."""
+        with suppress(psycopg.Error):
+            self._connection.close()
+        while True:
+            try:
+                self._connection = self._connected()
+            except DatabaseFailure as failure:
+                if failure.why != "away" or time.monotonic() >= end or self.closing:
+                    raise
+                time.sleep(_PAUSE)
+            else:
+                return
+
+    def now(self) -> float:
+        """Seconds since 1970 by the server's clock, which all who share the journal go by."""
+        said, at = self._clock
+        passed = time.monotonic() - at
+        if passed >= _CLOCK:
+            said = float(self.asked("SELECT extract(epoch FROM clock_timestamp())::float8").fetchone()[0])
+            self._clock, passed = (said, time.monotonic()), 0.0
+        return said + passed
+
+    def size(self) -> int:
+        """Bytes of the tables with all that belongs to them."""
+        sql = (
+            "SELECT coalesce(sum(pg_total_relation_size(oid)), 0)::bigint FROM pg_class"
+            " WHERE relnamespace = $1::regnamespace AND relkind = 'r'"
+        )
+        return int(self.asked(sql, [self.address.schema]).fetchone()[0])
+
+    def shrink(self, pages: int | None = None) -> None:
+        """The server does that by itself."""
+
+    def close(self) -> None:
+        with suppress(psycopg.Error):
+            self._connection.close()
+
+    def failure(self, problem: Exception) -> DatabaseFailure:
+        """What went wrong, in a sentence that names the server and the remedy; never a password."""
+        where = f"The journal at {self.address.shown}"
+        state = getattr(problem, "sqlstate", None) or ""
+        said = _said(problem)
+        if isinstance(problem, UnicodeError):
+            return DatabaseFailure(f"{where} failed: a text can't be stored ({said}).")
+        if state in ("40001", "40P01") or state == "23505":
+            return DatabaseFailure("The journal of runs is used by others too much; try again.", "conflict")
+        if state == "53100":
+            return DatabaseFailure(
+                f"The disk of {where[0].lower()}{where[1:]} is full; make room there, then resume the run or repeat the command.",
+                "full",
+            )
+        if state in ("42501", "25006"):
+            return DatabaseFailure(
+                f"{where} can be read by you and not written ({said}); ask who runs it.", "read-only"
+            )
+        if state == "23503":
+            return DatabaseFailure("The run was deleted from the journal while it went on.")
+        if state in ("28P01", "28000"):
+            return DatabaseFailure(
+                f"{where} does not let you in: {said}. Name the file with your password in PGPASSFILE, or set PGPASSWORD."
+            )
+        if state in ("3D000",):
+            return DatabaseFailure(f"{where} isn't there: {said}.")
+        if state.startswith(("42", "22P05", "22021", "XX")):
+            return DatabaseFailure(f"{where} is damaged, or holds another program's tables: {said}.", "damaged")
+        if isinstance(problem, psycopg.OperationalError) or state.startswith(("08", "57P", "53")):
+            if not state and "password" in said:
+                return DatabaseFailure(
+                    f"{where} does not let you in: {said}. Name the file with your password in PGPASSFILE, or set PGPASSWORD."
+                )
+            return DatabaseFailure(f"{where} can't be reached: {said}. Try again when it is there.", "away")
+        return DatabaseFailure(f"{where} failed: {said}.")
+
+
+def _said(problem: Exception) -> str:
+    """What a server or its client says, in one short line that can drive no terminal."""
+    diagnosed = getattr(getattr(problem, "diag", None), "message_primary", None)
+    line = str(diagnosed or problem).strip().partition("\n")[0]
+    return _SHOWN.sub(" ", line)[:_LONGEST].rstrip(". ")

@@ -1,0 +1,90 @@
+"""The tables of a journal in PostgreSQL: made, brought up to date, and checked, by one process at a time."""
+
+from __future__ import annotations
+
+from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store.address import StoreAddress
+from merrow_runtime.store.postgres.connection import PostgresConnection
+from merrow_runtime.store.postgres.dialect import tables
+from merrow_runtime.store.schema import VERSION
+from merrow_runtime.store.sql import DatabaseFailure
+
+STEPS: dict[int, tuple[str, ...]] = {}
+"""What turns a journal of each older version into one of the next. The first version in PostgreSQL is 13."""
+
+
+def connect(address: StoreAddress, job: str = "", *, lasts: bool = True) -> PostgresConnection:
+    """A connection to the journal at an address, with the tables of this version; for reading alone where its user may do no
+    more.
+
+    Raises `StoreFailure`.
+    """
+    database = PostgresConnection(address, job, lasts=lasts)
+    try:
+        _bring_up_to_date(database)
+        database.refused = _why_not(database)
+    except StoreFailure:
+        database.close()
+        raise
+    return database
+
+
+def _bring_up_to_date(database: PostgresConnection) -> None:
+    if _version(database) == VERSION:
+        return
+    schema = database.address.schema
+    database.asked("BEGIN")
+    try:
+        # Whoever comes at the same moment waits here, and finds all done.
+        database.asked("SELECT pg_advisory_xact_lock(hashtext($1))", [f"merrow {schema}"])
+        version = _version(database)
+        if version == 0:
+            if not database.asked("SELECT 1 FROM pg_namespace WHERE nspname = $1", [schema]).fetchall():
+                database.asked(f"CREATE SCHEMA {schema}")
+            statements = tables()
+        else:
+            statements = [sql for number in range(version, VERSION) for sql in STEPS[number]]
+            statements.append(f"UPDATE merrow SET version = {VERSION}")  # noqa: S608 (a number of this package)
+        for statement in statements if version != VERSION else ():
+            database.script(statement)
+        database.asked("COMMIT")
+    except DatabaseFailure as failure:
+        database.rollback()
+        if failure.why == "read-only":
+            raise StoreFailure(
+                f"The journal at {database.address.shown} has no tables of this version yet, and you may not make them: let the"
+                f" owner of the schema {schema} run merrow journal check once."
+            ) from failure
+        raise
+    except BaseException:
+        database.rollback()
+        raise
+
+
+def _version(database: PostgresConnection) -> int:
+    """The version of the tables, 0 where there are none. Raises `StoreFailure` for one of a newer Merrow."""
+    schema = database.address.schema
+    there = database.asked("SELECT to_regclass($1)::text", [f"{schema}.merrow"]).fetchone()[0]
+    version = 0 if there is None else int(database.asked("SELECT max(version) FROM merrow").fetchone()[0] or 0)
+    if version > VERSION:
+        raise StoreFailure(
+            f"The journal at {database.address.shown} was written by a newer Merrow; update this one, or name another journal."
+        )
+    return version
+
+
+def _why_not(database: PostgresConnection) -> StoreFailure | None:
+    """Why this user can't write there; None where they can."""
+    sql = (
+        "SELECT current_user, pg_is_in_recovery() OR current_setting('transaction_read_only') = 'on',"
+        " has_table_privilege($1, 'INSERT')"
+    )
+    user, is_copy, may = database.asked(sql, [f"{database.address.schema}.every_run"]).fetchone()
+    where = f"The journal at {database.address.shown}"
+    if is_copy:
+        return StoreFailure(f"{where} can only be read now: its server takes no writes.")
+    if not may:
+        return StoreFailure(
+            f"{where} can only be read by {user}, who may not write there; ask its owner for the role of a writer."
+        )
+    return None

@@ -1,0 +1,139 @@
+"""The journal that a team or many workers share: all that `Store` does, in a schema of a PostgreSQL database."""
+
+from __future__ import annotations
+
+import contextlib
+from collections.abc import Iterator
+from typing import Any
+
+from merrow_runtime.store import lease, rows
+from merrow_runtime.store.address import StoreAddress
+from merrow_runtime.store.contract import CallRecord, RunRecord
+from merrow_runtime.store.database import RUN_PLACES, Store, is_taken
+from merrow_runtime.store.journal import DatabaseJournal, sharing
+from merrow_runtime.store.postgres.connection import PostgresConnection
+from merrow_runtime.store.postgres.opening import connect
+from merrow_runtime.store.postgres.writer import PostgresWriter
+from merrow_runtime.store.schema import WORKFLOW
+from merrow_runtime.store.sql import Database, Statement
+
+_BEGIN = (
+    f"WITH begun AS (INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({RUN_PLACES}) ON CONFLICT (id) DO NOTHING"  # noqa: S608 (texts of this package)
+    " RETURNING number, id), held AS (INSERT INTO holders (run, holder, host, pid, born, beat, cancel)"
+    " SELECT id, ?, ?, ?, ?, extract(epoch FROM clock_timestamp()), 0 FROM begun) SELECT number FROM begun"
+)
+_CALL = (
+    f"INSERT INTO calls (run, again, {rows.CALL_COLUMNS})"  # noqa: S608 (texts of this package)
+    f" VALUES ({', '.join('?' * (rows.CALL_COLUMNS.count(',') + 3))}) ON CONFLICT DO NOTHING"
+)
+_KEY = (
+    "run = ? AND node = ? AND path = ? AND redo = ? AND sample = ? AND step = ? AND attempt = ? AND request_hash = ?"
+    " AND endpoint = ?"
+)
+_SAME = f"SELECT {rows.CALL_COLUMNS} FROM calls WHERE {_KEY} AND again = ?"  # noqa: S608 (texts of this package)
+_COUNT = f"SELECT coalesce(max(again), -1) + 1 FROM calls WHERE {_KEY}"  # noqa: S608 (texts of this package)
+
+
+class SharedStore(Store):
+    """A `Store` in a database. The runs of each job are beside those of people, and a store sees one kind of them."""
+
+    _database: PostgresConnection
+
+    def __init__(self, address: StoreAddress, job: str = "") -> None:
+        """Use `reached`, or `of_job`. Raises `StoreFailure`."""
+        database = connect(address, job, lasts=not job)
+        super().__init__(PostgresWriter(database, lasts=not job))
+
+    @classmethod
+    def reached(cls, address: StoreAddress, *, reading: bool = False) -> SharedStore:
+        """The journal at an address; ``reading`` also where its user may not write. Raises `StoreFailure`."""
+        store = cls(address)
+        if store.refused is not None and not reading:
+            store.close()
+            raise store.refused
+        return store
+
+    @property
+    def place(self) -> str:
+        return self._database.address.shown
+
+    def journal_id(self) -> str:
+        """A text that is the same for all who have this very journal open."""
+        return str(self._rows("SELECT journal FROM merrow", ())[0][0])
+
+    def of_job(self, identity: str, *, alone: bool = False, reading: bool = False) -> Store:
+        own = SharedStore(self._database.address, identity)
+        if not reading:
+            own._note_opening(alone=alone)
+        return own
+
+    @contextlib.contextmanager
+    def looking_into(self, identity: str) -> Iterator[Store | None]:
+        sql = "SELECT EXISTS (SELECT FROM every_run WHERE job = ?) OR EXISTS (SELECT FROM every_opening WHERE job = ?)"
+        if not self._rows(sql, (identity, identity))[0][0]:
+            yield None
+            return
+        with contextlib.closing(self.of_job(identity, reading=True)) as own:
+            yield own
+
+    def remove_journal(self, identity: str) -> None:
+        def work(database: Database) -> None:
+            database.execute("DELETE FROM every_run WHERE job = ?", (identity,))
+            database.execute("DELETE FROM every_opening WHERE job = ?", (identity,))
+
+        self._writer.now(work)
+
+    def begin(self, run: RunRecord) -> DatabaseJournal:
+        holder = lease.Holder.here()
+        self._writer.flush()
+        values = (*rows.run_values(run), holder.token, holder.host, holder.pid, holder.born)
+        begun = self._database.changed(_BEGIN, values).fetchone()
+        if begun is None:
+            raise is_taken(run.id)
+        workflow = rows.workflow_text(run)
+        for statement in () if workflow is None else sharing(begun[0], WORKFLOW, workflow):
+            self._writer.write_later(statement)
+        return self._journal(run.id, begun[0], holder, is_new=True)
+
+    def _journal(self, run: str, number: int, holder: lease.Holder | None, *, is_new: bool = False) -> DatabaseJournal:
+        return SharedJournal(self._writer, run, number, holder, self.cache.writer, is_new=is_new)
+
+    def tidy(self, older_than_s: float | None, max_bytes: int | None) -> None:
+        """Nobody's settings delete what others keep; see `prune`."""
+
+
+class SharedJournal(DatabaseJournal):
+    """The journal of a run that another process may work on at the same time without knowing: one that was frozen, and thaws.
+    Both use the call that was kept first.
+    """
+
+    def __init__(self, *given: Any, **named: Any) -> None:
+        super().__init__(*given, **named)
+        self._again: dict[tuple[Any, ...], int] = {}
+        """How many calls with a key are known; see `merrow_runtime.store.postgres.dialect.SHARED`."""
+
+    def _keeping(self, call: CallRecord) -> Statement:
+        key = call.key
+        place = (key.node, key.path, key.redo, key.sample, key.step, key.attempt, call.request_hash, call.endpoint)
+        again = self._again.get(place, 0)
+        if not again and self.resumed:
+            again = self._writer.database.execute(_COUNT, (self._number, *place)).fetchone()[0]
+        self._again[place] = again + 1
+        run, *columns = rows.call_values(self._number, call)
+        return _CALL, (run, again, *columns)
+
+    async def _stored(self, statement: Statement, call: CallRecord) -> CallRecord:
+        key = call.key
+        run, again = statement[1][:2]
+        place = (key.node, key.path, key.redo, key.sample, key.step, key.attempt, call.request_hash, call.endpoint)
+        found = self._writer.database.execute(_SAME, (run, *place, again)).fetchone()
+        if found is None:
+            return call
+        try:
+            stored = rows.call_of(found)
+        except rows.Damaged:
+            return call
+        if (stored.started, stored.result_text) != (call.started, call.result_text) and call.origin == "endpoint":
+            # Both were paid for, and one answer counts.
+            await self.record_lost(key, call.request_hash, call.usage, "twice")
+        return stored

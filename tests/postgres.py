@@ -1,0 +1,186 @@
+"""A real PostgreSQL server of the tests' own: one for a session of pytest, on a socket, and a schema for each test."""
+
+from __future__ import annotations
+
+import os
+import shutil
+import subprocess
+import tempfile
+from collections.abc import Iterator
+from contextlib import contextmanager, suppress
+from dataclasses import dataclass, field
+from itertools import count
+from pathlib import Path
+from urllib.parse import quote
+
+import pytest
+
+NOT_INSTALLED = "PostgreSQL is not installed: the journal of a team (Debian: apt-get install postgresql)"
+_USER = "merrow"
+
+
+def programs() -> Path | None:
+    """The folder with the server's programs, of the newest version; None where there are none."""
+    on_path = shutil.which("pg_ctl")
+    found = sorted(Path("/usr/lib/postgresql").glob("*/bin/pg_ctl"), key=lambda path: int(path.parts[-3]))
+    if found:
+        return found[-1].parent
+    return None if on_path is None else Path(on_path).resolve().parent
+
+
+@dataclass
+class PostgresServer:
+    """A server at work, with its data in ``folder``."""
+
+    folder: Path
+    bin: Path
+    port: int = 5432
+    _schemas: Iterator[str] = field(default_factory=lambda: (f"s{number}" for number in count()))
+
+    def url(self, schema: str | None = None, user: str = _USER, **options: str) -> str:
+        """The journal in a schema, None for one of its own."""
+        schema = next(self._schemas) if schema is None else schema
+        more = "".join(f"&{name}={quote(value, safe='')}" for name, value in options.items())
+        return f"postgresql://{user}@/postgres?host={quote(str(self.folder), safe='')}&schema={schema}{more}"
+
+    def start(self, *settings: str) -> None:
+        """Start it, and wait until it answers."""
+        given = [
+            f"-k {self.folder} -c listen_addresses= -c fsync=off -c full_page_writes=off -c shared_buffers=32MB",
+            "-c max_connections=60 -c dynamic_shared_memory_type=mmap -c autovacuum=off -c wal_level=minimal",
+            "-c max_wal_senders=0 -c timezone=UTC",
+            *settings,
+        ]
+        self._run(
+            "pg_ctl",
+            "-D",
+            str(self.folder / "data"),
+            "-w",
+            "-l",
+            str(self.folder / "log"),
+            "-o",
+            " ".join(given),
+            "start",
+        )
+
+    def stop(self, mode: str = "immediate") -> None:
+        """Stop it; ``immediate`` as a crash does."""
+        self._run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-m", mode, "stop")
+
+    def make(self) -> None:
+        """Make an empty database cluster."""
+        self._run(
+            "initdb",
+            "-D",
+            str(self.folder / "data"),
+            "-U",
+            _USER,
+            "-A",
+            "trust",
+            "-E",
+            "UTF8",
+            "--locale=C.UTF-8",
+            "--no-sync",
+        )
+
+    def sql(self, text: str) -> str:
+        """What psql says of some SQL."""
+        command = [
+            "psql",
+            "-h",
+            str(self.folder),
+            "-U",
+            _USER,
+            "-d",
+            "postgres",
+            "-v",
+            "ON_ERROR_STOP=1",
+            "-qAt",
+            "-c",
+            text,
+        ]
+        return subprocess.run(command, check=True, capture_output=True, text=True).stdout.strip()
+
+    def _run(self, program: str, *arguments: str) -> None:
+        command = [str(self.bin / program), *arguments]
+        # The server refuses to be run by root.
+        user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
+        done = subprocess.run(
+            command,
+            check=False,
+            stdout=subprocess.DEVNULL,
+            stderr=subprocess.PIPE,
+            text=True,
+            cwd="/",
+            timeout=120,
+            **user,
+        )
+        if done.returncode:
+            log = self.folder / "log"
+            raise RuntimeError(f"{program}: {done.stderr}\n{log.read_text() if log.exists() else ''}")
+
+
+def started(found: Path) -> PostgresServer:
+    """A new server at work; who starts it stops it, and removes its folder."""
+    # A socket's path has 107 characters at most.
+    folder = Path(tempfile.mkdtemp(prefix="merrow-pg-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))  # noqa: S108
+    if os.geteuid() == 0:
+        shutil.chown(folder, "postgres", "postgres")
+    made = PostgresServer(folder, found)
+    made.make()
+    made.start()
+    return made
+
+
+@contextmanager
+def server() -> Iterator[PostgresServer]:
+    """A server of a test's own, which may stop it. Skips where PostgreSQL is not installed."""
+    found = programs()
+    if found is None:
+        pytest.skip(NOT_INSTALLED)
+    made = started(found)
+    try:
+        yield made
+    finally:
+        with suppress(RuntimeError):  # the test may have stopped it
+            made.stop()
+        shutil.rmtree(made.folder, ignore_errors=True)
+
+
+@contextmanager
+def shared_server(folder: Path) -> Iterator[PostgresServer]:
+    """The server that all processes of a session use, which agree on it in a ``folder`` of theirs: the first one starts it,
+    the last one stops it. Skips where PostgreSQL is not installed.
+    """
+    found = programs()
+    if found is None:
+        pytest.skip(NOT_INSTALLED)
+    folder.mkdir(parents=True, exist_ok=True)
+    noted = folder / "postgres"
+    with _locked(folder):
+        if noted.exists():
+            place, users = noted.read_text().split("\n")
+            made = PostgresServer(Path(place), found)
+        else:
+            made, users = started(found), "0"
+        noted.write_text(f"{made.folder}\n{int(users) + 1}")
+    made._schemas = (f"s{os.getpid()}_{number}" for number in count())  # of this process alone
+    try:
+        yield made
+    finally:
+        with _locked(folder):
+            users = noted.read_text().split("\n")[1]
+            noted.write_text(f"{made.folder}\n{int(users) - 1}")
+            if int(users) == 1:
+                noted.unlink()
+                made.stop()
+                shutil.rmtree(made.folder, ignore_errors=True)
+
+
+@contextmanager
+def _locked(folder: Path) -> Iterator[None]:
+    import fcntl
+
+    with (folder / "lock").open("w") as file:
+        fcntl.flock(file, fcntl.LOCK_EX)
+        yield
