@@ -16,6 +16,7 @@ from merrow_analysis.places.box_places import title_parameters
 from merrow_analysis.places.node_places import source_span
 from merrow_analysis.places.occurrences import occurrences_in
 from merrow_analysis.places.symbols import Kind, Occurrence
+from merrow_analysis.syntax.lexer import first_word_span
 from merrow_analysis.syntax.tree import (
     Arrow,
     Block,
@@ -39,10 +40,6 @@ TokenKind = Literal[
 ]  # fmt: skip
 Modifier = Literal["declaration", "definition", "built-in"]
 
-_KEYWORD = re.compile(
-    r"(?:flowchart-elk|swimlane-beta|flowchart|graph|classDef|class|linkStyle|style|click|subgraph|end|direction"
-    r"|accTitle|accDescr)\b"
-)
 _MORE_KEYWORDS = re.compile(r"\b(?:TB|TD|BT|LR|RL|default|interpolate|href|call|_self|_blank|_parent|_top)\b")
 _STYLE_PROPERTY = re.compile(r"(?<![\w#-])([A-Za-z-]+)[ \t]*:")
 _STRING = re.compile(r'"[^"]*"')
@@ -289,30 +286,28 @@ def _statement(analysis: Analysis, block: Block, statement: Statement) -> Iterat
     if isinstance(statement, Chain):
         yield from _chain(analysis, block, statement)
         return
-    while start < end and text[start].isspace():
-        start += 1
-    keyword = _KEYWORD.match(text, start, end)
-    if keyword is None:
+    keyword = first_word_span(text, start)
+    if keyword is None or keyword[1] > end:
         return
-    yield _Part(keyword.span(), "keyword")
+    yield _Part(keyword, "keyword")
+    behind = keyword[1]
     if isinstance(statement, SubgraphStart):
         if statement.title is not None and statement.title.span != (statement.id.span if statement.id else None):
             yield _Part(statement.title.span, "string")
             if analysis.typed is not None and analysis.typed.composites:
                 yield from _title(block, statement.title)
     elif isinstance(statement, (ClassDef, Style, LinkStyle)):
-        names_end = keyword.end()
         if isinstance(statement, LinkStyle):
             counted = statement.targets_span
             yield from _all(_NUMBER, text, *counted, "number")
             yield from _all(_MORE_KEYWORDS, text, counted[0], _style_start(text, counted[1], end), "keyword")
-        yield from (_Part(match.span(1), "property") for match in _STYLE_PROPERTY.finditer(text, names_end, end))
+        yield from (_Part(match.span(1), "property") for match in _STYLE_PROPERTY.finditer(text, behind, end))
     elif isinstance(statement, Click):
-        yield from _all(_STRING, text, keyword.end(), end, "string")
-        names_end = statement.ids[-1].span[1] if statement.ids else keyword.end()
+        yield from _all(_STRING, text, behind, end, "string")
+        names_end = statement.ids[-1].span[1] if statement.ids else behind
         yield from _all(_MORE_KEYWORDS, text, names_end, end, "keyword")
     elif not isinstance(statement, Broken):
-        yield from _all(_MORE_KEYWORDS, text, keyword.end(), end, "keyword")
+        yield from _all(_MORE_KEYWORDS, text, behind, end, "keyword")
 
 
 def _style_start(text: str, start: int, end: int) -> int:

@@ -14,6 +14,7 @@ from typing import NamedTuple
 
 from merrow_analysis.syntax.characters import NOT_LINE_END, SPACE, WHITE_CHARACTERS
 from merrow_analysis.syntax.unicode_letters import LETTER
+from merrow_analysis.text import Span
 
 
 class Lexeme(NamedTuple):
@@ -93,7 +94,7 @@ _WORD_TOKENS: list[tuple[int, _Rule]] = [
 ]
 
 _FIRST_WORD = re.compile(
-    rf"{_S}*(?:(?P<DIRECTION>direction\b)|(?P<CLICK>click\b)|"
+    rf"{_S}*(?:(?P<DIRECTION>direction\b)|(?P<CLICK>click\b)|(?P<ACC_TITLE>accTitle\b)|(?P<ACC_DESCR>accDescr\b)|"
     + "|".join(
         f"(?P<{rule.kind}>{rule.pattern})"
         for _, rule in _WORD_TOKENS
@@ -110,6 +111,15 @@ def first_word(text: str, at: int = 0) -> str | None:
     """
     match = _FIRST_WORD.match(text, at)
     return None if match is None else match.lastgroup
+
+
+def first_word_span(text: str, at: int = 0) -> Span | None:
+    """Where that word is."""
+    match = _FIRST_WORD.match(text, at)
+    if match is None or match.lastgroup is None:
+        return None
+    start = match.start(match.lastgroup)
+    return start, start + len(match[match.lastgroup].rstrip())
 
 
 _DIRECTIONS: list[tuple[int, _Rule]] = [
@@ -152,6 +162,16 @@ _INITIAL: list[tuple[int, _Rule]] = [
     (119, _Rule(r"(?:\r?\n)+", "NEWLINE")),
     (120, _Rule(rf"(?:(?![\n\r]){_S})+", "SPACE")),
 ]
+
+
+def _of_kind(kind: str) -> re.Pattern[str]:
+    return re.compile("|".join(rule.pattern for rule in _star(*_INITIAL) if rule.kind == kind), re.ASCII)
+
+
+LINK = _of_kind("LINK")
+"""A whole arrow without a text in it, with the white space around it."""
+LINK_START = _of_kind("START_LINK")
+"""The first part of an arrow with a text in it."""
 
 _MODES: dict[str, list[_Rule]] = {
     "direction": _star(

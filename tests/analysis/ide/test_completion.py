@@ -67,6 +67,15 @@ def chosen(text: str, label: str) -> str:
     return apply_edits(here.text, [item.edit])
 
 
+@pytest.mark.parametrize("header", ["flowchart", "flowchart-elk", "graph", "swimlane-beta"])
+def test_every_header_is_offered_directions(header: str) -> None:
+    assert {item.label for item in offered(f"{header} L<|>\n    A --> B\n")} >= {"LR"}
+
+
+def test_an_arrow_goes_on_in_the_next_line() -> None:
+    assert labels("    PROBLEM -->\n    |analysis| <|>")[0] == "P"
+
+
 class TestNodes:
     def test_a_label_says_which_port_is_meant(self) -> None:
         assert labels("    PROBLEM -->|analysis| <|>")[0] == "P"

@@ -16,7 +16,7 @@ from merrow_analysis.text import Position, Range, line_content
 _FAR_BACK = 200
 """How many lines above the cursor an open metadata block is looked for."""
 _ARROW = re.compile(r"--|==|-\.|~~~")
-_CONTINUES = re.compile(r"[ \t]*(?:[<xo]?(?:--|==|-\.)|~~~|&)")
+_CONTINUES = re.compile(r"[ \t]*(?:[<xo]?(?:--|==|-\.)|~~~|&|\|)")
 _WORD_END = re.compile(r"[\w-]*")
 
 

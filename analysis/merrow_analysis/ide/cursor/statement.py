@@ -1,6 +1,7 @@
 """What is being typed in a statement: read from its beginning up to the cursor, whether or not the rest makes sense.
 
-The parser gives up on half a statement; this reader goes as far as the text does and says what would come next.
+The parser gives up on half a statement; this reader goes as far as the text does and says what would come next. What an arrow
+is, and which words begin a statement, it has from the lexer.
 """
 
 from __future__ import annotations
@@ -9,6 +10,8 @@ import re
 from collections.abc import Sequence
 from dataclasses import dataclass
 from typing import Literal
+
+from merrow_analysis.syntax.lexer import LINK, LINK_START, first_word_span
 
 Expecting = Literal[
     "statement",  # the first word of a statement
@@ -26,8 +29,6 @@ Expecting = Literal[
 
 _ID = re.compile(r"\w(?:[\w.]|-(?![-.>]))*|\*")
 _EDGE_ID = re.compile(r"\w+@(?=[<xo]?(?:--|==|-\.|~~))")
-_ARROW = re.compile(r"[<xo]?(?:-{2,}[->xo]|={2,}[=>xo]|-\.+-[>xo]?|~{3,})")
-_OPEN_ARROW = re.compile(r"[<xo]?(?:--|==|-\.)(?=[ \t\w\"'])")
 _TEXT_THEN_ARROW = re.compile(r"(?:\"[^\"]*\"|[^\"\n])*?[ \t\"](-{2,}[->xo]|={2,}[=>xo]|\.+-[>xo]?)")
 _OPENINGS = (
     ("(((", ")))"),
@@ -45,9 +46,6 @@ _OPENINGS = (
 )
 _BLANK = re.compile(r"(?:[ \t\r\n]|%%[^\n]*\n)*")
 _CLASS_NAME = re.compile(r"[\w.-]*")
-_KEYWORD = re.compile(
-    r"(flowchart-elk|flowchart|graph|classDef|class|style|click|direction|linkStyle|subgraph|end)(?![\w-])"
-)
 _TITLE = re.compile(r"[ \t]*([^\s\[\]\"]*)[ \t]*\[[ \t]*\"?([^\]\"\n]*)\Z")
 _IDS = re.compile(r"[ \t]*((?:[\w.-]+[ \t]*,[ \t]*)*)([\w.-]*)")
 
@@ -87,9 +85,9 @@ class _StatementScanner:
     def read(self) -> CursorExpectation:
         while True:
             self._blank()
-            keyword = _KEYWORD.match(self.text, self.at)
-            if keyword is not None and keyword.end() < self.end and self.text[keyword.end()] in " \t":
-                expectation = self._keyword(keyword)
+            keyword = first_word_span(self.text, self.at)
+            if keyword is not None and self.text[keyword[1] : keyword[1] + 1] in (" ", "\t"):
+                expectation = self._keyword(self.text[slice(*keyword)], keyword[1])
             else:
                 expectation = self._chain()
             if expectation is not None:
@@ -98,9 +96,9 @@ class _StatementScanner:
     def _blank(self) -> None:
         self.at = _BLANK.match(self.text, self.at).end()  # type: ignore[union-attr]  # the pattern matches anything
 
-    def _keyword(self, keyword: re.Match[str]) -> CursorExpectation | None:
-        """A statement that begins with a word of its own; None where it ends before the text does."""
-        text, word, at = self.text, keyword[1], keyword.end()
+    def _keyword(self, word: str, at: int) -> CursorExpectation | None:
+        """A statement that begins with a ``word`` of its own, up to ``at``; None where it ends before the text does."""
+        text = self.text
         stop = self._separator(at)
         if stop is not None:
             self.at = stop + 1
@@ -119,7 +117,7 @@ class _StatementScanner:
         title = _TITLE.match(text, at) if word == "subgraph" else None
         if title is not None:
             return CursorExpectation("title", self.end, keyword=word, node=title[1] or "", inside=title.start(2))
-        if word in ("direction", "flowchart", "flowchart-elk", "graph"):
+        if word in ("direction", "flowchart", "flowchart-elk", "graph", "swimlane-beta"):
             rest = text[at:].lstrip()
             if rest == "" or rest.isalpha():
                 return CursorExpectation("direction", self.end - len(rest), keyword=word)
@@ -251,12 +249,9 @@ class _StatementScanner:
         text = self.text
         edge_id = _EDGE_ID.match(text, self.at)
         start = edge_id.end() if edge_id is not None else self.at
-        arrow = _ARROW.match(text, start)
+        arrow = LINK.match(text, start)
         if arrow is not None:
-            self.at = arrow.end()
-            after = self.at
-            while after < self.end and text[after] in " \t":
-                after += 1
+            self.at = after = arrow.end()
             if not text.startswith("|", after):
                 return (None,)
             close = text.find("|", after + 1)
@@ -264,8 +259,8 @@ class _StatementScanner:
                 return CursorExpectation("edge-label", after + 1, tuple(sources), inside=after + 1)
             self.at = close + 1
             return (text[after + 1 : close].strip().strip('"'),)
-        opening = _OPEN_ARROW.match(text, start)
-        if opening is None:
+        opening = LINK_START.match(text, start)
+        if opening is None or opening.end() == self.end:
             return None
         closing = _TEXT_THEN_ARROW.match(text, opening.end())
         if closing is None:
