@@ -11,6 +11,7 @@ _LABEL_READ_AGAIN = "each fix of a label or metadata has all of that one node's 
 KNOWN: dict[tuple[str | None, str | None], str] = {
     ("a chain of plain steps", "dry run"): _ALL_BEFORE,
     ("a long fence", "dry run"): _ALL_BEFORE,
+    ("many nodes with emoji on a line", "dry run"): _ALL_BEFORE,
     ("plain steps of the same words", "dry run"): _ALL_BEFORE,
     ("plain steps with words at their arrows", "dry run"): _ALL_BEFORE,
     ("plain steps in subgraphs", "dry run"): _ALL_BEFORE,
