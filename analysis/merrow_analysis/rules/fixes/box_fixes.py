@@ -76,7 +76,12 @@ def into_box(context: GraphContext, rule: Rule, node: TypedNode, box: str) -> It
     if node.id in fixing.in_subgraphs or node.kind in ("input", "output"):
         return
     line = insert_lines_after(group.block, [f"{indentation(group.block)}    {node.id}"])
-    yield from fixing.sound(rule, [fix(f"Move {node.id} into {box}", [line], safe=False)], what_edges_bring)
+    yield from fixing.sound(rule, [fix(f"Move {node.id} into {box}", [line], safe=False)], _what_moving_brings)
+
+
+def _what_moving_brings(rule: Rule) -> bool:
+    # A path that leaves the box now and comes back is the move's own doing.
+    return what_edges_bring(rule) and rule.code != "MW119"
 
 
 def as_group(context: GraphContext, rule: Rule, box: Composite) -> Iterator[Fix]:
