@@ -12,7 +12,7 @@ from merrow_runtime.errors import StoreFailure
 from merrow_runtime.jobs.clock import Clock
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.lease import BEAT
-from merrow_runtime.store.listed import Listed, ListedStatus
+from merrow_runtime.store.listed import Listed, ListedStatus, PlannedRecord
 
 _LOOK = 0.5
 """Seconds between two looks at whether it was cancelled."""
@@ -20,7 +20,7 @@ _LOOK = 0.5
 State = Literal[ListedStatus, "interrupted"]
 
 
-class JobRow(Protocol):
+class JobRow(PlannedRecord, Protocol):
     """A row of a job, as far as its life goes."""
 
     @property

@@ -17,7 +17,8 @@ from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_server.continuing import changed_by
 from merrow_server.evaluations.prepared_evaluation import Choosing, EvaluationRequest
 from merrow_server.extractions.extraction_data import extraction_object, plan_object
-from merrow_server.extractions.extraction_words import plan_lines
+from merrow_server.extractions.extraction_html import as_html
+from merrow_server.extractions.extraction_words import ended_text, plan_lines
 from merrow_server.extractions.files import check_place, report_files, write_files
 from merrow_server.extractions.prepared_extraction import (
     ExtractionAsked,
@@ -53,6 +54,13 @@ class ExtractionJobs(Recorded[ExtractionOrder, ExtractionRecord]):
             changes = changed_by(order.asked, order.budget)
             prepared = await prepare_extraction_again(record, self._store, changes, self._choosing)
         return _ReadyExtraction(self, self._store, prepared, record, told)
+
+    def report(self, extraction: str) -> Json:
+        """One with its report as a page in ``html``, null where there is none, and in words in ``text``."""
+        shown = self.object(self._kept.get(extraction))
+        report = shown["report"]
+        html = None if report is None or report["why_nothing"] is not None else as_html(report)
+        return {**shown, "html": html, "text": ended_text(shown)}
 
     def _read(self, record: ExtractionRecord) -> Json:
         page = report_files(Path(record.plan["out"]))[1]

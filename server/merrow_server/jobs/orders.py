@@ -18,6 +18,7 @@ if TYPE_CHECKING:
     from merrow_analysis.rules.configuration import Config
     from merrow_runtime.provenance import Reuse
     from merrow_server.jobs.ticket import Ticket
+    from merrow_server.reproductions.request import ReproductionRequest
 
 _PATIENCE = 30.0
 """Seconds that reading a file through the editor's side may take."""
@@ -119,8 +120,8 @@ class EvaluationOrder:
 
 @dataclass(frozen=True, slots=True)
 class SuggestionOrder:
-    """Suggestions to ask for; ``asked`` are fields of `merrow_server.suggestions.prepared_suggestions.SuggestionRequest` by name,
-    ``operators`` the mutations of the workspace.
+    """Suggestions to ask for, which have nothing to ``resume``; ``asked`` are fields of
+    `merrow_server.suggestions.prepared_suggestions.SuggestionRequest` by name, ``operators`` the mutations of the workspace.
     """
 
     ticket: Ticket
@@ -128,14 +129,19 @@ class SuggestionOrder:
     asked: Mapping[str, Any] = field(default_factory=dict)
     budget: Mapping[str, Any] = field(default_factory=dict)
     operators: Mapping[str, Any] = field(default_factory=dict)
+    resume: None = None
 
 
 @dataclass(frozen=True, slots=True)
 class PlanOrder:
-    """Plans to ask for; ``asked`` are fields of `merrow_server.plans.prepared_plan.PlanRequest` by name."""
+    """Plans to ask for, or with ``resume`` some to go on with; ``asked`` are fields of
+    `merrow_server.plans.prepared_plan.PlanRequest` by name.
+    """
 
     ticket: Ticket
     asked: Mapping[str, Any] = field(default_factory=dict)
+    budget: Mapping[str, Any] = field(default_factory=dict)
+    resume: str | None = None
 
 
 @dataclass(frozen=True, slots=True)
@@ -165,6 +171,16 @@ class ExtractionOrder:
     resume: str | None = None
     settings: Mapping[str, Any] = field(default_factory=dict)
     files: Mapping[str, Any] = field(default_factory=dict)
+
+
+@dataclass(frozen=True, slots=True)
+class ReproductionOrder:
+    """A reproduction to make ready, or with ``resume`` one to go on with, whose ``budget`` is then another."""
+
+    ticket: Ticket
+    request: ReproductionRequest | None = None
+    resume: str | None = None
+    budget: Mapping[str, Any] = field(default_factory=dict)
 
 
 @dataclass(frozen=True, slots=True)

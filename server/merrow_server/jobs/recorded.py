@@ -1,4 +1,4 @@
-"""What the evaluations and the searches of a server share: each has a record in the journal, by which it goes on later."""
+"""What the jobs of a server share that have a record in the journal, by which they are listed and go on later."""
 
 from __future__ import annotations
 
@@ -8,12 +8,11 @@ from typing import Any, ClassVar, Generic, TypeVar
 
 from merrow_optimizer.evaluation.keys import semantic_hash
 from merrow_runtime.errors import RunFailure, UsageFailure
-from merrow_runtime.jobs.life import delete
+from merrow_runtime.jobs.life import JobRow, delete
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord
-from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.listed import Listed
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
@@ -27,24 +26,17 @@ _PAUSE = 0.1
 """Seconds between two tellings of how far something is."""
 
 _Order = TypeVar("_Order", bound=JobOrder)
-_Record = TypeVar("_Record", EvaluationRecord, OptimizationRecord, ExtractionRecord)
+_Record = TypeVar("_Record", bound=JobRow)
 
 
-class Recorded(Kind[_Order, Told, Json], Generic[_Order, _Record]):
-    """Jobs with a row in the journal, in ``kept``; ``here`` says the ids of those that are worked on here."""
+class JobRows(Generic[_Record]):
+    """The rows in the journal of one kind of job, in ``kept``; ``here`` says the ids of those that are worked on here."""
 
     what: ClassVar[str]
-    """What it is called at the beginning of a sentence."""
+    """What one is called at the beginning of a sentence."""
 
-    def __init__(
-        self, store: Store, kept: Listed[_Record], choosing: Choosing, check: Check, here: Callable[[], set[str]]
-    ) -> None:
-        self._store = store
-        self._kept: Listed[_Record] = kept
-        self._choosing = choosing
-        self._check = check
-        self._here = here
-        self._semantics: dict[str, str] = {}
+    def __init__(self, store: Store, kept: Listed[_Record], here: Callable[[], set[str]]) -> None:
+        self._store, self._kept, self._here = store, kept, here
         self._known: dict[tuple[Any, ...], Json] = {}
 
     def list(self, workflow: str | None, limit: int) -> list[Json]:
@@ -71,10 +63,23 @@ class Recorded(Kind[_Order, Told, Json], Generic[_Order, _Record]):
         """The record of one that goes on. Raises `UsageFailure` where it is worked on here."""
         record = self._kept.get(prefix)
         if record.id in self._here():
-            raise UsageFailure(f"{self.what} {record.id} is going on here already.")
+            raise UsageFailure(f"{self.what} {record.id} is running here already.")
         return record
 
-    def _changed(self, record: _Record, text: EditorWorkflow) -> bool:
+
+class Recorded(Kind[_Order, Told, Json], JobRows[_Record], Generic[_Order, _Record]):
+    """Jobs of workflows, cases or papers, which have a row in the journal; ``choosing`` chooses the endpoint, ``check`` checks a
+    text.
+    """
+
+    def __init__(
+        self, store: Store, kept: Listed[_Record], choosing: Choosing, check: Check, here: Callable[[], set[str]]
+    ) -> None:
+        super().__init__(store, kept, here)
+        self._choosing, self._check = choosing, check
+        self._semantics: dict[str, str] = {}
+
+    def _changed(self, record: EvaluationRecord | OptimizationRecord, text: EditorWorkflow) -> bool:
         """Whether a text does something else than the workflow of a record. Both are read with the same options, so that another
         endpoint or model of the user's is not a change of the text. A text with errors is taken to be changed.
         """

@@ -5,6 +5,7 @@ from __future__ import annotations
 import contextlib
 from collections.abc import Callable, Iterator
 from functools import cached_property
+from importlib import import_module
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from merrow_runtime.errors import RunFailure, StoreFailure
@@ -28,6 +29,15 @@ if TYPE_CHECKING:
     from merrow_server.jobs.case_jobs import CaseJobs
 
 T = TypeVar("T")
+_KINDS = {
+    "evaluation": ("evaluations", "EvaluationJobs"),
+    "search": ("searches", "SearchJobs"),
+    "extraction": ("extractions", "ExtractionJobs"),
+    "plan": ("asking_orders", "PlanJobs"),
+    "suggestion": ("asking_orders", "SuggestionJobs"),
+    "reproduction": ("reproductions", "ReproductionJobs"),
+}
+"""The module and the class of each kind other than runs, which import the optimizer."""
 
 
 class Session:
@@ -43,27 +53,15 @@ class Session:
         self.runs = RunJobs(lambda: self.store, self._endpoints)
 
     def kind(self, what: str) -> Any:
-        """What works on an evaluation, a search, an extraction, a plan or a suggestion."""
+        """What works on an evaluation, a search, an extraction, a plan, a suggestion or a reproduction."""
         if what not in self._kinds:
             self._kinds[what] = self._kind(what, self.store)
         return self._kinds[what]
 
     def _kind(self, what: str, store: Store) -> Kind[Any, Any, Any]:
-        if what in ("plan", "suggestion"):
-            from merrow_server.jobs.asking_orders import PlanJobs, SuggestionJobs
-
-            return (PlanJobs if what == "plan" else SuggestionJobs)(store, self._endpoints.own, check)
-        if what == "search":
-            from merrow_server.jobs.searches import SearchJobs
-
-            return SearchJobs(store, self._endpoints.own, check, lambda: self.desk.here)
-        if what == "extraction":
-            from merrow_server.jobs.extractions import ExtractionJobs
-
-            return ExtractionJobs(store, self._endpoints.own, check, lambda: self.desk.here)
-        from merrow_server.jobs.evaluations import EvaluationJobs
-
-        return EvaluationJobs(store, self._endpoints.own, check, lambda: self.desk.here)
+        module, name = _KINDS[what]
+        made: type[Kind[Any, Any, Any]] = getattr(import_module(f"merrow_server.jobs.{module}"), name)
+        return made(store, self._endpoints.own, check, lambda: self.desk.here)  # type: ignore[call-arg] # as all of these take
 
     @cached_property
     def cases(self) -> CaseJobs:

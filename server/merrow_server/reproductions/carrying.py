@@ -17,9 +17,10 @@ from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.store.jobs import JobRecord
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_server.evaluations.updates import seconds_of, updates_of
+from merrow_server.reproductions.bench import RowStep, StepStopped
 from merrow_server.reproductions.estimates import total
 from merrow_server.reproductions.prepared import KIND, PreparedReproduction, PreparedRow
-from merrow_server.reproductions.steps import EvaluateStep, RowStep, StepStopped
+from merrow_server.reproductions.steps import EvaluateStep
 
 Json = dict[str, Any]
 Told = Callable[[str, int, int], None]

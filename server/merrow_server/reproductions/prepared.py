@@ -8,16 +8,19 @@ from dataclasses import dataclass, replace
 from typing import Any, Literal
 
 from merrow_optimizer.reproducing.papers import Row, read_paper
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.provenance import OFFLINE_ORIGIN
-from merrow_runtime.running.resources import ChosenEndpoint
+from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.jobs import JobRecord
 from merrow_server.continuing import ResumeChanges, answered_by_another
 from merrow_server.errors import InputError, RunFailure
+from merrow_server.evaluations.prepared_evaluation import Choosing
+from merrow_server.reproductions.arranging import steps_of
+from merrow_server.reproductions.bench import Bench, RowStep
 from merrow_server.reproductions.estimates import Estimate, hours, total
 from merrow_server.reproductions.readiness import Missing, missing
 from merrow_server.reproductions.request import ReproductionRequest, asked_models, chosen_rows
-from merrow_server.reproductions.steps import Bench, RowStep, check_chosen, steps_of
 
 KIND: Literal["reproduction"] = "reproduction"
 _PREFIX = "repro"
@@ -82,6 +85,12 @@ class PreparedReproduction:
         """How long it takes at least."""
         return hours(self.estimate, self.chosen)
 
+    def check_runs(self) -> None:
+        """Raise `InputError` where none of the rows can be run."""
+        if not self.in_order:
+            lacking = dict.fromkeys(lack.what for one in self.rows for lack in one.missing)
+            raise InputError(f"None of the rows that were asked for can be run. {' '.join(lacking)}".rstrip())
+
     def begin(self) -> JobRecord:
         """Put it into the journal. Raises `StoreFailure`."""
         plan = {"asked": self.request.to_json(), "origin": self.chosen.endpoint.origin}
@@ -93,13 +102,15 @@ class PreparedReproduction:
         """Nothing is open: each job opens what it needs."""
 
 
-async def prepare(request: ReproductionRequest, user: Store) -> PreparedReproduction:
+async def prepare(request: ReproductionRequest, user: Store, choosing: Choosing = choose) -> PreparedReproduction:
     """Check everything that can be wrong, and find out what is missing and what it may cost. Raises `InputError`."""
-    bench = Bench(user, read_paper(request.paper), request, free_id(user, request.paper))
+    bench = Bench(user, read_paper(request.paper), request, free_id(user, request.paper), choosing=choosing)
     return await _prepared(bench)
 
 
-async def prepare_reproduction_again(record: JobRecord, user: Store, changed: ResumeChanges) -> PreparedReproduction:
+async def prepare_reproduction_again(
+    record: JobRecord, user: Store, changed: ResumeChanges, choosing: Choosing = choose
+) -> PreparedReproduction:
     """One of the journal made ready to continue. Raises `RunFailure`, also where another endpoint would answer and ``changed``
     does not say what becomes of the answers.
     """
@@ -110,7 +121,7 @@ async def prepare_reproduction_again(record: JobRecord, user: Store, changed: Re
         base_url=changed.base_url or asked.base_url,
         concurrency=changed.concurrency or asked.concurrency,
     )
-    bench = Bench(user, read_paper(request.paper), request, record.id, changed)
+    bench = Bench(user, read_paper(request.paper), request, record.id, changed, choosing)
     prepared = await _prepared(bench)
     before, now = record.plan["origin"], prepared.chosen.endpoint.origin
     if before != now and before != OFFLINE_ORIGIN and changed.reuse is None:
@@ -122,7 +133,10 @@ async def prepare_reproduction_again(record: JobRecord, user: Store, changed: Re
 async def _prepared(bench: Bench) -> PreparedReproduction:
     request = bench.request
     rows = chosen_rows(bench.paper, request)
-    chosen = check_chosen(bench)
+    try:
+        chosen = bench.chosen()
+    except UsageFailure as problem:
+        raise InputError(str(problem)) from None
     await chosen.endpoint.close()
     known: dict[str, Estimate | str] = {}
     found = [await _row(bench, row, chosen.endpoint.origin, known) for row in rows]

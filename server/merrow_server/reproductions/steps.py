@@ -1,15 +1,13 @@
-"""What a row consists of: jobs as `merrow extract`, `optimize`, `plan` and `evaluate` begin them, with ids below the row's."""
+"""The kinds of jobs of rows, as `merrow extract`, `optimize`, `plan` and `evaluate` begin them, with ids below the row's."""
 
 from __future__ import annotations
 
-from abc import ABC, abstractmethod
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import dataclass, field, replace
+from collections.abc import Mapping, Sequence
+from dataclasses import replace
 from pathlib import Path
-from typing import Any, Protocol
+from typing import Any
 
 from merrow_optimizer.evaluation import sessions as evaluation_sessions
-from merrow_optimizer.evaluation.data.catalogue import known_sets
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.plan import EvaluationLimits
 from merrow_optimizer.evaluation.variants import with_memory, with_temperature
@@ -19,23 +17,13 @@ from merrow_optimizer.extraction.plan import ExtractionSettings
 from merrow_optimizer.optimization import sessions as search_sessions
 from merrow_optimizer.optimization.plan import Bounded, SearchPlan, check
 from merrow_optimizer.optimization.record import load as load_search
-from merrow_optimizer.reproducing.papers import Paper, Row, workflow_file
+from merrow_optimizer.reproducing.papers import Row, workflow_file
 from merrow_runtime.asking.rows import paid_in
-from merrow_runtime.errors import RunFailure, UsageFailure
-from merrow_runtime.options import RunOptions
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.program.loading import load as load_workflow
-from merrow_runtime.running.resources import ChosenEndpoint, choose
-from merrow_runtime.store.database import Store
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.workflow import Workflow, check_workflow
-from merrow_server.continuing import ResumeChanges
-from merrow_server.errors import InputError
-from merrow_server.evaluations.prepared_evaluation import (
-    EvaluationRequest,
-    PreparedEvaluation,
-    prepare,
-    prepare_again,
-)
+from merrow_server.evaluations.prepared_evaluation import PreparedEvaluation, prepare, prepare_again
 from merrow_server.extractions.files import write_files
 from merrow_server.extractions.prepared_extraction import (
     ExtractionAsked,
@@ -54,115 +42,14 @@ from merrow_server.optimizations.starts import BUILT_IN, extracted_from, start_o
 from merrow_server.plans.prepared_plan import PlanRequest, PreparedPlan, prepare_plans_again
 from merrow_server.plans.prepared_plan import prepare as prepare_plans
 from merrow_server.reproductions import estimates
+from merrow_server.reproductions.bench import Bench, RowStep, StepStopped
 from merrow_server.reproductions.estimates import Estimate
-from merrow_server.reproductions.readiness import items_of
-from merrow_server.reproductions.request import ReproductionRequest
 
-Told = Callable[[str], None]
-"""Hears what is done now."""
 _LIBRARY = "operators.yaml"
 _NEVER = 1_000_000
 """Equal rounds in a row after which a search has converged, where it should not end early."""
 _LOOK_PLANS = 3
 """Plans that are asked for where only a look is wanted."""
-
-
-class StepStopped(RunFailure):
-    """A step stopped before its end, and can be continued."""
-
-
-@dataclass(frozen=True)
-class Bench:
-    """What all steps of a reproduction have: the journal, the paper, what was asked, its id, and what changed at a resume."""
-
-    user: Store
-    paper: Paper
-    request: ReproductionRequest
-    identity: str
-    changed: ResumeChanges = field(default_factory=ResumeChanges)
-
-    @property
-    def base_url(self) -> str | None:
-        """The endpoint that is named."""
-        return "offline" if self.request.simulate else self.changed.base_url or self.request.base_url
-
-    def folder(self, row: Row) -> Path:
-        """Where files of a row go."""
-        return Path(self.request.out or self.identity) / row.id
-
-    def chosen(self) -> ChosenEndpoint:
-        """The endpoint, to be closed by the caller. Raises `UsageFailure`."""
-        return choose(RunOptions(), self.base_url, (), self.user.dialects)
-
-    def rest(self, left: EvaluationLimits, used: Usage, seconds: float) -> ResumeChanges:
-        """What a step that has used this much continues with, where so much is left for it."""
-        limits = EvaluationLimits(
-            None if left.usd is None else left.usd + (used.cost_usd or 0.0),
-            None if left.tokens is None else left.tokens + used.tokens,
-            None if left.seconds is None else left.seconds + seconds,
-        )
-        return replace(self.changed, limits=limits, base_url=self.base_url)
-
-
-class _Prepared(Protocol):
-    async def close(self) -> None: ...
-
-
-class RowStep(ABC):
-    """One job of a row. ``id`` is its id in the journal."""
-
-    def __init__(self, bench: Bench, row: Row, id_: str) -> None:
-        self.bench, self.row, self.id = bench, row, id_
-
-    @property
-    def user(self) -> Store:
-        """The user's journal."""
-        return self.bench.user
-
-    @property
-    def is_begun(self) -> bool:
-        """Whether the journal has it."""
-        return self.user.listing.exactly(self.id) is not None
-
-    @property
-    def is_done(self) -> bool:
-        """Whether it has ended as it should."""
-        entry = self.user.listing.exactly(self.id)
-        return entry is not None and entry.status == "finished"
-
-    @property
-    @abstractmethod
-    def used(self) -> Usage:
-        """What it has used so far."""
-
-    @abstractmethod
-    async def estimate(self) -> Estimate:
-        """What it may use; nothing is asked. Raises `RunFailure` where it can't be done."""
-
-    @abstractmethod
-    async def work(self, left: EvaluationLimits) -> None:
-        """Do it, or continue it, with what is left for it. Raises `StepStopped`, `RunFailure`."""
-
-    def model(self, role: str) -> str:
-        """The model in a role."""
-        return self.bench.request.model(self.row, role)
-
-    def _asked(self, dataset: str, **more: Any) -> EvaluationRequest:
-        request = self.bench.request
-        return EvaluationRequest(
-            dataset,
-            limit=request.items,
-            model=self.model("exec"),
-            override_models=True,
-            base_url=self.bench.base_url,
-            concurrency=self.bench.changed.concurrency or request.concurrency,
-            **more,
-        )
-
-    def _data(self, part: str) -> tuple[str, str | None]:
-        """The file with a part of the row's data, and the reader of its records."""
-        one = known_sets()[f"{self.row.data}_{part}"]
-        return str(one.place(Path(self.bench.request.data))), one.form
 
 
 class ExtractStep(RowStep):
@@ -190,7 +77,7 @@ class ExtractStep(RowStep):
         if self.is_begun:
             record = user.extractions.get(self.id)
             changed = self.bench.rest(left, self.used, record.seconds)
-            prepared = await prepare_extraction_again(record, user, changed)
+            prepared = await prepare_extraction_again(record, user, changed, self.bench.choosing)
         else:
             prepared = await self._prepared(left)
             data = prepared.data
@@ -217,7 +104,7 @@ class ExtractStep(RowStep):
             self.model("generator"),
             str(self.library),
         )
-        return await prepare_extraction(wanted, self.user)
+        return await prepare_extraction(wanted, self.user, self.bench.choosing)
 
 
 class SearchStep(RowStep):
@@ -243,7 +130,7 @@ class SearchStep(RowStep):
         if self.is_begun:
             record = user.optimizations.get(self.id)
             changed = self.bench.rest(left, self.used, record.seconds)
-            prepared = await prepare_search_again(record, user, changed)
+            prepared = await prepare_search_again(record, user, changed, self.bench.choosing)
         else:
             prepared = await self._prepared(left, has_operators=self._operators is not None)
             data, out = prepared.data, str(self.bench.folder(self.row) / "search")
@@ -301,7 +188,7 @@ class SearchStep(RowStep):
             shapes=shapes,
             extracted_from=extracted_from(operators),
         )
-        prepared = await prepare_search(start, wanted, self.user)
+        prepared = await prepare_search(start, wanted, self.user, self.bench.choosing)
         try:
             return _bounded(prepared, said.rounds)
         except BaseException:
@@ -343,7 +230,7 @@ class PlanStep(RowStep):
         if self.is_begun:
             record = self.user.jobs["plan"].get(self.id)
             changed = self.bench.rest(left, self.used, record.seconds)
-            prepared = prepare_plans_again(record, self.user, changed)
+            prepared = prepare_plans_again(record, self.user, changed, self.bench.choosing)
         else:
             prepared = self._prepared(left)
             record = prepared.begin(self.id)
@@ -394,7 +281,7 @@ class PlanStep(RowStep):
             base_url=self.bench.base_url,
             limits=left,
         )
-        return prepare_plans(asked, self.user)
+        return prepare_plans(asked, self.user, choosing=self.bench.choosing)
 
 
 class EvaluateStep(RowStep):
@@ -434,7 +321,8 @@ class EvaluateStep(RowStep):
         user = self.user
         if self.is_begun:
             record = user.evaluations.get(self.id)
-            prepared = await prepare_again(record, user, self.bench.rest(left, self.used, record.seconds))
+            changed = self.bench.rest(left, self.used, record.seconds)
+            prepared = await prepare_again(record, user, changed, self.bench.choosing)
         else:
             prepared = await self._prepared(left, self._workflow())
             data = prepared.data
@@ -478,62 +366,9 @@ class EvaluateStep(RowStep):
             fresh=row.measure == "seconds",  # a known answer takes no time
             limits=left,
         )
-        return await prepare(workflow, asked, self.user)
+        return await prepare(workflow, asked, self.user, self.bench.choosing)
 
 
 def _check_ended(stopped_by: str | None) -> None:
     if stopped_by is not None:
         raise StepStopped(stopped_by)
-
-
-def steps_of(bench: Bench, row: Row) -> list[RowStep]:
-    """The jobs of a row, in order; those that it shares with another row have ids below that one's. None for a row that asks
-    nothing itself.
-    """
-    if row.evaluation_of is not None:
-        return steps_of(bench, bench.paper.rows[row.evaluation_of])
-    if row.is_derived or row.not_run or row.environment:
-        return []
-    below = f"{bench.identity}/{row.id}"
-    if row.plan is not None:
-        return _planned(bench, row, below)
-    source, operators = _search(bench, row)
-    steps: list[RowStep] = [one for one in (operators, source) if one is not None]
-    return [*steps, EvaluateStep(bench, row, below, source)]
-
-
-def _search(bench: Bench, row: Row) -> tuple[SearchStep | None, ExtractStep | None]:
-    said = row.search
-    if said is None:
-        return None, None
-    if said.of is not None:
-        return _search(bench, bench.paper.rows[said.of])
-    operators = None
-    if row.extract is not None and not bench.request.simulate:
-        owner = row if row.extract.of is None else bench.paper.rows[row.extract.of]
-        operators = ExtractStep(bench, owner, f"{bench.identity}/{owner.id}/extract")
-    return SearchStep(bench, row, f"{bench.identity}/{row.id}/search", operators), operators
-
-
-def _planned(bench: Bench, row: Row, below: str) -> list[RowStep]:
-    said = row.plan
-    assert said is not None  # noqa: S101 (see `steps_of`)
-    owner = row if said.of is None else bench.paper.rows[said.of]
-    steps: list[RowStep] = []
-    for item in items_of(row)[: bench.request.items]:
-        plan = PlanStep(bench, owner, f"{bench.identity}/{owner.id}/plan-{item.id}", item)
-        steps += [plan, EvaluateStep(bench, row, f"{below}/{item.id}", plan, item.id)]
-    return steps
-
-
-def evaluations_of(bench: Bench, row: Row) -> list[str]:
-    """The ids of the evaluations whose answers a row's figure is of."""
-    return [step.id for step in steps_of(bench, row) if isinstance(step, EvaluateStep)]
-
-
-def check_chosen(bench: Bench) -> ChosenEndpoint:
-    """What would answer. Raises `InputError` where that can't be."""
-    try:
-        return bench.chosen()
-    except UsageFailure as problem:
-        raise InputError(str(problem)) from None

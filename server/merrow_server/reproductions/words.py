@@ -33,17 +33,12 @@ def _plan(plan: Mapping[str, Any], style: Style) -> Iterator[str]:
     place = {row: number for number, row in enumerate(plan["order"])}
     rows = [row for row in plan["rows"] if not row["other_system"]]
     asking = sorted((row for row in rows if row["asks"]), key=lambda row: place[row["row"]])
-    yield f"{visible(plan['title'])}: {counted(len(asking), 'row')} to run at {named(plan['endpoint'])}."
+    yield _head(plan, len(asking))
     if asking:
         shown = [["ROW", "SYSTEM", "CALLS", "TOKENS", "COST", "MODELS"]]
         shown += [_plan_row(row, row["estimate"]) for row in asking]
         yield from aligned(shown, style)
-        found = plan["estimate"]
-        also = " A job that rows share counts once." if len(asking) > 1 else ""
-        yield (
-            f"In all about {found['calls']:,} calls, {found['tokens']:,} tokens, {_money(found['cost_usd'])}"
-            f" and {_hours(found['hours'])}.{also}"
-        )
+        yield _sum(plan["estimate"], len(asking))
     lacking: dict[tuple[str, str | None], list[str]] = {}
     for row in rows:
         for one in row["missing"]:
@@ -58,6 +53,31 @@ def _plan(plan: Mapping[str, Any], style: Style) -> Iterator[str]:
         yield ""
         yield style("To get what is missing:", bold=True)
         yield from (f"  {command}" for command in commands)
+
+
+def sum_lines(plan: Mapping[str, Any]) -> Iterator[str]:
+    """What all of it may use, and how many rows are not run, each with the first reason of its kind: for who agrees to it."""
+    rows = [row for row in plan["rows"] if not row["other_system"]]
+    asking = sum(row["asks"] for row in rows)
+    yield _head(plan, asking)
+    if asking:
+        yield _sum(plan["estimate"], asking)
+    lacking = [row for row in rows if row["missing"]]
+    if lacking:
+        reasons = dict.fromkeys(row["missing"][0]["what"] for row in lacking)
+        yield f"{counted(len(lacking), 'row')} can't be run: {visible(' '.join(reasons))}"
+
+
+def _head(plan: Mapping[str, Any], asking: int) -> str:
+    return f"{visible(plan['title'])}: {counted(asking, 'row')} can be run by {named(plan['endpoint'])}."
+
+
+def _sum(found: Mapping[str, Any], asking: int) -> str:
+    also = " A job that several rows share counts once." if asking > 1 else ""
+    return (
+        f"In all about {found['calls']:,} calls, {found['tokens']:,} tokens, {_money(found['cost_usd'])}"
+        f" and {_hours(found['hours'])}.{also}"
+    )
 
 
 def _plan_row(row: Mapping[str, Any], estimate: Mapping[str, Any]) -> list[str]:

@@ -1,7 +1,9 @@
 import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
-import { jobCommands, pick } from '../jobs/commands';
+import { MOST, pick } from '../jobs/commands';
+import { jobDoor, jobParts, type JobDoor, type JobParts } from '../jobs/door';
+import type { Manner } from '../jobs/execute';
 import { follow } from '../jobs/follow';
 import { fileName, idsOf, statusText } from '../jobs/item';
 import type { RunDocuments } from '../run/texts/documents';
@@ -14,35 +16,31 @@ import type { Evaluation, Question } from './protocol';
 import { ReportPanels } from './reportPanels';
 import type { EvaluationServer } from './server';
 import type { EvaluationStart } from './starting';
-import { scoreText } from './words';
+import { evaluationItem, scoreText } from './words';
 
-const WORDS = {
-  came: (one: Evaluation) => scoreText(one),
-  none: 'There are no evaluations yet. Make one with “Merrow: Evaluate This Workflow”.',
-};
+const NONE = 'There are no evaluations yet. Make one with “Merrow: Evaluate This Workflow”.';
 
 /** Evaluating workflows: commands, progress, reports. */
-export function registerEvaluations(context: MerrowContext, start: EvaluationStart, server: EvaluationServer, documents: RunDocuments): vscode.Disposable {
+export function registerEvaluations(context: MerrowContext, start: EvaluationStart, server: EvaluationServer, documents: RunDocuments): JobParts {
   const panels = new ReportPanels(context, server);
   const evaluating = new Evaluating(context, server, start, panels);
   const command = (id: string, act: (...given: unknown[]) => unknown) => vscode.commands.registerCommand(id, act);
-  return vscode.Disposable.from(
+  const door = jobDoor(server, {
+    label: 'Evaluations',
+    picture: 'graph',
+    goes: 'Scores and runs go from the journal; what models answered stays in the cache.',
+    item: evaluationItem,
+    show: (id) => panels.show(id),
+    goOn: (id) => evaluating.resume(id),
+  });
+  return jobParts(
+    door,
+    server,
     panels,
-    jobCommands(server, {
-      ...WORDS,
-      open: Command.openEvaluation,
-      resume: Command.resumeEvaluation,
-      stop: Command.stopEvaluation,
-      delete: Command.deleteEvaluations,
-      several: 'evaluations',
-      goes: 'Scores and runs go from the journal; what models answered stays in the cache.',
-      show: (id) => panels.show(id),
-      goOn: (id) => evaluating.resume(id),
-    }),
     command(Command.evaluateWorkflow, (given) => evaluating.evaluate(given)),
-    command(Command.compareTwoEvaluations, (given, all) => told(() => compare(server, documents, given, all))),
+    command(Command.compareTwoEvaluations, (given, all) => told(() => compare(server, door, documents, given, all))),
     intercept('merrow.evaluate', (given) => evaluating.evaluate(given)),
-    intercept('merrow.showEvaluation', (given) => vscode.commands.executeCommand(Command.openEvaluation, given)),
+    intercept('merrow.showEvaluation', (given) => vscode.commands.executeCommand(Command.openJob, { ...Object(given), kind: 'evaluation' })),
   );
 }
 
@@ -64,20 +62,20 @@ class Evaluating {
       }
       const question = asked(given) ?? (await this.start.question(target));
       if (question === undefined || !(await this.start.agreed(target, question))) return;
-      await this.follow(nameOf(target), target.uri, () => this.server.begin(target, question));
+      await this.follow(nameOf(target), (manner) => this.server.begin({ ...target, ...question }, manner));
     });
   }
 
   async resume(id: string): Promise<void> {
     await attempt(this.context, async () => {
-      const { workflow, uri, evaluation } = await this.server.report(id);
-      await this.follow(fileName(workflow), uri, () => this.server.resume(evaluation), evaluation);
+      const { workflow, evaluation } = await this.server.report(id);
+      await this.follow(fileName(workflow), (manner) => this.server.resume(evaluation, manner));
     });
   }
 
   /** Show how far an evaluation is, until it ends; then its report. */
-  private async follow(name: string, uri: string | null, begin: () => Promise<Evaluation>, known?: string): Promise<void> {
-    const ended = await follow(this.server, `Evaluating ${name}`, { uri, known }, begin);
+  private async follow(name: string, begin: (manner: Manner) => Promise<Evaluation>): Promise<void> {
+    const ended = await follow(`Evaluating ${name}`, begin);
     await this.panels.show(ended.evaluation);
     if (ended.status !== 'finished') {
       const on = 'Continue';
@@ -95,12 +93,12 @@ function asked(given: unknown): Question | undefined {
   return typeof given === 'object' && given !== null && 'dataset' in given ? (given as Question & Target) : undefined;
 }
 
-async function compare(server: EvaluationServer, documents: RunDocuments, given: unknown, all: unknown): Promise<void> {
+async function compare(server: EvaluationServer, door: JobDoor, documents: RunDocuments, given: unknown, all: unknown): Promise<void> {
   const chosen = idsOf('evaluation', given, all);
-  const first = chosen[0] ?? (await pick(server, WORDS, 'Compare which evaluation?'));
+  const first = chosen[0] ?? (await pick(door, 'Compare which evaluation?', NONE));
   if (first === undefined) return;
   const like = chosen.length > 1 ? undefined : await server.report(first);
-  const second = chosen[1] ?? (like && (await pickLike(server, like)));
+  const second = chosen[1] ?? (like && (await pickLike(server, door, like)));
   if (second === undefined) return;
   const { before, after, text } = await server.compare(first, second);
   const lines = [before, after].map((one) => `${one.evaluation}  ${fileName(one.workflow)}  ${scoreText(one)}  ${fileName(one.dataset)} (part ${one.part}), ${one.metric}`);
@@ -108,7 +106,8 @@ async function compare(server: EvaluationServer, documents: RunDocuments, given:
 }
 
 /** Another evaluation on the same data, that the user chooses. */
-function pickLike(server: EvaluationServer, like: Evaluation): Promise<string | undefined> {
-  const words = { ...WORDS, none: `There is no other evaluation on ${fileName(like.dataset)} to compare with.` };
-  return pick(server, words, 'Compare with which evaluation?', (one) => one.evaluation !== like.evaluation && one.dataset === like.dataset);
+async function pickLike(server: EvaluationServer, door: JobDoor, like: Evaluation): Promise<string | undefined> {
+  const none = `There is no other evaluation on ${fileName(like.dataset)} to compare with.`;
+  const alike = (await server.list(MOST)).filter((one) => one.evaluation !== like.evaluation && one.dataset === like.dataset);
+  return pick(door, 'Compare with which evaluation?', none, ({ id }) => alike.some(({ evaluation }) => evaluation === id));
 }

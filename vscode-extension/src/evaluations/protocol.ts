@@ -1,5 +1,5 @@
 /** What the server says of evaluations. Types only. */
-import type { Job, News } from '../jobs/protocol';
+import type { WorkflowJob } from '../jobs/protocol';
 import type { Bounds, Usage } from '../run/protocol';
 
 export type Outcome = 'right' | 'wrong' | 'failed' | 'unanswered' | 'invalid';
@@ -17,7 +17,7 @@ export interface Question {
 }
 
 /** An evaluation in a list. */
-export interface Evaluation extends Job<'evaluation'> {
+export interface Evaluation extends WorkflowJob<'evaluation'> {
   readonly diagram: number;
   readonly seconds: number;
   readonly part: string;
@@ -86,7 +86,9 @@ export interface Forecast {
 }
 
 /** The notification `merrow/evaluationEvent`; `rows` are those since the last one. */
-export interface EvaluationNews extends News<'evaluation'> {
+export interface EvaluationNews {
+  readonly evaluation: string;
+  readonly uri: string | null;
   readonly diagram: number;
   readonly rows: readonly Row[];
 }

@@ -59,7 +59,7 @@ export class ReportPanels implements vscode.Disposable {
   }
 
   private async said(id: string, panel: vscode.WebviewPanel, message: Said): Promise<void> {
-    if (message === 'resume') await vscode.commands.executeCommand(Command.resumeEvaluation, { id });
+    if (message === 'resume') await vscode.commands.executeCommand(Command.resumeJob, { kind: 'evaluation', id });
     else if (message === 'ready') await this.load(id, panel);
     else if ('rate' in message) {
       await told(() => this.server.rate(id, message.rate));

@@ -88,7 +88,7 @@ export class EvaluationStart {
 
   /** Whether an evaluation may go on: what reaches its endpoint is there, and the user agreed to what it may cost. */
   async agreed(target: Target, question: Question): Promise<boolean> {
-    const forecast = await this.server.forecast(target, question);
+    const forecast = await this.server.forecast({ ...target, ...question });
     const cost = { endpoint: forecast.endpoint, asks: confirms() && forecast.mayCost, details: [forecast.text, ...forecast.notices] };
     if (!(await agreed(this.context, cost, `Evaluate ${nameOf(target)}?`, 'Evaluate'))) return false;
     await this.context.extension.workspaceState.update(LAST, { ...this.lasts, [keyOf(target)]: question });

@@ -15,6 +15,7 @@ export function evaluationItem(evaluation: Evaluation, now: number): JobItem {
   return jobItem('evaluation', evaluation, {
     label: `${name}: ${evaluation.score === null ? 'no score' : evaluation.score.toFixed(3)}`,
     spoken: [name, score],
+    about: fileName(evaluation.dataset),
     lines: [score, `${evaluation.dataset} (part ${evaluation.part})`, `metric ${evaluation.metric}`],
     picture: 'graph',
   }, now);

@@ -4,13 +4,17 @@ import type { MerrowContext } from '../context';
 import { METRICS, byGold, fieldsOf } from '../evaluations/fields';
 import { beginning, dataFile, describes, pick } from '../evaluations/starting';
 import { agreed, confirms } from '../jobs/consent';
-import { execute } from '../jobs/execute';
-import { fileName } from '../jobs/item';
-import type { JobStatus } from '../jobs/protocol';
+import { jobDoor, jobParts, type JobParts } from '../jobs/door';
+import type { Manner } from '../jobs/execute';
+import { follow } from '../jobs/follow';
+import { HtmlReports } from '../jobs/htmlReports';
+import { fileName, statusText } from '../jobs/item';
 import { attempt } from '../run/attempt';
-import { chosenModel } from '../run/server';
 import { say } from '../say';
 import { intercept } from '../server/interceptors';
+import type { Extraction, ExtractionQuestion } from './protocol';
+import { ExtractionServer } from './server';
+import { extractionItem } from './words';
 
 const COMMAND = 'merrow.extract';
 /** The stages that can be left out, as the paper does to see what each is worth. */
@@ -20,65 +24,72 @@ const STAGES = [
   { label: 'Deeper operators', description: 'paths to fewer and more general ones', value: 'deep' },
 ] as const;
 
-/** What is asked of the server. */
-interface ExtractionQuestion {
-  readonly dataset: string;
-  readonly gold?: string;
-  readonly solution?: string;
-  readonly mapping?: Readonly<Record<string, string>>;
-  readonly metric?: string;
-  readonly without?: readonly string[];
-}
-
-interface ExtractionForecast {
-  readonly endpoint: string;
-  readonly free: boolean;
-  readonly text: string;
-  readonly notes: readonly string[];
-}
-
-interface Extraction {
-  readonly extraction: string;
-  readonly status: JobStatus;
-  readonly library: string;
-  readonly page: string | null;
-  readonly error: string | null;
-  readonly report: { readonly operators: readonly { readonly name: string }[]; readonly why_nothing: string | null } | null;
-}
-
 /** Drawing operators from solved cases: the questions, what it may cost, progress, the library. */
-export function registerExtractions(context: MerrowContext): vscode.Disposable {
-  const extract = (given: unknown) => attempt(context, () => extracting(context, given));
-  return vscode.Disposable.from(vscode.commands.registerCommand(Command.extractOperators, extract), intercept(COMMAND, extract));
-}
-
-async function extracting(context: MerrowContext, given: unknown): Promise<void> {
-  const question = asked(given) ?? (await questionOf(given instanceof vscode.Uri ? given : undefined));
-  if (question === undefined) return;
-  const name = fileName(question.dataset);
-  const forecast = await execute<ExtractionForecast>(context, COMMAND, { ...chosenModel(), ...question, dryRun: true });
-  const details = [forecast.text, `The model is at ${forecast.endpoint}.`, ...forecast.notes];
-  const cost = { endpoint: forecast.endpoint, asks: confirms() && !forecast.free, details };
-  if (!(await agreed(context, cost, `Extract operators from ${name}?`, 'Extract'))) return;
-  const options = { location: vscode.ProgressLocation.Notification, title: `Extracting operators from ${name}`, cancellable: true };
-  const ended = await vscode.window.withProgress(options, (progress, token) =>
-    execute<Extraction>(context, COMMAND, { ...chosenModel(), ...question, agreed: true }, { token, told: (message) => { progress.report({ message }); } }),
-  );
-  await show(ended);
-}
-
-/** Open the library, and offer its report. */
-async function show({ report, status, library, page, error }: Extraction): Promise<void> {
-  if (page === null) {
-    void say.warning(report?.why_nothing ?? `The extraction was ${status === 'finished' ? 'finished without operators' : 'stopped'}; what is finished is kept. ${error ?? ''}`.trim());
-    return;
-  }
-  await vscode.window.showTextDocument(vscode.Uri.file(library), { preview: false });
-  const count = report?.operators.length ?? 0;
-  const told = say.info(`${count} operator${count === 1 ? '' : 's'} in ${fileName(library)}. Search with them: merrow optimize --operators ${fileName(library)}`, 'Open Report');
-  void told.then((chosen) => {
-    if (chosen === 'Open Report') void vscode.env.openExternal(vscode.Uri.file(page));
+export function registerExtractions(context: MerrowContext): JobParts {
+  const server = new ExtractionServer(context);
+  const reports = new HtmlReports('merrow.extraction', server, async (id) => {
+    const { extraction, cases, html } = await server.report(id);
+    return { id: extraction, title: `Operators from ${fileName(cases)}`, html: html ?? '' };
   });
+  const extracting = new Extracting(context, server, reports);
+  const extract = (given: unknown) => attempt(context, () => extracting.extract(given));
+  const door = jobDoor(server, {
+    label: 'Extractions',
+    picture: 'symbol-class',
+    goes: 'Steps, trials and the report go from the journal; the library and its files stay, and so does what models answered in the cache.',
+    item: extractionItem,
+    show: async (id) => {
+      const { html, text } = await server.report(id);
+      if (html === null) void say.info(text);
+      else await reports.show(id);
+    },
+    goOn: (id) => attempt(context, () => extracting.resume(id)),
+  });
+  return jobParts(door, server, reports, vscode.commands.registerCommand(Command.extractOperators, extract), intercept(COMMAND, extract));
+}
+
+/** Begins extractions, shows how far they are, and what came of them. */
+class Extracting {
+  constructor(
+    private readonly context: MerrowContext,
+    private readonly server: ExtractionServer,
+    private readonly reports: HtmlReports,
+  ) {}
+
+  async extract(given: unknown): Promise<void> {
+    const question = asked(given) ?? (await questionOf(given instanceof vscode.Uri ? given : undefined));
+    if (question === undefined) return;
+    const name = fileName(question.dataset);
+    const forecast = await this.server.forecast(question);
+    const details = [forecast.text, `The model is at ${forecast.endpoint}.`, ...forecast.notes];
+    const cost = { endpoint: forecast.endpoint, asks: confirms() && !forecast.free, details };
+    if (await agreed(this.context, cost, `Extract operators from ${name}?`, 'Extract')) await this.follow(name, (manner) => this.server.begin(question, manner));
+  }
+
+  async resume(id: string): Promise<void> {
+    const { cases, extraction } = await this.server.report(id);
+    await this.follow(fileName(cases), (manner) => this.server.resume(extraction, manner));
+  }
+
+  /** Show how far one is until it ends; then open its library, and offer its report. */
+  private async follow(name: string, begin: (manner: Manner) => Promise<Extraction>): Promise<void> {
+    const { extraction, report, status, library, page, error } = await follow(`Extracting operators from ${name}`, begin, 'words');
+    if (page === null) {
+      const ended = status === 'finished' ? 'found no operators' : `was ${statusText(status)}`;
+      const actions = status === 'finished' ? [] : ['Continue'];
+      const told = say.warning(report?.why_nothing ?? `The extraction from ${name} ${ended}; finished work is kept. ${error ?? ''}`.trim(), ...actions);
+      void told.then((chosen) => {
+        if (chosen !== undefined) void attempt(this.context, () => this.resume(extraction));
+      });
+      return;
+    }
+    await vscode.window.showTextDocument(vscode.Uri.file(library), { preview: false });
+    const count = report?.operators.length ?? 0;
+    const told = say.info(`${count} operator${count === 1 ? '' : 's'} in ${fileName(library)}. Search with them: merrow optimize --operators ${fileName(library)}`, 'Show Report');
+    void told.then((chosen) => {
+      if (chosen !== undefined) void attempt(this.context, () => this.reports.show(extraction));
+    });
+  }
 }
 
 /** The file with the cases, its fields and the stages; undefined where the user leaves. */

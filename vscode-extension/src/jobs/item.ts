@@ -54,19 +54,20 @@ export function fileName(path: string): string {
   return path.slice(Math.max(path.lastIndexOf('/'), path.lastIndexOf('\\')) + 1);
 }
 
-/** What differs from kind to kind: how one is called, in the tree and aloud, more lines on it, and its picture. */
+/** What differs from kind to kind: how one is called, in the tree and aloud, what it was of, more lines on it, and its picture. */
 interface Words {
   readonly label: string;
   readonly spoken: readonly string[];
+  readonly about: string;
   readonly lines: readonly string[];
   readonly picture: string;
 }
 
 /** A job in the tree: what it is called, what it was of, and how it is. */
-export function jobItem<Kind extends JobKind>(kind: Kind, job: Job<Kind>, { label, spoken, lines, picture }: Words, now: number): JobItem {
+export function jobItem<Kind extends JobKind>(kind: Kind, job: Job<Kind>, { label, spoken, about, lines, picture }: Words, now: number): JobItem {
   const { status, error } = job;
   const cost = job.usage.calls > 0 ? [costText(job.usage)] : [];
-  const said = [...(status === 'finished' ? [] : [statusText(status)]), fileName(job.dataset), ageText(job.started, now), ...cost];
+  const said = [...(status === 'finished' ? [] : [statusText(status)]), ...(about === '' ? [] : [about]), ageText(job.started, now), ...cost];
   const id = job[kind];
   return {
     kind,
@@ -80,9 +81,9 @@ export function jobItem<Kind extends JobKind>(kind: Kind, job: Job<Kind>, { labe
   };
 }
 
-/** The group of a kind; none where there is none. */
-export function jobGroup(id: string, label: string, picture: string, items: readonly JobItem[]): JobsItem[] {
-  return items.length === 0 ? [] : [{ kind: 'jobs', id, label, icon: { name: picture }, items }];
+/** The kind of job that a command was given, by the item of the tree or what names one. */
+export function kindOf(given: unknown): unknown {
+  return typeof given === 'object' && given !== null && 'kind' in given ? given.kind : undefined;
 }
 
 /** The ids of the jobs of a kind that a command was given: items of the tree, or objects with their ids. */

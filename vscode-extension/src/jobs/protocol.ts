@@ -4,23 +4,19 @@ import type { Usage } from '../run/protocol';
 export type JobStatus = 'running' | 'finished' | 'stopped' | 'cancelled' | 'interrupted';
 
 /** A kind, as the server and menus name it; in an answer of the server its name has the id. */
-export type JobKind = 'evaluation' | 'search';
+export type JobKind = 'evaluation' | 'search' | 'extraction' | 'plan' | 'reproduction';
 
 /** A job in a list. */
 export type Job<Kind extends JobKind> = Readonly<Record<Kind, string>> & {
-  readonly workflow: string;
-  readonly uri: string | null;
   readonly status: JobStatus;
   readonly started: number;
   readonly error: string | null;
-  readonly dataset: string;
   readonly usage: Usage;
 };
 
-/** How far one is; `total` is 0 where no number of answers bounds it. */
-export type News<Kind extends JobKind> = Readonly<Record<Kind, string>> & {
+/** A job of a workflow. */
+export type WorkflowJob<Kind extends JobKind> = Job<Kind> & {
+  readonly workflow: string;
   readonly uri: string | null;
-  readonly done: number;
-  readonly total: number;
-  readonly text: string;
+  readonly dataset: string;
 };

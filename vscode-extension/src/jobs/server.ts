@@ -1,9 +1,8 @@
 import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
-import type { Target } from '../run/protocol';
 import { chosenModel } from '../run/server';
-import { execute } from './execute';
-import type { Job, JobKind, News } from './protocol';
+import { execute, type Manner } from './execute';
+import type { Job, JobKind } from './protocol';
 
 /** What the server's commands about a kind are called. */
 export interface Names<Kind extends JobKind> {
@@ -11,51 +10,36 @@ export interface Names<Kind extends JobKind> {
   readonly begin: string;
   readonly list: string;
   readonly delete: string;
-  /** The notification that says how far one is. */
-  readonly event: string;
 }
 
-/** The server's requests about jobs of one kind. Each rejects with a sentence. */
-export abstract class JobServer<Kind extends JobKind, One extends Job<Kind>, Question, Forecast, Told extends News<Kind>> implements vscode.Disposable {
-  private readonly told = new vscode.EventEmitter<Told>();
-  /** How far one is. */
-  readonly onDidTell = this.told.event;
-  private readonly changed = new vscode.EventEmitter<undefined>();
+/** The server's requests about jobs of one kind; `Done` is what came of one. Each rejects with a sentence. */
+export class JobServer<Kind extends JobKind, One extends Job<Kind>, Question extends object, Forecast, Done = One> implements vscode.Disposable {
+  protected readonly changed = new vscode.EventEmitter<undefined>();
   /** Some began, ended or were deleted. */
   readonly onDidChange = this.changed.event;
-  private readonly listening: vscode.Disposable;
 
   constructor(
     protected readonly context: MerrowContext,
     private readonly names: Names<Kind>,
-  ) {
-    const listen = (client = context.client()) => client?.onNotification(names.event, (news: Told) => {
-      this.told.fire(news);
-      if (news.done === 0 || news.done === news.total) this.changed.fire(undefined);
-    });
-    this.listening = context.onDidChangeClient(listen);
-    listen();
-  }
+  ) {}
 
   get kind(): Kind {
     return this.names.kind;
   }
 
-  /** One with all that there is of it. */
-  abstract report(id: string): Promise<One>;
-
-  forecast(target: Target, question: Question): Promise<Forecast> {
-    return this.execute(this.names.begin, { ...chosenModel(), ...target, ...question, dryRun: true });
+  /** What one may cost; nothing is begun. */
+  forecast(question: Question, manner?: Manner): Promise<Forecast> {
+    return this.execute(this.names.begin, { ...chosenModel(), ...question, dryRun: true }, manner);
   }
 
   /** Work on what the user agreed to, to the end. */
-  begin(target: Target, question: Question): Promise<One> {
-    return this.over(this.execute(this.names.begin, { ...chosenModel(), ...target, ...question, agreed: true }));
+  begin(question: Question, manner?: Manner): Promise<Done> {
+    return this.work({ ...chosenModel(), ...question, agreed: true }, manner);
   }
 
   /** Go on with what the user agreed to when it began. */
-  resume(id: string): Promise<One> {
-    return this.over(this.execute(this.names.begin, { resume: id, agreed: true }));
+  resume(id: string, manner?: Manner): Promise<Done> {
+    return this.work({ resume: id, agreed: true }, manner);
   }
 
   async cancel(id: string): Promise<void> {
@@ -71,11 +55,21 @@ export abstract class JobServer<Kind extends JobKind, One extends Job<Kind>, Que
   }
 
   dispose(): void {
-    for (const part of [this.listening, this.told, this.changed]) part.dispose();
+    this.changed.dispose();
   }
 
-  protected execute<Answer>(command: string, argument: unknown): Promise<Answer> {
-    return execute(this.context, command, argument);
+  protected execute<Answer>(command: string, argument: unknown, manner?: Manner): Promise<Answer> {
+    return execute(this.context, command, argument, manner);
+  }
+
+  private work(argument: unknown, manner: Manner = {}): Promise<Done> {
+    let isListed = false;
+    const told: Manner['told'] = (message, percentage) => {
+      if (!isListed) this.changed.fire(undefined);
+      isListed = true;
+      manner.told?.(message, percentage);
+    };
+    return this.over(this.execute(this.names.begin, argument, { ...manner, told }));
   }
 
   private async over<Answer>(answer: Promise<Answer>): Promise<Answer> {
@@ -88,4 +82,4 @@ export abstract class JobServer<Kind extends JobKind, One extends Job<Kind>, Que
 }
 
 /** What the rest needs of the server of one kind, whatever its questions are. */
-export type AnyJobServer<Kind extends JobKind, One extends Job<Kind>, Told extends News<Kind> = News<Kind>> = Pick<JobServer<Kind, One, never, unknown, Told>, 'kind' | 'onDidTell' | 'cancel' | 'list' | 'delete'>;
+export type AnyJobServer<Kind extends JobKind, One extends Job<Kind>> = Pick<JobServer<Kind, One, never, unknown>, 'kind' | 'onDidChange' | 'cancel' | 'list' | 'delete'>;

@@ -1,12 +1,12 @@
 import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
 import { agreed } from '../jobs/consent';
-import { execute } from '../jobs/execute';
+import type { Manner } from '../jobs/execute';
 import { page, webviewRoot } from '../preview/page';
 import { sentence, wasLeft } from '../run/texts/rejection';
-import { chosenModel } from '../run/server';
 import { say } from '../say';
-import type { Forecast, FromPage, Plans, ToPage, Wish } from './protocol';
+import type { FromPage, KeptPlan, Plans, ToPage, Wish } from './protocol';
+import type { PlanServer } from './server';
 import { aboutText, cardsOf } from './words';
 
 /** The page on which a task is given and plans are chosen from. */
@@ -17,9 +17,14 @@ export class PlanPanel implements vscode.Disposable {
   private found: Plans | undefined;
   private cancelling: vscode.CancellationTokenSource | undefined;
   private task = '';
+  /** What a page that is not ready yet is to show. */
+  private shown: ToPage = {};
   private isReady = false;
 
-  constructor(private readonly context: MerrowContext) {
+  constructor(
+    private readonly context: MerrowContext,
+    private readonly server: PlanServer,
+  ) {
     const options = { enableScripts: true, retainContextWhenHidden: true, localResourceRoots: [webviewRoot(context.extension)] };
     this.panel = vscode.window.createWebviewPanel('merrow.plan', 'Plan a Workflow', vscode.ViewColumn.Active, options);
     const icon = (theme: string) => vscode.Uri.joinPath(context.extension.extensionUri, 'media', `preview-${theme}.svg`);
@@ -41,6 +46,20 @@ export class PlanPanel implements vscode.Disposable {
     this.post({ task });
   }
 
+  /** Show the plans of the journal, or that there are none yet. */
+  showKept({ task, report, error }: KeptPlan): void {
+    this.show(task);
+    this.found = report ?? undefined;
+    this.shown = { cards: report === null ? null : cardsOf(report), problem: report === null ? (error ?? 'There are no plans yet.') : null };
+    this.post(this.shown);
+  }
+
+  /** Go on with plans that stopped. */
+  async resume(id: string): Promise<void> {
+    this.showKept(await this.server.report(id));
+    await this.working((manner) => this.server.resume(id, manner));
+  }
+
   dispose(): void {
     this.panel.dispose();
   }
@@ -52,7 +71,7 @@ export class PlanPanel implements vscode.Disposable {
   private async received(message: FromPage): Promise<void> {
     if (message === 'ready') {
       this.isReady = true;
-      this.post({ task: this.task });
+      this.post({ task: this.task, ...this.shown });
       await this.introduce();
     } else if (message === 'stop') this.cancelling?.cancel();
     else if ('plan' in message) await this.plan(message.plan);
@@ -62,26 +81,35 @@ export class PlanPanel implements vscode.Disposable {
   /** Say which model plans, before anything is asked. */
   private async introduce(): Promise<void> {
     try {
-      this.post({ about: aboutText(await this.execute<Forecast>({ ...chosenModel(), task: 'task', dryRun: true })) });
+      this.post({ about: aboutText(await this.server.forecast({ task: 'task', n: 1 })) });
     } catch (problem) {
       this.context.log.info(`Which model plans is not known: ${sentence(problem)}`);
     }
   }
 
-  private async plan(wish: Wish): Promise<void> {
+  private plan(wish: Wish): Promise<void> {
+    return this.working(async (manner) => {
+      const { endpoint, mayCost, text, notices } = await this.server.forecast(wish, manner);
+      if (!(await agreed(this.context, { endpoint, asks: mayCost, details: [text, ...notices] }, 'Ask the model for plans?', 'Ask the Model'))) return undefined;
+      this.found = undefined;
+      this.post({ cards: null, status: text });
+      return this.server.begin(wish, manner);
+    });
+  }
+
+  /** Have plans made, and show them; none where the user does not agree. */
+  private async working(work: (manner: Manner) => Promise<Plans | undefined>): Promise<void> {
     if (this.cancelling !== undefined) return;
     const cancelling = (this.cancelling = new vscode.CancellationTokenSource());
     const done = this.context.busy('running', 'planning a workflow');
     this.post({ problem: null, status: 'Planning…' });
     try {
-      const asked = { ...chosenModel(), ...wish };
-      const forecast = await this.execute<Forecast>({ ...asked, dryRun: true }, cancelling.token);
-      const { endpoint, mayCost, text, notices } = forecast;
-      if (!(await agreed(this.context, { endpoint, asks: mayCost, details: [text, ...notices] }, 'Ask the model for plans?', 'Ask the Model'))) return;
-      this.found = undefined;
-      this.post({ cards: null, status: text });
-      this.found = await this.execute<Plans>({ ...asked, agreed: true }, cancelling.token);
-      this.post({ cards: cardsOf(this.found) });
+      // Its progress is shown on the page.
+      const told = (message: string) => { this.post({ status: `${message.slice(0, 1).toUpperCase()}${message.slice(1)}…` }); };
+      const found = await work({ token: cancelling.token, told });
+      if (found === undefined) return;
+      this.found = found;
+      this.post({ cards: cardsOf(found) });
     } catch (problem) {
       if (!cancelling.token.isCancellationRequested && !wasLeft(problem)) this.post({ problem: sentence(problem) });
     } finally {
@@ -90,12 +118,6 @@ export class PlanPanel implements vscode.Disposable {
       cancelling.dispose();
       done.dispose();
     }
-  }
-
-  private execute<Answer>(asked: object, token?: vscode.CancellationToken): Promise<Answer> {
-    // Its progress is shown on the page.
-    const told = (message: string) => { this.post({ status: `${message.slice(0, 1).toUpperCase()}${message.slice(1)}…` }); };
-    return execute(this.context, 'merrow.plan', asked, token === undefined ? { told } : { token, told });
   }
 
   /** Open a plan as a new file with its preview. */

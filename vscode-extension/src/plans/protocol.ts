@@ -1,4 +1,5 @@
 /** What the server answers to `merrow.plan`, and what the page of plans and the extension say to each other. */
+import type { Job } from '../jobs/protocol';
 import type { Usage } from '../run/protocol';
 
 interface Amounts {
@@ -51,6 +52,13 @@ export interface Plans {
   readonly notices: readonly string[];
   readonly usage: Usage;
   readonly known: number;
+}
+
+/** Plans in a list, and the answer to `merrow.planReport`; `report` is null before their end. */
+export interface KeptPlan extends Job<'plan'> {
+  readonly task: string;
+  readonly model: string;
+  readonly report: Plans | null;
 }
 
 /** What is to be planned, as `merrow.plan` takes it. */

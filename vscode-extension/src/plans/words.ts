@@ -1,8 +1,19 @@
 /** Plans in words. Pure. */
+import { jobItem, type JobItem } from '../jobs/item';
 import { costText, count, endpointName, offline, tokensText } from '../run/texts/figures';
-import type { Card, Cards, Forecast, Plan, Plans, Rule } from './protocol';
+import type { Card, Cards, Forecast, KeptPlan, Plan, Plans, Rule } from './protocol';
 
 const RULES: readonly Rule[] = ['expected', 'paper', 'code'];
+/** Characters of a task that an item of the tree has. */
+const TITLE = 60;
+
+/** Plans in the tree: their task, and how many there are. */
+export function planItem(kept: KeptPlan, now: number): JobItem {
+  const task = kept.task.replaceAll(/\s+/g, ' ').trim();
+  const label = task.length > TITLE ? `${task.slice(0, TITLE - 1)}…` : task;
+  const found = kept.report === null ? 'no plans yet' : count(kept.report.plans.length, 'plan');
+  return jobItem('plan', kept, { label, spoken: [label], about: found, lines: [found, `model ${kept.model}`], picture: 'type-hierarchy' }, now);
+}
 
 /** Everything that the page says of plans. */
 export function cardsOf(found: Plans): Cards {

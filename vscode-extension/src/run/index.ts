@@ -4,9 +4,13 @@ import type { MerrowContext } from '../context';
 import { previews } from '../preview';
 import { intercept } from '../server/interceptors';
 import { WhoAnswers } from '../answering';
+import { registerJobs } from '../jobs/commands';
 import { registerEvaluations } from '../evaluations';
 import { EvaluationServer } from '../evaluations/server';
 import { EvaluationStart } from '../evaluations/starting';
+import { registerExtractions } from '../extractions';
+import { registerPlans } from '../plans';
+import { registerReproductions } from '../reproductions';
 import { registerSearches } from '../searches';
 import { SearchServer } from '../searches/server';
 import { SetEditing } from '../inputs/editing';
@@ -38,9 +42,16 @@ export function register(context: MerrowContext): vscode.Disposable {
   const nodeView = new NodeView(context, server, live, documents, previews(context));
   const output = new RunOutput(live);
   const evaluations = new EvaluationServer(context);
-  const searches = new SearchServer(context);
   const starting = new EvaluationStart(context, server, evaluations);
-  const tree = new RunTree(server, evaluations, searches, live, () => context.client() !== undefined);
+  const jobs = [
+    registerEvaluations(context, starting, evaluations, documents),
+    registerSearches(context, starting, new SearchServer(context)),
+    registerExtractions(context),
+    registerPlans(context),
+    registerReproductions(context),
+  ];
+  const doors = jobs.map(({ door }) => door);
+  const tree = new RunTree(server, doors, live, () => context.client() !== undefined);
   const runner = new Runner(context, server, live, nodeView);
   const became = (): void => {
     const there = context.client() !== undefined;
@@ -57,10 +68,8 @@ export function register(context: MerrowContext): vscode.Disposable {
     tree,
     new RunStatusBar(context, live),
     registerFigures(context, documents),
-    evaluations,
-    registerEvaluations(context, starting, evaluations, documents),
-    searches,
-    registerSearches(context, starting, searches),
+    ...jobs,
+    registerJobs(doors),
     registerRevisions({ context, server, live, runner, documents, pictures, tree }),
     registerTesting(context, evaluations),
     new WhoAnswers(context, nodeView),

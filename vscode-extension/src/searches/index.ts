@@ -2,11 +2,14 @@ import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
 import type { EvaluationStart } from '../evaluations/starting';
-import { chosen, jobCommands } from '../jobs/commands';
+import { pick } from '../jobs/commands';
 import { agreed, confirms } from '../jobs/consent';
+import { jobDoor, jobParts, type JobParts } from '../jobs/door';
+import type { Manner } from '../jobs/execute';
 import { follow } from '../jobs/follow';
-import { fileName, statusText } from '../jobs/item';
-import { attempt } from '../run/attempt';
+import { fileName, idsOf, statusText } from '../jobs/item';
+import { HtmlReports } from '../jobs/htmlReports';
+import { attempt, told } from '../run/attempt';
 import type { Target } from '../run/protocol';
 import { NO_WORKFLOW, nameOf, targetOf } from '../run/targets';
 import { say } from '../say';
@@ -14,35 +17,36 @@ import { intercept } from '../server/interceptors';
 import { proposingOf, strategyOf } from './form';
 import type { Search, SearchQuestion } from './protocol';
 import type { SearchServer } from './server';
-import { foundText } from './words';
+import { foundText, searchItem } from './words';
 
-const VIEW_TYPE = 'merrow.search';
-const WORDS = {
-  came: (one: Search) => foundText(one),
-  none: 'There are no searches yet. Make one with “Merrow: Optimize This Workflow”.',
-};
+const NONE = 'There are no searches yet. Make one with “Merrow: Optimize This Workflow”.';
 
 /** Searching for better workflows: commands, progress, reports. */
-export function registerSearches(context: MerrowContext, start: EvaluationStart, server: SearchServer): vscode.Disposable {
-  const reports = new Reports(server);
+export function registerSearches(context: MerrowContext, start: EvaluationStart, server: SearchServer): JobParts {
+  const reports = new HtmlReports('merrow.search', server, async (id) => {
+    const { search, workflow, html } = await server.report(id);
+    return { id: search, title: `Search for a better ${fileName(workflow)}`, html };
+  });
   const searching = new Searching(context, start, server, reports);
-  return vscode.Disposable.from(
+  const door = jobDoor(server, {
+    label: 'Searches',
+    picture: 'rocket',
+    goes: 'Candidates, scores and runs go from the journal; the files of candidates stay, and so does what models answered in the cache.',
+    item: searchItem,
+    show: (id) => reports.show(id),
+    goOn: (id) => searching.resume(id),
+  });
+  return jobParts(
+    door,
+    server,
     reports,
-    jobCommands(server, {
-      ...WORDS,
-      open: Command.openSearch,
-      resume: Command.resumeSearch,
-      stop: Command.stopSearch,
-      delete: Command.deleteSearches,
-      several: 'searches',
-      goes: 'Candidates, scores and runs go from the journal; the files of candidates stay, and so does what models answered in the cache.',
-      show: (id) => reports.show(id),
-      goOn: (id) => searching.resume(id),
-    }),
-    chosen(server, WORDS, Command.openBetterVersion, 'Compare with the best of which search?', (id) => showBetter(server, id)),
+    vscode.commands.registerCommand(Command.openBetterVersion, (given: unknown) => told(async () => {
+      const id = idsOf('search', given)[0] ?? (await pick(door, 'Compare with the best of which search?', NONE));
+      if (id !== undefined) await showBetter(server, id);
+    })),
     vscode.commands.registerCommand(Command.optimizeWorkflow, (given: unknown) => searching.optimize(given)),
     intercept('merrow.optimize', (given) => searching.optimize(given)),
-    intercept('merrow.optimizationReport', (given) => vscode.commands.executeCommand(Command.openSearch, given)),
+    intercept('merrow.optimizationReport', (given) => vscode.commands.executeCommand(Command.openJob, { ...Object(given), kind: 'search' })),
     intercept('merrow.showBetter', (given) => vscode.commands.executeCommand(Command.openBetterVersion, given)),
   );
 }
@@ -53,7 +57,7 @@ class Searching {
     private readonly context: MerrowContext,
     private readonly start: EvaluationStart,
     private readonly server: SearchServer,
-    private readonly reports: Reports,
+    private readonly reports: HtmlReports,
   ) {}
 
   async optimize(given: unknown): Promise<void> {
@@ -65,14 +69,14 @@ class Searching {
       }
       const question = asked(given) ?? (await this.question(target));
       if (question === undefined || !(await this.agreed(target, question))) return;
-      await this.follow(nameOf(target), target.uri, () => this.server.begin(target, question));
+      await this.follow(nameOf(target), (manner) => this.server.begin({ ...target, ...question }, manner));
     });
   }
 
   async resume(id: string): Promise<void> {
     await attempt(this.context, async () => {
-      const { workflow, uri, search } = await this.server.report(id);
-      await this.follow(fileName(workflow), uri, () => this.server.resume(search), search);
+      const { workflow, search } = await this.server.report(id);
+      await this.follow(fileName(workflow), (manner) => this.server.resume(search, manner));
     });
   }
 
@@ -89,63 +93,25 @@ class Searching {
 
   /** Whether a search may begin: what reaches its endpoint is there, and the user agreed to what it may cost. */
   private async agreed(target: Target, question: SearchQuestion): Promise<boolean> {
-    const { endpoint, free, text, notes } = await this.server.forecast(target, question);
+    const { endpoint, free, text, notes } = await this.server.forecast({ ...target, ...question });
     const details = [text, `The model is at ${endpoint}.`, ...notes];
     return agreed(this.context, { endpoint, asks: confirms() && !free, details }, `Search for a better ${nameOf(target)}?`, 'Search');
   }
 
   /** Show how far a search is, until it ends; then its report. */
-  private async follow(name: string, uri: string | null, begin: () => Promise<Search>, known?: string): Promise<void> {
-    const ended = await follow(this.server, `Searching for a better ${name}`, { uri, known }, begin);
+  private async follow(name: string, begin: (manner: Manner) => Promise<Search>): Promise<void> {
+    const ended = await follow(`Searching for a better ${name}`, begin);
     await this.reports.show(ended.search);
     const actions = [...(ended.crown === 0 ? [] : ['Compare']), ...(ended.status === 'finished' ? [] : ['Continue'])];
     const reason = ended.error === null ? '' : ` ${ended.error}`;
-    const told = ended.status === 'finished'
+    const message = ended.status === 'finished'
       ? say.info(`The search for a better ${name} has ended: ${foundText(ended)}.`, ...actions)
       : say.warning(`The search for a better ${name} was ${statusText(ended.status)}; finished work is kept.${reason}`, ...actions);
     // Whoever waits for the answer need not know of the message.
-    void told.then((chosen) => {
+    void message.then((chosen) => {
       if (chosen === 'Compare') void vscode.commands.executeCommand(Command.openBetterVersion, { id: ended.search });
       if (chosen === 'Continue') void this.resume(ended.search);
     });
-  }
-}
-
-/** The reports of searches, a page without scripts for each, as the server makes it. */
-class Reports implements vscode.Disposable {
-  private readonly panels = new Map<string, vscode.WebviewPanel>();
-  private readonly listening: vscode.Disposable;
-
-  constructor(private readonly server: SearchServer) {
-    this.listening = server.onDidChange(() => {
-      for (const id of this.panels.keys()) void this.renew(id);
-    });
-  }
-
-  /** Open the report of a search, or bring it to the front. */
-  async show(id: string): Promise<void> {
-    const report = await this.server.report(id);
-    let panel = this.panels.get(report.search);
-    if (panel === undefined) {
-      const options = { enableScripts: false, enableFindWidget: true, localResourceRoots: [] };
-      const column = { viewColumn: vscode.ViewColumn.Beside, preserveFocus: true };
-      panel = vscode.window.createWebviewPanel(VIEW_TYPE, `Search for a better ${fileName(report.workflow)}`, column, options);
-      this.panels.set(report.search, panel);
-      panel.onDidDispose(() => this.panels.delete(report.search));
-    } else panel.reveal(undefined, true);
-    panel.webview.html = report.html;
-  }
-
-  dispose(): void {
-    this.listening.dispose();
-    for (const panel of this.panels.values()) panel.dispose();
-  }
-
-  private async renew(id: string): Promise<void> {
-    const report = await this.server.report(id).catch(() => undefined);
-    const panel = this.panels.get(id);
-    // Without an answer there is no server now: what is shown stays.
-    if (panel !== undefined && report !== undefined) panel.webview.html = report.html;
   }
 }
 

@@ -1,6 +1,6 @@
 /** What the server says of searches for better workflows. Types only. */
 import type { Question } from '../evaluations/protocol';
-import type { Job, News } from '../jobs/protocol';
+import type { WorkflowJob } from '../jobs/protocol';
 
 /** Who makes candidates, and what a model that does is told; without a proposer as the user's settings say. */
 export interface Proposing {
@@ -33,7 +33,7 @@ export interface HeldOut {
 }
 
 /** A search in a list. */
-export interface Search extends Job<'search'> {
+export interface Search extends WorkflowJob<'search'> {
   readonly diagram: number;
   readonly metric: string;
   readonly strategy: string;
@@ -66,6 +66,3 @@ export interface SearchForecast {
   readonly text: string;
   readonly free: boolean;
 }
-
-/** The notification `merrow/searchEvent`. */
-export type SearchNews = News<'search'>;

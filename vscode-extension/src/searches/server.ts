@@ -1,11 +1,12 @@
 import type { MerrowContext } from '../context';
 import { JobServer } from '../jobs/server';
-import type { BetterVersion, Search, SearchForecast, SearchNews, SearchQuestion, SearchReport, Strategy } from './protocol';
+import type { Target } from '../run/protocol';
+import type { BetterVersion, Search, SearchForecast, SearchQuestion, SearchReport, Strategy } from './protocol';
 
 /** The server's requests about searches, by name. Each rejects with a sentence. */
-export class SearchServer extends JobServer<'search', Search, SearchQuestion, SearchForecast, SearchNews> {
+export class SearchServer extends JobServer<'search', Search, SearchQuestion & Target, SearchForecast> {
   constructor(context: MerrowContext) {
-    super(context, { kind: 'search', begin: 'merrow.optimize', list: 'merrow.optimizations', delete: 'merrow.deleteOptimization', event: 'merrow/searchEvent' });
+    super(context, { kind: 'search', begin: 'merrow.optimize', list: 'merrow.optimizations', delete: 'merrow.deleteOptimization' });
   }
 
   strategies(): Promise<Strategy[]> {

@@ -18,6 +18,7 @@ export function searchItem(search: Search, now: number): JobItem {
   return jobItem('search', search, {
     label,
     spoken: [label],
+    about: fileName(search.dataset),
     lines: [found, `${search.candidates} candidates, ${search.answers} answers, strategy ${search.strategy}`, search.dataset],
     picture: 'rocket',
   }, now);

@@ -3,7 +3,6 @@ import type { MerrowContext } from '../context';
 import type { Evaluation, Row } from '../evaluations/protocol';
 import type { EvaluationServer } from '../evaluations/server';
 import { execute } from '../jobs/execute';
-import { attend } from '../jobs/follow';
 import { fileName } from '../jobs/item';
 import { sentence } from '../run/texts/rejection';
 import { chosenModel } from '../run/server';
@@ -247,11 +246,12 @@ class Tests {
     await vscode.workspace.openTextDocument(vscode.Uri.parse(uri));
     const target = { uri: vscode.Uri.parse(uri).toString(), diagram };
     const question = chosen === undefined ? asked : { ...asked, items: chosen.map(({ id }) => id) };
-    const forecast = await this.evaluations.forecast(target, question);
+    const forecast = await this.evaluations.forecast({ ...target, ...question });
     if (forecast.mayCost && (await say.info(`Evaluate ${parent.label}?`, { modal: true, detail: forecast.text }, 'Evaluate')) !== 'Evaluate') return;
     run.started(parent);
     const rows = new Map<string, Row[]>();
-    const attending = attend(this.evaluations, { uri: target.uri }, token, (news) => {
+    const listening = this.evaluations.onDidTell((news) => {
+      if (news.uri === null || vscode.Uri.parse(news.uri).toString() !== target.uri) return;
       this.addItems(parent, news.rows);
       for (const row of news.rows) {
         const item = parent.children.get(row.item);
@@ -261,11 +261,11 @@ class Tests {
       }
     });
     try {
-      const ended = await this.evaluations.begin(target, question);
+      const ended = await this.evaluations.begin({ ...target, ...question }, { token });
       run.appendOutput(`Evaluation ${ended.evaluation} of ${parent.label}: ${ended.score === null ? 'no score' : ended.score.toFixed(3)}\r\n`);
       if (ended.error !== null) run.errored(parent, new vscode.TestMessage(ended.error));
     } finally {
-      attending.dispose();
+      listening.dispose();
     }
   }
 

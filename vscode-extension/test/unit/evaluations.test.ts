@@ -5,7 +5,6 @@ import type { Evaluation, Outcome, Report, Row } from '../../src/evaluations/pro
 import { reportHtml } from '../../src/evaluations/reportHtml';
 import { idsOf } from '../../src/jobs/item';
 import { evaluationItem, scoreText } from '../../src/evaluations/words';
-import { evaluationTree } from '../../src/run/views/treeModel';
 import { verdictOfCase, verdictOfItem, type CaseResult } from '../../src/testing/verdicts';
 
 const usage = { prompt_tokens: 10, completion_tokens: 2, calls: 1, cost_usd: 0.01 };
@@ -55,10 +54,7 @@ test('no text of data, models or files is markup in the report', () => {
   for (const [tag] of html.matchAll(/<[^>]*>/g)) assert.doesNotMatch(tag.replaceAll(/"[^"]*"/g, ''), /onerror/);
 });
 
-test('evaluations are in a group of their own, and say what can be done with them', () => {
-  assert.deepEqual(evaluationTree([], 0), []);
-  const [group] = evaluationTree([evaluation], 160);
-  assert.equal(group?.items.length, 1);
+test('evaluations say in the tree what can be done with them', () => {
   const item = evaluationItem(evaluation, 160);
   assert.deepEqual([item.label, item.description, item.context], ['flow.mmd: 0.500', 'own.jsonl · 1 min ago · $0.0100', 'evaluation']);
   assert.equal(evaluationItem({ ...evaluation, status: 'running' }, 160).context, 'evaluation.live');

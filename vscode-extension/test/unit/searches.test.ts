@@ -1,6 +1,5 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { searchTree } from '../../src/run/views/treeModel';
 import type { HeldOut, Search } from '../../src/searches/protocol';
 import { asksModel, proposersFor, proposing } from '../../src/searches/proposing';
 import { strategyChoices } from '../../src/searches/strategies';
@@ -22,10 +21,7 @@ test('what a search found is what the held-out items say, else its estimate', ()
   assert.equal(foundText({ ...search, told: null, held_out: null }), 'nothing scored yet');
 });
 
-test('searches have a group of their own, and say what can be done with them', () => {
-  assert.deepEqual(searchTree([], 0), []);
-  const [group] = searchTree([search], 160);
-  assert.equal(group?.items.length, 1);
+test('searches say in the tree what can be done with them', () => {
   const item = searchItem(search, 160);
   assert.deepEqual([item.label, item.description, item.context], ['flow.mmd: +0.060 (held-out, p = 0.010)', 'own.jsonl · 1 min ago · $0.0100', 'search']);
   assert.equal(searchItem({ ...search, status: 'running' }, 160).context, 'search.live');

@@ -16,7 +16,6 @@ from merrow_server.cli.minutes import ProgressSteps, minutes
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.watching import watched
 from merrow_server.cli.status_line import status_line
-from merrow_server.errors import InputError
 from merrow_server.evaluations.prepared_evaluation import OFFLINE
 from merrow_server.files import write_bytes
 from merrow_server.rendering.snippet import visible
@@ -42,8 +41,7 @@ async def carry_out(user: Store, request: ReproductionRequest, form: str, file: 
         if prepared.in_order:
             echo("No call was made. Run it with --yes, or with a budget: --budget-usd USD.")
         return OK
-    if not prepared.in_order:
-        raise InputError("None of the rows that were asked for can be run; what each of them lacks is above.")
+    prepared.check_runs()
     for sentence in _notices(prepared):
         notice(visible(sentence))
     return await watch(user, prepared.begin(), prepared, form, file)

@@ -1,4 +1,5 @@
-"""Commands about operators drawn from solved cases: ``merrow.extract``, ``merrow.extractions``, ``merrow.deleteExtraction``.
+"""Commands about operators drawn from solved cases: ``merrow.extract``, ``merrow.extractions``, ``merrow.extractionReport``,
+``merrow.deleteExtraction``.
 
 ``merrow.extract`` takes one object, of which all but ``dataset`` may be left out:
 
@@ -12,7 +13,8 @@
 - ``dryRun``: only say what it may cost; ``agreed``: the user knows that, who is asked otherwise where it may cost something.
 
 It answers the extraction as ``merrow.extractions`` lists it: ``{extraction, status, library, page, report, usage, ...}``, also
-where it was stopped or cancelled. How far it is goes out as progress.
+where it was stopped or cancelled. How far it is goes out as progress. ``merrow.extractionReport`` adds the report as a page in
+``html`` (null where there is none) and in words in ``text``.
 """
 
 from __future__ import annotations
@@ -83,14 +85,14 @@ def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[ExtractionOrder, 
         raise InvalidParameters("`aggregate: model` puts paths together, and without `deep` there are none.")
     if "record" in given and "replay" in given:
         raise InvalidParameters("Answers are either recorded or replayed: leave out `record` or `replay`.")
-    cases = _file(server, data["dataset"], None)
+    cases = file_of(server, data["dataset"], None)
     request["dataset"] = str(cases)
     if "solution" in data:
         request["solution"] = data["solution"]
     for key in ("record", "replay"):
         if key in given:
-            given[key] = str(_file(server, given[key], cases.parent))
-    given["out"] = str(_file(server, given.get("out", "operators.yaml"), cases.parent))
+            given[key] = str(file_of(server, given[key], cases.parent))
+    given["out"] = str(file_of(server, given.get("out", "operators.yaml"), cases.parent))
     settings["without"] = tuple(dict.fromkeys(without))
     order = ExtractionOrder(Ticket(), request, asked.get("budget", {}), None, settings, given)
     return order, cases.name
@@ -103,7 +105,7 @@ def _resumed(asked: dict[str, Any]) -> tuple[ExtractionOrder, str]:
     return ExtractionOrder(Ticket(), said_of(asked), asked.get("budget", {}), extraction), f"extraction {extraction}"
 
 
-def _file(server: MerrowServer, named: str, folder: Path | None) -> Path:
+def file_of(server: MerrowServer, named: str, folder: Path | None) -> Path:
     """The file that a URI means, or a path from a folder, or else from the workspace's. Raises `InvalidParameters`."""
     path = path_of(named) if named.startswith("file:") else Path(named)
     if path is None:

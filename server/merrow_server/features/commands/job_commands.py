@@ -89,14 +89,15 @@ class JobCommands:
     last: Callable[[MerrowServer], LastFound] | None = None
     listed_by: str | None = None
     deleted_by: str | None = None
+    reported_by: str | None = None
     tells_cost: bool = True
 
     def register(self, server: MerrowServer) -> None:
-        """Those that list and delete, where the kind has them."""
-        if self.listed_by is not None:
-            server.command(self.listed_by)(self._list)
-        if self.deleted_by is not None:
-            server.command(self.deleted_by)(self._delete)
+        """Those that list, delete and report, where the kind has them."""
+        commands = {self.listed_by: self._list, self.deleted_by: self._delete, self.reported_by: self._report}
+        for name, command in commands.items():
+            if name is not None:
+                server.command(name)(command)
 
     async def carry_out(
         self, server: MerrowServer, asked: Json, order: JobOrder, place: JobLocation, title: str, name: str = ""
@@ -131,6 +132,16 @@ class JobCommands:
         self._forget(server)
         return {self.kind: deleted}
 
+    async def _report(self, server: MerrowServer, arguments: list[Any]) -> Json:
+        """One with its report; a client that shows no runs is told it in words."""
+        identity = text_in(asked_of(arguments), "id", self.reported_by or "")
+        answer: Json = await server.jobs.ask(
+            lambda session: session.look_at(self.kind, lambda jobs: jobs.report(identity))
+        )
+        if not server.supports.shows_runs:
+            tell(server, answer["text"], types.MessageType.Info)
+        return answer
+
     def _forget(self, server: MerrowServer) -> None:
         if self.last is not None:
             self.last(server).forget()
@@ -155,6 +166,7 @@ SEARCH = JobCommands(
     lambda server: server.last_searches,
     "merrow.optimizations",
     "merrow.deleteOptimization",
+    "merrow.optimizationReport",
 )
 EXTRACTION = JobCommands(
     "extraction",
@@ -163,11 +175,29 @@ EXTRACTION = JobCommands(
     "Nothing was extracted.",
     listed_by="merrow.extractions",
     deleted_by="merrow.deleteExtraction",
+    reported_by="merrow.extractionReport",
 )
-PLAN = JobCommands("plan", "Ask the Model", "to plan", "No model was asked.")
+PLAN = JobCommands(
+    "plan",
+    "Ask the Model",
+    "to plan",
+    "No model was asked.",
+    listed_by="merrow.plans",
+    deleted_by="merrow.deletePlan",
+    reported_by="merrow.planReport",
+)
 SUGGESTION = JobCommands("suggestion", "Ask the Model", "to ask", "No model was asked.", tells_cost=False)
+REPRODUCTION = JobCommands(
+    "reproduction",
+    "Reproduce",
+    "to reproduce it",
+    "Nothing was reproduced.",
+    listed_by="merrow.reproductions",
+    deleted_by="merrow.deleteReproduction",
+    reported_by="merrow.reproductionReport",
+)
 
 
 def register(server: MerrowServer) -> None:
-    for kind in (EVALUATION, SEARCH, EXTRACTION, PLAN, SUGGESTION):
+    for kind in (EVALUATION, SEARCH, EXTRACTION, PLAN, SUGGESTION, REPRODUCTION):
         kind.register(server)

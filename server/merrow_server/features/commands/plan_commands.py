@@ -1,11 +1,13 @@
-"""The command ``merrow.plan``: a workflow planned from a task in words.
+"""Commands about plans: ``merrow.plan``, a workflow planned from a task in words; ``merrow.plans``, ``merrow.planReport``,
+``merrow.deletePlan``.
 
-It takes one object, of which all but ``task`` may be left out:
+``merrow.plan`` takes one object, of which all but ``task`` may be left out:
 
 - ``task``, in words; ``n``, how many plans are asked for (3, at most 50); ``rank``: ``expected``, ``paper`` or ``code``;
 - ``roles``, a list of the only roles that agents may have; ``maxAgents``, ``maxNodes``; ``form``, ``json`` or ``mermaid``;
 - ``judge``: false asks no judge what the plans cover; ``optimizerModel``, ``judgeModel``, ``baseUrl``, ``fresh``: as the options
   of ``merrow plan``; ``model``, which plans where no other is named; ``uri`` of a document, whose settings count;
+- ``budget``, ``{usd, tokens, seconds}``; ``resume``, a plan to go on with, which has its ``task``;
 - ``dryRun``: only say what it may cost; ``agreed``: the user knows that, who is asked otherwise where it may cost more than
   the setting ``suggest-ask-above-usd``, or ``suggest_ask_above_usd`` of the user's own settings where that is less.
 
@@ -20,6 +22,7 @@ from typing import TYPE_CHECKING, Any
 
 from merrow_server.features.commands.job_commands import PLAN, JobArgument, fields_of, flag, text, whole
 from merrow_server.features.commands.run_commands import asked_of, check_trust
+from merrow_server.features.commands.run_journal import text_in
 from merrow_server.jobs.ticket import Ticket
 from merrow_server.lsp.protocol import InvalidParameters
 from merrow_server.lsp.server import MerrowServer
@@ -59,7 +62,7 @@ def register(server: MerrowServer) -> None:
 async def plan(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Have models plan a workflow for a task."""
     asked = asked_of(arguments)
-    place = JobLocation(asked.get("uri"), 1)
+    place = JobLocation(fields_of(asked, _OTHERS).get("uri"), 1)
     planned: dict[str, Any] = await PLAN.carry_out(server, asked, _order(server, asked), place, "Planning a workflow")
     return planned
 
@@ -69,6 +72,9 @@ def _order(server: MerrowServer, asked: dict[str, Any]) -> PlanOrder:
 
     settings, given = fields_of(asked, _FIELDS), fields_of(asked, _OTHERS)
     check_trust(server)
+    budget = asked.get("budget", {})
+    if "resume" in asked:
+        return PlanOrder(Ticket(), budget=budget, resume=text_in(asked, "resume", COMMAND))
     task = given.get("task", "").strip()
     if not task:
         raise InvalidParameters("`task` must be the task to plan, in words.")
@@ -82,4 +88,4 @@ def _order(server: MerrowServer, asked: dict[str, Any]) -> PlanOrder:
     settings["roles"] = tuple(filter(None, (role.strip() for role in roles)))
     settings["as_mermaid"] = given.get("form") == "mermaid"
     settings["ask_above_usd"] = float(server.surroundings.settings(document).values["suggest-ask-above-usd"])
-    return PlanOrder(Ticket(), settings)
+    return PlanOrder(Ticket(), settings, budget)

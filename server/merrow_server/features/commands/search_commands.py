@@ -37,7 +37,7 @@ if TYPE_CHECKING:
     from merrow_server.jobs.orders import SearchOrder
 
 OPTIMIZE = "merrow.optimize"
-REPORT, SHOW_BETTER = "merrow.optimizationReport", "merrow.showBetter"
+SHOW_BETTER = "merrow.showBetter"
 STRATEGIES = "merrow.strategies"
 _SEARCH = {
     "strategy": text(None, "guided", "evolve", "climb", "random", "mcts"),
@@ -63,7 +63,6 @@ _BOUNDS = {
 
 def register(server: MerrowServer) -> None:
     server.command(OPTIMIZE)(optimize)
-    server.command(REPORT)(report)
     server.command(SHOW_BETTER)(show_better)
     server.command(STRATEGIES)(strategies)
 
@@ -82,17 +81,6 @@ async def optimize(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
         well = ended["status"] == "finished"
         tell(server, answer["text"], types.MessageType.Info if well else types.MessageType.Warning)
     return ended
-
-
-async def report(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
-    """A search with its report; a client that shows no runs is told it in words."""
-    search = text_in(asked_of(arguments), "id", REPORT)
-    answer: dict[str, Any] = await server.jobs.ask(
-        lambda session: session.look_at("search", lambda known: known.report(search))
-    )
-    if not server.supports.shows_runs:
-        tell(server, answer["text"], types.MessageType.Info)
-    return answer
 
 
 async def show_better(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:

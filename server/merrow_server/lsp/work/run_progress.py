@@ -43,7 +43,7 @@ class ShownProgress:
         self._title = title
         self._cancel = cancel
         self._token: types.ProgressToken | None = None
-        self._shown = ""
+        self._shown: tuple[str, int, int] | None = None
 
     async def begin(self) -> None:
         """Show it from now on, under the client's own token or one that it is asked to show."""
@@ -68,9 +68,9 @@ class ShownProgress:
 
     def report(self, message: str, done: int, total: int) -> None:
         """Tell the client, where there is anything new."""
-        if self._token is None or message == self._shown:
+        if self._token is None or (message, done, total) == self._shown:
             return
-        self._shown = message
+        self._shown = message, done, total
         report = types.WorkDoneProgressReport(message=message, percentage=100 * done // max(total, 1), cancellable=True)
         self._server.work_done_progress.report(self._token, report)
 

@@ -1,13 +1,12 @@
 import * as vscode from 'vscode';
 import { Command } from '../../contributed';
-import type { EvaluationServer } from '../../evaluations/server';
+import type { JobDoor } from '../../jobs/door';
 import { revisionItem } from '../../revisions/words';
-import type { SearchServer } from '../../searches/server';
 import type { LiveRuns } from '../live';
 import type { RunSummary } from '../protocol';
 import type { RunServer } from '../server';
 import { sentence } from '../texts/rejection';
-import { evaluationTree, nodeItem, runTree, searchTree, type Item } from './treeModel';
+import { jobTree, nodeItem, runTree, type Item } from './treeModel';
 
 export const VIEW = 'merrow.runs';
 /** Runs that the tree has. */
@@ -30,8 +29,7 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
 
   constructor(
     private readonly server: RunServer,
-    private readonly evaluations: EvaluationServer,
-    private readonly searches: SearchServer,
+    private readonly doors: readonly JobDoor[],
     live: LiveRuns,
     private readonly active: () => boolean,
   ) {
@@ -42,8 +40,7 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
       live.onDidHappen(({ event }) => {
         if (event.node === null) this.soon();
       }),
-      evaluations.onDidChange(() => { this.soon(); }),
-      searches.onDidChange(() => { this.soon(); }),
+      ...doors.map((door) => door.onDidChange(() => { this.soon(); })),
       this.view.onDidChangeVisibility(({ visible }) => {
         if (visible && this.stale) this.refresh();
       }),
@@ -108,7 +105,10 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
         return shown;
       }
       case 'evaluation':
-      case 'search': {
+      case 'search':
+      case 'extraction':
+      case 'plan':
+      case 'reproduction': {
         const shown = new vscode.TreeItem(item.label, vscode.TreeItemCollapsibleState.None);
         shown.id = `${item.kind} ${item.id}`;
         shown.description = item.description;
@@ -116,7 +116,7 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
         shown.iconPath = icon(item.icon);
         shown.accessibilityInformation = { label: item.spoken };
         shown.contextValue = item.context;
-        shown.command = { command: item.kind === 'search' ? Command.openSearch : Command.openEvaluation, title: 'Open Report', arguments: [item] };
+        shown.command = { command: Command.openJob, title: 'Open Report', arguments: [item] };
         return shown;
       }
       case 'revision': {
@@ -155,8 +155,8 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
     try {
       const folders = (vscode.workspace.workspaceFolders ?? []).map(({ uri }) => uri.fsPath);
       const now = Date.now() / 1000;
-      const [runs, evaluations, searches] = await Promise.all([this.list(), this.evaluations.list(MOST), this.searches.list(MOST)]);
-      return [...evaluationTree(evaluations, now), ...searchTree(searches, now), ...runTree(runs, folders, now)];
+      const [runs, jobs] = await Promise.all([this.list(), jobTree(this.doors, MOST, now)]);
+      return [...jobs, ...runTree(runs, folders, now)];
     } catch (problem) {
       this.view.message = sentence(problem);
       return [];

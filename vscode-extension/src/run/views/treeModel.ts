@@ -1,10 +1,7 @@
 /** The tree of runs as data. Pure. */
-import { evaluationItem } from '../../evaluations/words';
-import type { Evaluation } from '../../evaluations/protocol';
-import { jobGroup, type Icon, type JobItem, type JobsItem } from '../../jobs/item';
-import type { Search } from '../../searches/protocol';
+import type { JobDoor } from '../../jobs/door';
+import type { Icon, JobItem, JobsItem } from '../../jobs/item';
 import type { RevisionItem } from '../../revisions/words';
-import { searchItem } from '../../searches/words';
 import { ageText, costText, figures, secondsText } from '../texts/figures';
 import { shortName } from '../texts/pages';
 import type { NodeReport, RunStatus, RunSummary } from '../protocol';
@@ -74,14 +71,10 @@ export function runTree(runs: readonly RunSummary[], folders: readonly string[],
   }));
 }
 
-/** The group of evaluations; none where there is none. */
-export function evaluationTree(evaluations: readonly Evaluation[], now: number): JobsItem[] {
-  return jobGroup('evaluations', 'Evaluations', 'graph', evaluations.map((one) => evaluationItem(one, now)));
-}
-
-/** The group of searches; none where there is none. */
-export function searchTree(searches: readonly Search[], now: number): JobsItem[] {
-  return jobGroup('searches', 'Searches', 'rocket', searches.map((one) => searchItem(one, now)));
+/** Jobs by kind, the newest first; no group of what there is none of. At most so many of a kind. */
+export async function jobTree(doors: readonly Pick<JobDoor, 'kind' | 'label' | 'picture' | 'items'>[], limit: number, now: number): Promise<JobsItem[]> {
+  const groups = await Promise.all(doors.map(async (door): Promise<JobsItem> => ({ kind: 'jobs', id: `${door.kind}s`, label: door.label, icon: { name: door.picture }, items: await door.items(limit, now) })));
+  return groups.filter(({ items }) => items.length > 0);
 }
 
 export function runItem(run: RunSummary, now: number): RunItem {
