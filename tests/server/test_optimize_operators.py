@@ -63,6 +63,21 @@ def test_a_library_alone_is_enough_and_a_memory_of_ones_own_counts(capsys: pytes
     assert "EXECUTE" in found(0)
 
 
+@pytest.mark.parametrize(("more", "answered"), [((), 5), (("--temperature", "0"), 1)])
+def test_repeats_are_real_without_a_file_and_count_once_at_a_temperature_of_0(
+    capsys: pytest.CaptureFixture[str], more: tuple[str, ...], answered: int
+) -> None:
+    rounds = ("--strategy", "evolve", "--set", "max-rounds=1", "--budget-evaluations", "100")
+    done = in_process(capsys, *(one for one in SEARCH if one not in ("--budget-evaluations", "30")), *rounds, *more)
+    assert done.code == 0, done.err
+    assert f"temperature: {more[1] if more else 0.2}" in found(0)
+    identity = in_process(capsys, "optimizations", "--format", "json").json[0]["search"]
+    events = in_process(capsys, "show", identity, "--format", "json").out.splitlines()
+    draws = [one for one in map(json.loads, events) if one["event"] == "draw" and one["candidate"] == 0]
+    places = [tuple(place.values()) for draw in draws for place in draw["places"]]
+    assert len(places) == len(set(places)) == 4 * answered
+
+
 def test_a_file_stays_what_it_is(capsys: pytest.CaptureFixture[str]) -> None:
     write("flow.mmd", SHAPE)
     assert in_process(capsys, *SEARCH, "flow.mmd").code == 0

@@ -147,11 +147,10 @@ def test_a_node_whose_answer_can_not_be_read_is_paid_once(
 def test_what_plans_and_suggests_pays_once_for_an_answer_that_can_not_be_read(
     paying: Paying, server: OpenAIServer, state: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    # One: where the first of several can't be read, the others are cancelled, some perhaps on their way.
-    plan = ("plan", "Make a web page.", "-n", "1")
+    plan = ("plan", "Make a web page.", "-n", "2")
     with monkeypatch.context() as patched:
         patched.setattr(candidates, "_read", fails)
-        assert [paying(*plan)[1] for _ in range(2)] == [1, 0]
+        assert [paying(*plan)[1] for _ in range(2)] == [2, 0]
     server.answer = lambda _: Reply(answer(merrow_form(plan_of("AB", "AB"))))
     drawn = ("plan", "Make a page.", "-n", "2")
     with monkeypatch.context() as patched:

@@ -14,7 +14,7 @@ from merrow_optimizer.extraction import deepening
 from merrow_optimizer.extraction.case_workflow import TypedSteps, case_text
 from merrow_optimizer.extraction.choosing import CoverCandidate, SetCover, choose
 from merrow_optimizer.extraction.deepening import Path, PathStart, deepen, ground_of
-from merrow_optimizer.extraction.generator import Generator, SentBackIfEmpty, together
+from merrow_optimizer.extraction.generator import Generator, SentBackIfEmpty
 from merrow_optimizer.extraction.grouping import Grouping, StepGroup, StepReference
 from merrow_optimizer.extraction.initial import described_steps, steps_of
 from merrow_optimizer.extraction.naming import Named, as_its_steps, name_group, place_all, step_of
@@ -38,6 +38,7 @@ from merrow_runtime.models.tokens import estimate_tokens
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
+from merrow_runtime.together import together
 from merrow_runtime.usage import Usage
 
 NOTHING_USEFUL = (

@@ -2,10 +2,9 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 import re
-from collections.abc import Awaitable, Callable, Mapping, Sequence
+from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import lru_cache
 from pathlib import Path
@@ -174,14 +173,3 @@ def _object(reply: ModelReply) -> Mapping[str, Any]:
     if unreadable is None:
         raise AnswerRefused(["The answer has no JSON object; answer with one and nothing else."])
     raise AnswerRefused([f"{unreadable.why} Answer more briefly." if unreadable.cut else unreadable.why])
-
-
-async def together(awaited: Sequence[Awaitable[T]]) -> list[T]:
-    """All results in order. What fails ends none of the others, which are paid; the first failure is raised at the end."""
-    outcomes = await asyncio.gather(*awaited, return_exceptions=True)
-    results: list[T] = []
-    for outcome in outcomes:
-        if isinstance(outcome, BaseException):
-            raise outcome
-        results.append(outcome)
-    return results

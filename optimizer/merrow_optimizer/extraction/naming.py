@@ -6,13 +6,14 @@ from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
-from merrow_optimizer.extraction.generator import TEXT_VALUE, Generator, object_schema, question, together
+from merrow_optimizer.extraction.generator import TEXT_VALUE, Generator, object_schema, question
 from merrow_optimizer.extraction.grouping import Grouping, Open, StepGroup, StepReference
 from merrow_optimizer.extraction.kinds import OperatorSignature
 from merrow_optimizer.extraction.leaks import CaseLeaks
 from merrow_optimizer.extraction.refused import AnswerRefused
 from merrow_optimizer.extraction.steps import CaseStep, Steps, operator_name, read_name, read_prompt
 from merrow_runtime.requests import Message
+from merrow_runtime.together import together
 
 STAGE = 2
 SCHEMA = object_schema("operator", name=TEXT_VALUE, prompt=TEXT_VALUE)

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Callable
 from dataclasses import dataclass, replace
 
@@ -17,6 +16,7 @@ from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.question import JobQuestion
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, RunFailure
 from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.together import together
 
 REPAIRS = 3
 """How often a plan that can't be used is asked for again."""
@@ -80,12 +80,7 @@ async def ask_for_plans(
         return candidate
 
     told("asking for 1 plan" if count == 1 else f"asking for {count} plans", 0, count)
-    try:
-        async with asyncio.TaskGroup() as group:
-            asked = [group.create_task(ask_one(number)) for number in range(1, count + 1)]
-    except BaseExceptionGroup as problems:
-        raise problems.exceptions[0] from None
-    candidates = [each.result() for each in asked]
+    candidates = await together(ask_one(number) for number in range(1, count + 1))
     if last and all(each.graph is None for each in candidates):
         raise last[0]
     return candidates

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 import json
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
@@ -17,6 +16,7 @@ from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.shapes import object_schema
 from merrow_runtime.operators.formats.structured import read_json
 from merrow_runtime.requests import AnswerSchema, Message, ModelReply
+from merrow_runtime.together import together
 
 CRITERIA: Mapping[str, str] = {
     "coherence": "each node gets what it needs, and what it gives is used",
@@ -113,15 +113,9 @@ async def judged(
     """
     order = order_of(len(candidates), seed)
     orders = (order, order[::-1])
-    calls = [
-        asyncio.ensure_future(_call(asker, model, shown, candidates, permutation, criteria)) for permutation in orders
-    ]
-    try:
-        first, second = await asyncio.gather(*calls)
-    finally:
-        for call in calls:
-            call.cancel()
-        await asyncio.gather(*calls, return_exceptions=True)
+    first, second = await together(
+        _call(asker, model, shown, candidates, permutation, criteria) for permutation in orders
+    )
     return verdicts(first, second)
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Awaitable, Callable
 from dataclasses import dataclass, field
 
@@ -19,6 +18,7 @@ from merrow_runtime.program.definitions import Step, Steps, depth_of
 from merrow_runtime.program.fallbacks import fallback_case_of
 from merrow_runtime.running.clones import Clones
 from merrow_runtime.running.loop_budgets import LoopBudgets
+from merrow_runtime.together import together
 from merrow_runtime.values import Outputs
 from merrow_runtime.visit import Visit
 from merrow_runtime.workflow import Workflow
@@ -144,12 +144,7 @@ class NodesAtWork:
                 # The others still run to their end: what they ask is paid, and kept for a resume.
                 results[sample] = failure
 
-        try:
-            async with asyncio.TaskGroup() as group:
-                for sample in range(count):
-                    group.create_task(take_sample(sample))
-        except BaseExceptionGroup as problems:
-            raise problems.exceptions[0] from None
+        await together(map(take_sample, range(count)))
         # In the order of the samples: which fails first in time is another matter after a resume.
         failures = [result for result in results if isinstance(result, RunFailure)]
         of_the_run = [failure for failure in failures if not isinstance(failure, (NodeFailure, EndpointFailure))]

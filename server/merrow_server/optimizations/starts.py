@@ -9,7 +9,7 @@ from typing import Any
 
 from merrow_analysis.definitions.libraries import read_library
 from merrow_analysis.syntax.parser import parse_diagram
-from merrow_optimizer.evaluation.variants import with_memory, with_operators
+from merrow_optimizer.evaluation.variants import with_memory, with_operators, with_temperature
 from merrow_optimizer.extraction.executor import executor, inputs_for
 from merrow_optimizer.extraction.extraction_report import START
 from merrow_runtime.program.loading import load
@@ -20,6 +20,8 @@ from merrow_server.files import Target, read
 
 BUILT_IN = "built-in"
 """In place of a library: the built-in operators alone."""
+WARM = 0.2
+"""The temperature of a start without a file: at 0 an item that is answered again has the same answer, so that it counts once."""
 
 
 def extracted_from(operators: str | None) -> frozenset[str]:
@@ -34,11 +36,12 @@ def extracted_from(operators: str | None) -> frozenset[str]:
 
 
 def start_of(
-    file: str | None, operators: str | None, memory: str | None
+    file: str | None, operators: str | None, memory: str | None, temperature: float | None = None
 ) -> tuple[Workflow, tuple[tuple[str, str], ...]]:
     """The workflow that a search begins with, and others to be scored first, each with what it is called: those of ``start/``
     beside the library ``operators``, whose operators all of them declare. Without ``file`` a single Executor is the start, as
-    A2Flow's, and all remember everything unless ``memory`` says otherwise. Raises `UsageFailure`.
+    A2Flow's, all remember everything unless ``memory`` says otherwise, and have the ``temperature``, else that of the shapes or
+    `WARM`. Raises `UsageFailure`.
     """
     shapes: list[Path] = []
     declared = {}
@@ -60,7 +63,9 @@ def start_of(
 
     def made(workflow: Workflow) -> Workflow:
         workflow = with_operators(workflow, declared)
-        return workflow if remembered is None else with_memory(workflow, remembered)
+        workflow = workflow if remembered is None else with_memory(workflow, remembered)
+        given = WARM if file is None and temperature is None and not _has_temperature(workflow) else temperature
+        return workflow if given is None else with_temperature(workflow, given)
 
     loaded = [(path, load(str(path))) for path in shapes]
     if file is not None:
@@ -71,6 +76,11 @@ def start_of(
         start = loaded.pop(0)[1] if single is None else single
     titled = [(made(workflow).text, f"the shape {path.name} of solved cases") for path, workflow in loaded]
     return made(start), tuple(titled)
+
+
+def _has_temperature(workflow: Workflow) -> bool:
+    """Whether a workflow's front matter says its temperature."""
+    return workflow.analysis.settings.temperature is not None
 
 
 def _executor(library: str, shapes: Sequence[Workflow], declared: Mapping[str, Any]) -> Workflow | None:

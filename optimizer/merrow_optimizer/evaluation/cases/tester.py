@@ -33,6 +33,7 @@ from merrow_runtime.running.run import RunResult
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.recordings.case_recording import CallList, CaseRecording, same_output
 from merrow_runtime.store.recordings.recording import Replay
+from merrow_runtime.together import together
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import as_text, canonical
 from merrow_runtime.workflow import Workflow
@@ -131,8 +132,8 @@ class Tester:
             inputs = self.inputs_of(case)
         except RunFailure as failure:
             return CaseResult(case, CaseStatus.ERROR, str(failure), source=answers.source)
-        takes = await asyncio.gather(*(self._take(case, repeat, inputs) for repeat in range(case.repeat)))
-        return self._result(case, list(takes))
+        takes = await together(self._take(case, repeat, inputs) for repeat in range(case.repeat))
+        return self._result(case, takes)
 
     def _result(self, case: Case, takes: list[_Take]) -> CaseResult:
         passed = sum(take.status is CaseStatus.PASSED for take in takes)

@@ -2,11 +2,11 @@
 
 from __future__ import annotations
 
-import asyncio
 from collections.abc import Coroutine, Iterable
 from typing import Any, TypeVar
 
 from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, RunFailure
+from merrow_runtime.together import together
 
 T = TypeVar("T")
 _OF_A_QUESTION = (AnswerFailure, EndpointFailure, NodeFailure)
@@ -24,12 +24,7 @@ async def concurrently(asked: Iterable[Coroutine[Any, Any, T]]) -> list[T]:
         except RunFailure as failure:
             return failure
 
-    try:
-        async with asyncio.TaskGroup() as group:
-            tasks = [group.create_task(kept(question)) for question in asked]
-    except BaseExceptionGroup as faults:
-        raise faults.exceptions[0] from None
-    results = [task.result() for task in tasks]
+    results = await together(map(kept, asked))
     failures = [result for result in results if isinstance(result, RunFailure)]
     if failures:
         raise next((failure for failure in failures if not isinstance(failure, _OF_A_QUESTION)), failures[0])

@@ -62,6 +62,12 @@ OFTEN = {
     "--memory", metavar="M", help="The memory of the start: none, all, last:N, tokens:N or summary; all without FILE."
 )
 @click.option(
+    "--temperature",
+    type=click.FloatRange(min=0, max=2),
+    metavar="T",
+    help="The temperature of the start; by default that of FILE, or 0.2 without FILE. At 0 repeats of an item count once.",
+)
+@click.option(
     "--strategy",
     type=click.Choice(["guided", "evolve", "climb", "random", "mcts"]),
     default="climb",
@@ -182,7 +188,7 @@ def command(ctx: click.Context, /, file: str | None, **given: Any) -> None:
 
     if given["dataset"] is None:
         raise InputError("Name the data: merrow optimize FILE --dataset F.")
-    workflow, shapes = start_of(file, given["operators"], given["memory"])
+    workflow, shapes = start_of(file, given["operators"], given["memory"], given["temperature"])
     wanted = replace(_wanted(given), shapes=shapes, extracted_from=extracted_from(given["operators"]))
     with closing(Store.open()) as user:
         if given["dry_run"]:
