@@ -32,7 +32,7 @@ from merrow_optimizer.suggestions.refusals import Unusable
 from merrow_runtime.revising.reviser import CannotReviseError, RevisedWorkflow
 from merrow_runtime.workflow import RecordingProvider, Workflow
 
-_CUSTOM = "Custom"
+_CUSTOM, _ASSEMBLE = "Custom", "Assemble"
 _LONGEST_TOLD = 60
 """How many characters of an invalid id a message quotes."""
 _ID = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,59}")
@@ -112,6 +112,8 @@ class _Making:
     names: dict[str, str] = field(default_factory=dict)
     redone: list[str] = field(default_factory=list)
     bypassed: list[str] = field(default_factory=list)
+    joins: list[str] = field(default_factory=list)
+    """The ids of new nodes that put results together."""
 
     @cached_property
     def graph(self) -> TypedGraph:
@@ -258,7 +260,7 @@ class _Making:
         """An edge with the same label as other edges into its target."""
         node = self.graph.by_id.get(target)
         giver = self.graph.by_id.get(source)
-        if giver is not None and giver.kind == "decision":
+        if (giver is not None and giver.kind == "decision") or target in self.joins:
             return WantedEdge(source, target)
         if node is None or node.operator == _CUSTOM:
             return WantedEdge(source, target, "input")
@@ -393,6 +395,13 @@ class _Making:
             self.added[part.id] = part
             self.beside[part.id] = place
         needed = {other for part in change.into for other in part.after or ()}
+        ends = [part.id for part in change.into if part.id not in needed]
+        outputs = [link for link in readers if link.target in {node.id for node in self.graph.outputs}]
+        if len(ends) > 1 and outputs:  # which take one value
+            join = self._join(place)
+            self.links += [self._led(link._replace(source=join), link.target, self._words.get(link)) for link in outputs]
+            self.links += [self._edge(end, join) for end in ends]
+            readers = [link for link in readers if link not in outputs]
         for part in change.into:
             after = [self._edge(self._known(other), part.id) for other in part.after or ()]
             self.links += after or [self._led(link, part.id) for link in sources]
@@ -448,11 +457,33 @@ class _Making:
         self.links = left
 
     def _join_ends(self) -> None:
-        """Connect new nodes that nothing reads to the node that combines the rest, if there is one."""
-        joins = [node.id for node in self.graph.nodes if node.operator == "Assemble" and node.id not in self.gone]
-        for name in self.added:
-            if joins and not any(link.source == name for link in self.links):
-                self.links.append(self._edge(name, joins[-1]))
+        """Connect new nodes that nothing reads to the node that combines the rest; where there is none, to a new one before the
+        only output, if one node alone leads to that.
+        """
+        loose = [name for name in self.added if not any(link.source == name for link in self.links)]
+        if not loose:
+            return
+        joins = [node.id for node in self.graph.nodes if node.operator == _ASSEMBLE and node.id not in self.gone]
+        joins += self.joins
+        last = [link for link in self.links if link.target in {node.id for node in self.graph.outputs}]
+        if not joins and len(last) == len(self.graph.outputs) == 1 and last[0].source not in self._decisions:
+            (before,) = last
+            joins = [self._join(before.source)]
+            self.links.remove(before)
+            self.links += [self._edge(before.source, joins[0]), before._replace(source=joins[0])]
+        if joins:
+            self.links += [self._edge(name, joins[-1]) for name in loose]
+
+    def _join(self, beside: str) -> str:
+        """The id of a new node that puts results together for what is asked, with the edge that tells it that."""
+        taken = {one.casefold() for one in (*self.graph.by_id, *self.graph.flow.subgraphs, *self.added)}
+        names = (f"ASSEMBLE{number}" for number in ("", *range(2, len(taken) + 3)))
+        name = next(one for one in names if one.casefold() not in taken)
+        self.joins.append(name)
+        self.added[name] = RevisionChange("add", name)
+        self.beside[name] = self._place_of([beside])
+        self.links += [WantedEdge(node.id, name, "problem") for node in self.graph.inputs[:1]]
+        return name
 
     # Writing
 
@@ -465,8 +496,15 @@ class _Making:
         workflow, graph = self.workflow, self.graph
         if not self.added and not self.gone and self.links == before:
             return workflow.text
-        custom = graph.operators.named(_CUSTOM) or BUILT_IN_TABLE.specs[_CUSTOM.casefold()]
-        new = [self._written(change, custom) for change in self.added.values()]
+        custom, assemble = (
+            graph.operators.named(name) or BUILT_IN_TABLE.specs[name.casefold()] for name in (_CUSTOM, _ASSEMBLE)
+        )
+        new = [
+            NewNode(change.id, assemble, self.beside[change.id])
+            if change.id in self.joins
+            else self._written(change, custom)
+            for change in self.added.values()
+        ]
         change = GraphChange(
             added=tuple(new),
             removed=frozenset(self.gone),

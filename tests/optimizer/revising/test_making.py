@@ -92,6 +92,25 @@ def made(text: str, *changes: dict[str, Any]) -> str:
     return after
 
 
+@pytest.mark.parametrize(
+    ("changes", "feeds"),
+    [
+        ([{"do": "split", "id": "B", "into": [{"id": "B1", "objective": "x"}, {"id": "B2", "objective": "y"}]}], "B1 B2"),
+        ([{"do": "add", "id": "C", "objective": "x", "after": ["A"]}], "B C"),
+        ([{"do": "add", "id": name, "objective": "x", "after": ["A"]} for name in "CD"], "B C D"),
+    ],
+)
+def test_several_results_before_the_only_output_are_put_together(changes: list[dict[str, Any]], feeds: str) -> None:
+    """Without an Assemble there, an output would get several values, or a new node would have no reader."""
+    nodes = "".join(f'    {name}["Custom (role: p)"]:::CustomOp\n' for name in "AB")
+    plain = f"{HEAD}{nodes}    PROBLEM -->|input| A\n    A -->|input| B\n    B --> RETURN\n"
+    graph = check_workflow(made(plain, *changes)).graph
+    join = graph.by_id["ASSEMBLE"]
+    assert join.operator == "Assemble"
+    assert {edge.source.id for edge in join.incoming} == {"PROBLEM", *feeds.split()}
+    assert [edge.source.id for edge in graph.by_id["RETURN"].incoming] == ["ASSEMBLE"]
+
+
 HEAD = """\
 ---
 workflow:
