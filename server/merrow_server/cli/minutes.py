@@ -73,6 +73,14 @@ class ProgressSteps:
         return ", ".join(filter(None, (many, self._pace.left(self._done, self._of))))
 
 
+@contextmanager
+def step_minutes() -> Iterator[Callable[[str, int, int], None]]:
+    """Something to call with what goes on, how much of it is done, and of how much: the lines a minute say it."""
+    steps = ProgressSteps()
+    with minutes(steps.text):
+        yield steps.tell
+
+
 def calls_text(before: Traffic, now: Traffic) -> str:
     """What was answered and used since ``before``, how many calls are on their way, and how many wait for a place; "" without
     any.

@@ -98,9 +98,9 @@ class Reproducing:
         left = self._left()
         wanted = total(estimate for step, estimate in zip(one.steps, one.estimates, strict=True) if not step.is_done)
         if left.usd is not None and (wanted.usd or 0.0) > left.usd:
-            return f"It takes about ${wanted.usd:.4f}, and ${left.usd:.4f} of the budget are left."
+            return f"It may cost about ${wanted.usd:.4f}, but only ${left.usd:.4f} of the budget is left."
         if left.tokens is not None and wanted.tokens > left.tokens:
-            return f"It takes about {wanted.tokens:,.0f} tokens, and {left.tokens:,} of the budget are left."
+            return f"It may take about {wanted.tokens:,.0f} tokens, but only {left.tokens:,} of the budget are left."
         return None
 
     async def _not_begun(self, one: PreparedRow, why: str) -> None:

@@ -16,9 +16,7 @@ from merrow_optimizer.reproducing.papers import Row
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_server.reproductions.request import ReproductionRequest
 
-_KEY = (
-    "No endpoint of a model is set: name one with `export OPENAI_API_KEY=...` or --base-url; --simulate does without."
-)
+_KEY = "No model endpoint is set. Set one with `export OPENAI_API_KEY=...` or --base-url, or use --simulate, which needs none."
 
 
 @dataclass(frozen=True, slots=True)
@@ -54,7 +52,7 @@ def missing(row: Row, request: ReproductionRequest, origin: str) -> Iterator[Mis
             )
         elif state == "other" and one.sha256 is not None and not request.other_data:
             yield Missing(
-                f"{place} is not the published file: its SHA-256 is another. --other-data takes it, without a verdict.",
+                f"{place} is not the published file: its SHA-256 differs. Use --other-data to take it without a verdict.",
                 _get(one.get, folder),
             )
     if row.data == "flow-tasks":

@@ -150,7 +150,9 @@ class SearchStep(RowStep):
             key=lambda one: (one.number != found.crown, -(one.told or 0.0), one.number),
         )
         if len(ordered) < place:
-            raise UsageFailure(f"The search {self.id} scored {len(ordered)} workflows, and has no place {place}.")
+            raise UsageFailure(
+                f"The search {self.id} scored only {len(ordered)} workflows, so none is in place {place}."
+            )
         one = ordered[place - 1]
         return self._warm(check_workflow(one.text, name=str(self.bench.folder(self.row) / "search" / one.file)))
 
@@ -262,7 +264,7 @@ class PlanStep(RowStep):
     def _first(self) -> Mapping[str, Any]:
         plans = self._plans()
         if not plans:
-            raise UsageFailure(f"No plan could be used; see them with: merrow show {self.id}")
+            raise UsageFailure(f"No plan could be used. See why with: merrow show {self.id}")
         return plans[0]
 
     def _plans(self) -> Sequence[Mapping[str, Any]]:

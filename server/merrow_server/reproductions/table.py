@@ -99,7 +99,7 @@ def _came(paper: Paper, row: Row, request: ReproductionRequest, kept: Kept) -> M
     parts = [kept.get(one, {"status": "not begun"}) for one in row.average_of]
     lacking = [one for one, part in zip(row.average_of, parts, strict=True) if part.get("score") is None]
     if lacking:
-        why = f"It is the average of rows of which {', '.join(lacking)} {'has' if len(lacking) == 1 else 'have'} no figure."
+        why = f"It is an average, and {', '.join(lacking)} {'has' if len(lacking) == 1 else 'have'} no figure."
         return {"status": "not run", "why": why}
     halves = [(part["interval"][1] - part["interval"][0]) / 2 for part in parts]
     mean = math.fsum(part["score"] for part in parts) / len(parts)
@@ -171,11 +171,11 @@ def _hindrances(row: Row, request: ReproductionRequest, came: Mapping[str, Any])
         yield row.unknown
     if not same_models(row, request):
         named = ", ".join(f"{role} {request.model(row, role)}" for role in asked_models(row))
-        yield f"Other models were asked than the paper's: {named}."
+        yield f"The models differ from the paper's: {named}."
     if other_data(row, request) or any(came.get("parts", ())):
         yield "The data are not the published file."
     if came.get("left_out"):
-        yield f"{came['left_out']} answers are missing from the score: an endpoint or the data is to blame."
+        yield f"{came['left_out']} answers are missing from the score because of an endpoint or the data."
 
 
 def _reasons(row: Row, request: ReproductionRequest, came: Mapping[str, Any]) -> Iterator[str]:

@@ -69,7 +69,12 @@ def sum_lines(plan: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _head(plan: Mapping[str, Any], asking: int) -> str:
-    return f"{visible(plan['title'])}: {counted(asking, 'row')} can be run by {named(plan['endpoint'])}."
+    title = visible(plan["title"])
+    return (
+        f"{title}: {counted(asking, 'row')} can be run by {named(plan['endpoint'])}."
+        if asking
+        else f"{title}: no row can be run."
+    )
 
 
 def _sum(found: Mapping[str, Any], asking: int) -> str:

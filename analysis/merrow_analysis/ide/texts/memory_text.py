@@ -37,7 +37,7 @@ def _what(memory: Memory, nodes: Sequence[TypedNode], node: TypedNode) -> Inline
         return ("nothing: ", CodeSpan("memory: agent"), " is for nodes with an agent")
     if not nodes:
         by = " of its agent" if memory.kind == "agent" else ""
-        return (f"nothing: there is no earlier result{by} that its edges don't bring",)
+        return (f"nothing: its edges already bring every earlier result{by}",)
     names: list[str] = []
     for number, other in enumerate(nodes[:_MOST_NAMES]):
         rest = len(nodes) - _MOST_NAMES

@@ -92,7 +92,7 @@ def _prompt(analysis: Analysis, node: TypedNode) -> Markup:
     role = role_of(node)
     if role is not None and node.kind == "operator":
         return Markup().say(
-            "There is no prompt ", CodeSpan(role[1]), "; a sentence made of these words is sent instead."
+            "No prompt is named ", CodeSpan(role[1]), "; the model is sent a sentence made from this name."
         )
     return Markup()
 

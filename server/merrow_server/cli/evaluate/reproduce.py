@@ -40,7 +40,7 @@ _PAPERS = ("mermaidflow", "flow", "a2flow")
     shell_complete=shell_completion.files,
     help="The folder with the data sets, by name and SHA-256; `merrow datasets` lists them.",
 )
-@click.option("--rows", metavar="ROW,...", help="Only these rows; `io-*` is all that begin so.")
+@click.option("--rows", metavar="ROW,...", help="Only these rows; `io-*` means all whose names begin with io-.")
 @click.option(
     "--items",
     type=click.IntRange(min=1),
@@ -75,7 +75,7 @@ _PAPERS = ("mermaidflow", "flow", "a2flow")
 @click.pass_context
 def command(ctx: click.Context, /, paper: str, **given: Any) -> None:
     """Reproduce the experiments of a paper, MermaidFlow, Flow or A2Flow, and print its table beside ours: the
-    difference with its interval, whether the paper's figure is inside, and why ours may differ.
+    difference with its interval, whether that includes the paper's figure, and why ours may differ.
 
     Without --yes or --budget-usd it only shows what the rows may cost and what is missing. The cheapest row
     comes first; one that does not fit the rest of the budget is not begun. Nothing is paid for twice: `merrow resume`

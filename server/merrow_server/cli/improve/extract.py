@@ -105,7 +105,7 @@ OFTEN = {
 @click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
 @click.pass_context
 def command(ctx: click.Context, /, cases: str, **given: Any) -> None:
-    """Draw operators from the solved CASES: a file of problems with their solutions.
+    """Extract operators from the solved CASES: a file of problems with their solutions.
 
     A model splits each case into steps, and names, words and generalises the operators. Their signatures,
     which steps share an operator, whether a prompt repeats a case, and the smallest set are computed and

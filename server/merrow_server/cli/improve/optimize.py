@@ -55,8 +55,8 @@ OFTEN = {
     "--operators",
     metavar="FILE",
     shell_complete=shell_completion.files,
-    help="An operator library to draw on; without FILE, begin with a single Executor and score its start/ first."
-    " `built-in` is not a library.",
+    help="An operator library to use; without FILE, start with one step that solves the whole problem, and score the workflows"
+    " in its start/ first. `built-in` searches without a library.",
 )
 @click.option(
     "--memory", metavar="M", help="The memory of the start: none, all, last:N, tokens:N or summary; all without FILE."
@@ -123,8 +123,8 @@ OFTEN = {
     "--sure",
     type=click.FloatRange(min=0, max=1, min_open=True, max_open=True),
     metavar="A",
-    help="Drop a child early that falls behind, one as good as the best with this chance at most (climb: 0.05; evolve and mcts:"
-    " only with this).",
+    help="Drop children early that fall behind. One that is as good as the best is dropped with at most this probability (climb:"
+    " 0.05; evolve and mcts: only with this option).",
 )
 @click.option(
     "--set",

@@ -23,8 +23,8 @@ from merrow_server.rendering.terminal import echo
 @click.argument("run", shell_complete=shell_completion.running)
 @click.pass_context
 def command(ctx: click.Context, run: str) -> None:
-    """Stop the run RUN in whichever process it runs; it may also be an evaluation, a search, an extraction, a plan or a
-    suggestion. Finished work is kept: `merrow resume` continues it.
+    """Stop the run RUN in whichever process it runs; it may also be an evaluation, a search, an extraction, a plan, a
+    suggestion or a reproduction. Finished work is kept: `merrow resume` continues it.
     """
     from merrow_runtime.store.database import Store
     from merrow_server.kept_work import request_cancel

@@ -45,13 +45,13 @@ OFTEN = {
 @with_options(GATE_OPTIONS)
 @click.pass_context
 def command(ctx: click.Context, /, run: str | None, **given: Any) -> None:
-    """Continue the run RUN where it ended: an id, the beginning of one, or a workflow file for its latest run.
-    Without RUN, what was left before its end last, whatever it is.
+    """Continue the run RUN where it stopped: an id, the beginning of one, or a workflow file for its latest run.
+    Without RUN, continue what was left unfinished last, whatever its kind.
 
     It runs what is in the journal (text, prompts, settings, inputs), even if the files have changed since. No
     finished call is made again, and what was spent counts towards the budget. A finished run is only shown
     again. RUN may also be an evaluation, a search, an
-    extraction, a plan or a suggestion.
+    extraction, a plan, a suggestion or a reproduction.
     """
     from merrow_runtime import Store
     from merrow_server.cli.given.run_names import job_meant, run_meant

@@ -49,17 +49,15 @@ from merrow_server.errors import InputError
     "output",
     type=click.Choice(["text", "json", "csv", "junit", "github", "html", "inspect"]),
     default="text",
-    help="How to print; a run as text or json, a search as text, json or html, an evaluation as any.",
+    help="How to print; a run as text or json, a search or reproduction as text, json or html, an evaluation as any.",
 )
-@click.option(
-    "-o", "--output", "file", metavar="FILE", help="Write the html of an evaluation or a search to this file."
-)
+@click.option("-o", "--output", "file", metavar="FILE", help="Write the html to this file.")
 def command(
     run: str | None, node: str | None, revision: int | None, item: str | None, output: str, file: str | None
 ) -> None:
     """Show the run RUN of the journal: an id, the beginning of one, or a workflow file for its latest run.
-    Without RUN, the latest of all runs. RUN may also be an evaluation, a search, an extraction, a plan or a
-    suggestion, or a run of one.
+    Without RUN, the latest of all runs. RUN may also be an evaluation, a search, an extraction, a plan, a suggestion or a
+    reproduction, or a run of one.
     """
     from merrow_runtime.store.database import Store
     from merrow_server.cli.given.run_names import job_meant

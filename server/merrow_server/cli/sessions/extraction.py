@@ -15,9 +15,9 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_server.cli import NOT_WELL, OK
-from merrow_server.cli.minutes import ProgressSteps, minutes
+from merrow_server.cli.minutes import step_minutes
 from merrow_server.cli.sessions.evaluation import notice
-from merrow_server.cli.sessions.watching import watched
+from merrow_server.cli.sessions.watching import tell_stopped, watched
 from merrow_server.errors import InputError
 from merrow_server.extractions.extraction_data import extraction_object
 from merrow_server.extractions.extraction_words import plan_lines, report_lines
@@ -46,11 +46,7 @@ async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtract
     check_place(prepared.out)
     code, extractor = await watched(prepared, _progress(), lambda told: work(user, record, prepared.plan, told))
     if code != OK or extractor is None:
-        echo(
-            f"{style('Stopped', fg='yellow')} before its end; what is finished is kept."
-            f" Continue it with: merrow resume {record.id}",
-            err=True,
-        )
+        tell_stopped(record.id)
         if as_json:
             emit(json.dumps(extraction_object(user, user.extractions.get(record.id)), indent=2))
         return code
@@ -94,9 +90,8 @@ async def watch(user: Store, record: ExtractionRecord, prepared: PreparedExtract
 def _progress() -> Iterator[Told]:
     """A line that moves on a terminal, else one a minute."""
     if not sys.stderr.isatty():
-        steps = ProgressSteps()
-        with minutes(steps.text):
-            yield steps.tell
+        with step_minutes() as tell:
+            yield tell
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 

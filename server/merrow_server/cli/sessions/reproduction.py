@@ -12,9 +12,9 @@ from typing import Any
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.jobs import JobRecord
 from merrow_server.cli import NOT_WELL, OK
-from merrow_server.cli.minutes import ProgressSteps, minutes
+from merrow_server.cli.minutes import step_minutes
 from merrow_server.cli.sessions.evaluation import notice
-from merrow_server.cli.sessions.watching import watched
+from merrow_server.cli.sessions.watching import tell_stopped, watched
 from merrow_server.cli.status_line import status_line
 from merrow_server.evaluations.prepared_evaluation import OFFLINE
 from merrow_server.files import write_bytes
@@ -62,11 +62,7 @@ async def watch(user: Store, record: JobRecord, prepared: PreparedReproduction, 
     shown = reproduction_object(user, user.jobs[KIND].get(record.id))
     report(shown, form, file)
     if code != OK:
-        echo(
-            f"{style('Stopped', fg='yellow')} before its end; what is finished is kept."
-            f" Continue it with: merrow resume {record.id}",
-            err=True,
-        )
+        tell_stopped(record.id)
         return code
     echo(f"Reproduction {record.id}: see it again with: merrow show {record.id}", err=True)
     return OK if all_ended(shown) else NOT_WELL
@@ -92,9 +88,8 @@ def report(shown: Mapping[str, Any], form: str, file: str | None) -> None:
 def _progress() -> Iterator[Told]:
     """The row that is worked on, in a line on a terminal, else one a minute."""
     if not sys.stderr.isatty():
-        steps = ProgressSteps()
-        with minutes(steps.text):
-            yield steps.tell
+        with step_minutes() as tell:
+            yield tell
         return
     with status_line() as say:
         yield lambda what, done, most: say(f"{what} ({min(done + 1, most)} of {most} rows)")

@@ -20,7 +20,7 @@ from merrow_runtime.workflow import Workflow
 from merrow_server.cli import OK
 from merrow_server.cli.minutes import minutes
 from merrow_server.cli.sessions.evaluation import notice
-from merrow_server.cli.sessions.watching import watched
+from merrow_server.cli.sessions.watching import tell_stopped, watched
 from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.prepared_search import PreparedSearch, SearchAsked, prepare_search
 from merrow_server.optimizations.search_data import SCHEMA, search_object
@@ -65,11 +65,7 @@ async def watch(user: Store, record: OptimizationRecord, prepared: PreparedSearc
             echo(f"Its report: {visible(workflow_text(str(page)))}", err=True)
     report(user, record.id, as_json=as_json)
     if code != OK:
-        echo(
-            f"{style('Stopped', fg='yellow')} before its end; what is finished is kept."
-            f" Continue it with: merrow resume {record.id}",
-            err=True,
-        )
+        tell_stopped(record.id)
     return code
 
 

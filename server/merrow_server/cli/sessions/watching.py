@@ -10,6 +10,7 @@ from typing import Protocol, TypeVar
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.sessions.signals import cancelled_by_signals
 from merrow_server.rendering.output import complain
+from merrow_server.rendering.terminal import echo, style
 
 
 class Closeable(Protocol):
@@ -28,6 +29,15 @@ class Worked(Protocol):
 _Told = TypeVar("_Told")
 _Done = TypeVar("_Done")
 _Worked = TypeVar("_Worked", bound=Worked)
+
+
+def tell_stopped(identity: str) -> None:
+    """Say that a job stopped, and how it goes on."""
+    echo(
+        f"{style('Stopped', fg='yellow')} before its end; what is finished is kept."
+        f" Continue it with: merrow resume {identity}",
+        err=True,
+    )
 
 
 async def worked(progress: AbstractContextManager[_Told], work: Callable[[_Told], Awaitable[_Done]]) -> _Done | None:
