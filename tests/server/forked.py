@@ -85,7 +85,7 @@ for line in sys.stdin.buffer:
         if reader is not None:
             os.close(reader)
         code = 1
-        signal.alarm(600)
+        signal.alarm(3600)
         try:
             code = perform(call, terminal)
         except SystemExit as end:

@@ -11,7 +11,7 @@ from merrow_server.rendering.snippet import visible
 
 
 def exact_lines(checks: Sequence[Check], style: Style = bare) -> Iterator[str]:
-    """Each figure with what it comes to, then what the paper has otherwise."""
+    """Each figure with what it comes to, then where the paper contradicts them."""
     for one in checks:
         if one.is_right is None:
             yield f"  {style('-', fg='yellow')} {visible(one.name)} ({one.source}): {visible(one.says)}"
@@ -23,10 +23,10 @@ def exact_lines(checks: Sequence[Check], style: Style = bare) -> Iterator[str]:
     contradictions = [one for one in checks if one.contradicts]
     if contradictions:
         yield ""
-        yield style("What the paper has otherwise:", bold=True)
+        yield style("Where the paper contradicts its own figures:", bold=True)
         for one in contradictions:
             says = f" {one.says}" if one.says else ""
-            yield f"  {visible(one.name)} ({one.source}): {one.computed} follows, the paper has {one.paper}.{visible(says)}"
+            yield f"  {visible(one.name)} ({one.source}): {one.computed} by its figures, printed as {one.paper}.{visible(says)}"
     yield ""
     right, wrong = (sum(one.is_right is value for one in checks) for value in (True, False))
     left = f", {len(checks) - right - wrong} not checked" if right + wrong < len(checks) else ""
