@@ -399,7 +399,9 @@ class _Making:
         outputs = [link for link in readers if link.target in {node.id for node in self.graph.outputs}]
         if len(ends) > 1 and outputs:  # which take one value
             join = self._join(place)
-            self.links += [self._led(link._replace(source=join), link.target, self._words.get(link)) for link in outputs]
+            self.links += [
+                self._led(link._replace(source=join), link.target, self._words.get(link)) for link in outputs
+            ]
             self.links += [self._edge(end, join) for end in ends]
             readers = [link for link in readers if link not in outputs]
         for part in change.into:

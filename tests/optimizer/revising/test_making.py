@@ -95,7 +95,10 @@ def made(text: str, *changes: dict[str, Any]) -> str:
 @pytest.mark.parametrize(
     ("changes", "feeds"),
     [
-        ([{"do": "split", "id": "B", "into": [{"id": "B1", "objective": "x"}, {"id": "B2", "objective": "y"}]}], "B1 B2"),
+        (
+            [{"do": "split", "id": "B", "into": [{"id": "B1", "objective": "x"}, {"id": "B2", "objective": "y"}]}],
+            "B1 B2",
+        ),
         ([{"do": "add", "id": "C", "objective": "x", "after": ["A"]}], "B C"),
         ([{"do": "add", "id": name, "objective": "x", "after": ["A"]} for name in "CD"], "B C D"),
     ],
