@@ -1,5 +1,5 @@
 // Operators drawn from solved cases: the file, its fields and the stages are asked, then the cost; it can be stopped, and ends with a library.
-import { SOON, assert, describe, it } from '../../support/harness.mjs';
+import { assert, describe, it } from '../../support/harness.mjs';
 import { endpoint } from '../../support/endpoint.mjs';
 
 const CASES = Array.from({ length: 10 }, (_, n) => `${JSON.stringify({ id: `q${n}`, question: `What is ${n + 3} plus ${n + 8}?`, worked: `Add the two numbers one after the other.`, answer: String(2 * n + 11) })}\n`).join('');
@@ -34,8 +34,31 @@ describe('Extracting operators', (workbench) => {
     await dialog.getByRole('button', { name: 'Extract', exact: true }).click();
     const progress = page.locator('.notification-toast', { hasText: 'Extracting operators from solved.jsonl' });
     await progress.waitFor();
-    await w.until(() => asked > 3, 'the model is not asked', SOON);
+    await w.until(() => asked > 3, 'the model is not asked');
     await w.shot('extract-going-on');
+    await progress.getByRole('button', { name: 'Cancel' }).click();
+    await progress.waitFor({ state: 'hidden' });
+    await w.notification('The extraction from solved.jsonl was stopped; finished work is kept');
+    const group = (await w.runs()).filter({ hasText: 'Extractions' }).first();
+    const shown = page.locator('.monaco-list-row', { hasText: 'solved.jsonl: no operators yet' });
+    await w.until(async () => {
+      if ((await shown.count()) >= 1) return true;
+      if ((await group.getAttribute('aria-expanded')) === 'false') await group.click();
+      return false;
+    }, 'the tree does not have the extraction');
+    for (const theme of ['Dark Modern', 'Light Modern']) {
+      await w.command('Preferences: Color Theme');
+      await w.answer(theme);
+      await w.shot(`extract-tree-${theme.split(' ')[0].toLowerCase()}`);
+    }
+    const before = model.questions.length;
+    await w.until(async () => {
+      if (await progress.isVisible()) return true;
+      await shown.first().hover();
+      await shown.first().getByRole('button', { name: 'Continue' }).click({ timeout: 2000 }).catch(() => undefined);
+      return false;
+    }, 'it does not continue');
+    await w.until(() => model.questions.length > before, 'the model is not asked again');
     await progress.getByRole('button', { name: 'Cancel' }).click();
     await progress.waitFor({ state: 'hidden' });
     model.answerWith(undefined);
