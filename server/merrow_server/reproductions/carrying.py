@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import time
 from collections.abc import Callable, Mapping, Sequence
 from statistics import fmean
@@ -79,6 +80,9 @@ class Reproducing:
                 continue
             try:
                 await step.work(self._left())
+            except asyncio.CancelledError:  # what it has used is shown all the same
+                await self._keep(one, {"status": "stopped", "why": "It was cancelled.", "step": step.id})
+                raise
             except TooSmall as failure:
                 return await self._not_begun(one, str(failure))
             except (StepStopped, BudgetFailure) as failure:

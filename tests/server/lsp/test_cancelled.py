@@ -20,6 +20,7 @@ from pygls.exceptions import JsonRpcException
 from tests.runtime.openai_server import Hang, OpenAIServer, Reply
 from tests.server.lsp.editor import MODERN
 from tests.server.lsp.running import WAIT, RunningEditor, editor_on
+from tests.server.reproducing import tiny_data
 from tests.server.searching import SINGLE
 
 CASES = "cases:\n  - id: one\n    inputs: {PROBLEM: What is 1?}\n    expect: {contains: x}\n"
@@ -32,14 +33,18 @@ KINDS: dict[str, dict[str, Any]] = {
     "merrow.plan": {"uri": "flow.mmd", "task": "Make a web page."},
     "merrow.suggest": {"uri": "flow.mmd"},
     "merrow.test": {"uri": "flow.cases.yaml"},
+    "merrow.extract": {**DATA, "mapping": {"problem": "problem"}, "solution": "answer", "model": "m"},
+    "merrow.reproduce": {"paper": "mermaidflow", "rows": ["round1-gsm8k"], "data": "data", "otherData": True, "items": 2},
 }
-"""By command, what is ordered."""
-AGREED = ("merrow.evaluate", "merrow.optimize", "merrow.plan", "merrow.suggest")
+"""By command, what is ordered; what has no ``uri`` is of no document."""
+AGREED = ("merrow.evaluate", "merrow.optimize", "merrow.plan", "merrow.suggest", "merrow.extract", "merrow.reproduce")
 """Those about which the user is asked."""
 LISTED = {
     "merrow.run": ("merrow/runs", "run"),
     "merrow.evaluate": ("merrow.evaluations", "evaluation"),
     "merrow.optimize": ("merrow.optimizations", "search"),
+    "merrow.extract": ("merrow.extractions", "extraction"),
+    "merrow.reproduce": ("merrow.reproductions", "reproduction"),
 }
 """Those that have an id, what lists them, and by which name."""
 
@@ -72,7 +77,9 @@ class Client:
         self._numbers += 1
         self.opening.clear()
         self.asking.clear()
-        argument = {**KINDS[command], "uri": self.editor.uri(KINDS[command]["uri"]), "agreed": agreed}
+        argument = {**KINDS[command], "agreed": agreed}
+        if "uri" in argument:
+            argument["uri"] = self.editor.uri(argument["uri"])
         if command == "merrow.test":
             del argument["agreed"]
         if command in ("merrow.run", "merrow.plan", "merrow.suggest"):
@@ -118,7 +125,8 @@ class Client:
             listed = await (by.ask(method) if "/" in method else by.execute(method))
             identity = listed[0][name]
             assert (listed[0]["status"], listed[0]["here"]) == ("running", another is None)
-            assert await by.execute("merrow.cancel", run=identity[:8]) == {"cancelled": [identity]}
+            said = identity if "/" in identity else identity[:8]
+            assert await by.execute("merrow.cancel", run=said) == {"cancelled": [identity]}
 
     async def only_what_follows_is_asked(self) -> None:
         """After what was cancelled come two runs, in the same thread: all that goes on would have asked before the second."""
@@ -137,6 +145,7 @@ async def client_in(folder: Path, *, from_nothing: bool = False) -> AsyncIterato
     rows = [{"id": f"q{n}", "problem": f"What is {n}?", "answer": "x"} for n in range(40)]
     (folder / "own.jsonl").write_text("".join(json.dumps(row) + "\n" for row in rows))
     (folder / "flow.mmd").write_text(SINGLE)
+    tiny_data(folder / "data")
     (folder / "flow.cases.yaml").write_text(CASES)
     capabilities = MODERN | {"experimental": {"merrowRuns": True}}
     async with (
@@ -178,6 +187,8 @@ REST = [("before it is open", "document"), ("asked about", "document"), ("asked 
 )
 async def test_nothing_is_asked_once_it_is_cancelled(tmp_path: Path, state: str, door: str) -> None:
     kinds = AGREED if state == "asked about" else tuple(LISTED) if door == "id" else tuple(KINDS)
+    if door == "document":
+        kinds = tuple(kind for kind in kinds if "uri" in KINDS[kind])
     async with client_in(tmp_path) as client:
         for command in from_another(kinds, ROWS.index((state, door))):
             before = len(client.server.requests)

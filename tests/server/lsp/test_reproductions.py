@@ -75,7 +75,10 @@ async def test_a_reproduction_is_cancelled_and_continued_and_pays_nothing_twice(
         (going,) = await editor.execute("merrow.reproductions")
         assert (going["status"], going["here"]) == ("running", True)
         await editor.execute("merrow.cancel", run=going["reproduction"])
-        assert (await begun)["status"] == "cancelled"
+        cancelled = await begun
+        assert cancelled["status"] == "cancelled"
+        assert cancelled["usage"]["calls"] >= 2, "what was paid is shown"
+        assert "stopped" in {row["status"] for row in cancelled["rows"]}
         server.answer = answer
         ended = await editor.execute("merrow.reproduce", resume=going["reproduction"], agreed=True)
         assert ended["status"] == "finished"
