@@ -67,7 +67,7 @@ def test_a_library_alone_is_enough_and_a_memory_of_ones_own_counts(capsys: pytes
 def test_repeats_are_real_without_a_file_and_count_once_at_a_temperature_of_0(
     capsys: pytest.CaptureFixture[str], more: tuple[str, ...], answered: int
 ) -> None:
-    rounds = ("--strategy", "evolve", "--set", "max-rounds=1", "--budget-evaluations", "100")
+    rounds = ("--strategy", "evolve", "--set", "max-rounds=2", "--budget-evaluations", "100")
     done = in_process(capsys, *(one for one in SEARCH if one not in ("--budget-evaluations", "30")), *rounds, *more)
     assert done.code == 0, done.err
     assert f"temperature: {more[1] if more else 0.2}" in found(0)

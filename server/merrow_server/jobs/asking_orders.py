@@ -16,7 +16,7 @@ from merrow_server.asking_words import usage_sentence
 from merrow_server.continuing import changed_by
 from merrow_server.jobs.desk import Json, Kind, ReadyJob
 from merrow_server.jobs.orders import PlanOrder, SuggestionOrder
-from merrow_server.jobs.recorded import Check, JobRows
+from merrow_server.jobs.recorded import Check, ListedJobs
 from merrow_server.plans import prepared_plan as plans
 from merrow_server.plans.plan_words import report_lines
 from merrow_server.suggestions import prepared_suggestions as suggestions
@@ -29,7 +29,7 @@ _Done = TypeVar("_Done")
 _Order = TypeVar("_Order", PlanOrder, SuggestionOrder)
 
 
-class AskingJobs(Kind[_Order, Told, _Done], JobRows[JobRecord], Generic[_Order, _Outcome, _Done]):
+class AskingJobs(Kind[_Order, Told, _Done], ListedJobs[JobRecord], Generic[_Order, _Outcome, _Done]):
     """Those of one kind that a server has models asked for."""
 
     kind: ClassVar[AskingKind]

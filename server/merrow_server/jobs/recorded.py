@@ -29,7 +29,7 @@ _Order = TypeVar("_Order", bound=JobOrder)
 _Record = TypeVar("_Record", bound=JobRow)
 
 
-class JobRows(Generic[_Record]):
+class ListedJobs(Generic[_Record]):
     """The rows in the journal of one kind of job, in ``kept``; ``here`` says the ids of those that are worked on here."""
 
     what: ClassVar[str]
@@ -67,7 +67,7 @@ class JobRows(Generic[_Record]):
         return record
 
 
-class Recorded(Kind[_Order, Told, Json], JobRows[_Record], Generic[_Order, _Record]):
+class Recorded(Kind[_Order, Told, Json], ListedJobs[_Record], Generic[_Order, _Record]):
     """Jobs of workflows, cases or papers, which have a row in the journal; ``choosing`` chooses the endpoint, ``check`` checks a
     text.
     """

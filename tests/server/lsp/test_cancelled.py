@@ -34,7 +34,13 @@ KINDS: dict[str, dict[str, Any]] = {
     "merrow.suggest": {"uri": "flow.mmd"},
     "merrow.test": {"uri": "flow.cases.yaml"},
     "merrow.extract": {**DATA, "mapping": {"problem": "problem"}, "solution": "answer", "model": "m"},
-    "merrow.reproduce": {"paper": "mermaidflow", "rows": ["round1-gsm8k"], "data": "data", "otherData": True, "items": 2},
+    "merrow.reproduce": {
+        "paper": "mermaidflow",
+        "rows": ["round1-gsm8k"],
+        "data": "data",
+        "otherData": True,
+        "items": 2,
+    },
 }
 """By command, what is ordered; what has no ``uri`` is of no document."""
 AGREED = ("merrow.evaluate", "merrow.optimize", "merrow.plan", "merrow.suggest", "merrow.extract", "merrow.reproduce")

@@ -459,7 +459,7 @@ async def test_an_evaluation_is_dropped_cancelled_and_gone_on_with(bench: Bench)
     name = here["evaluation"]
     assert (here["here"], here["status"], bench.session.desk.here) == (True, "running", {name})
     again = EvaluationOrder(ticket(4), resume=name)
-    assert await bench.refused(bench.do("evaluation", again)) == f"Evaluation {name} is going on here already."
+    assert await bench.refused(bench.do("evaluation", again)) == f"Evaluation {name} is running here already."
     ticket(3).cancel()
     ended = await running
     assert (ended["status"], ended["missing"], ended["here"], bench.session.desk.here) == ("cancelled", 0, False, set())
@@ -551,7 +551,7 @@ async def test_a_search_that_found_nothing_has_nothing_better_and_one_that_goes_
     nothing = f"Search {name} has found no better workflow."
     assert await bench.refused(lambda: searches.better(name)) == nothing, "before anything was scored"
     again = SearchOrder(ticket(2), resume=name)
-    assert await bench.refused(bench.do("search", again)) == f"Search {name} is going on here already."
+    assert await bench.refused(bench.do("search", again)) == f"Search {name} is running here already."
     ticket(1).cancel()
     assert (await running)["status"] == "cancelled"
     bench.server.answer = lambda _: Reply("7.5")
