@@ -74,7 +74,7 @@ def test_repeats_are_real_without_a_file_and_count_once_at_a_temperature_of_0(
     identity = in_process(capsys, "optimizations", "--format", "json").json[0]["search"]
     events = in_process(capsys, "show", identity, "--format", "json").out.splitlines()
     draws = [one for one in map(json.loads, events) if one["event"] == "draw" and one["candidate"] == 0]
-    places = [tuple(place.values()) for draw in draws for place in draw["places"]]
+    places = [tuple(place) for draw in draws for place in draw["places"]]
     assert len(places) == len(set(places)) == 4 * answered
 
 
