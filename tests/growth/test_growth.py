@@ -49,6 +49,10 @@ _ALWAYS = (
     "diamonds that lead to the next two",
     "arrows back to the step before",
     "nested subgraphs with nodes",
+    "steps in Loops inside one another",
+    "a Decision that asks with many cases",
+    "an operator that lacks many inputs",
+    "an operator with many open ports",
 )
 """Shapes that were once quadratic or worse, which every run tries."""
 _TRIED = [

@@ -36,6 +36,7 @@ from merrow_analysis.rules.misplaced import word_of
 from merrow_analysis.rules.path_rules import MISSING_INPUT_OR_OUTPUT, OFF_PATH
 from merrow_analysis.rules.registry import Flags, RuleFamily, Scope
 from merrow_analysis.rules.reporting import (
+    MOST_LISTED,
     MOST_SHARING,
     continued,
     edges_of_arrow,
@@ -288,13 +289,17 @@ def _missing_label(context: GraphContext, node: TypedNode, edge: TypedEdge, find
 
 def _ambiguous(context: GraphContext, node: TypedNode, edge: TypedEdge, finding: PlacementFinding) -> Diagnostic:
     graph = context.graph
-    ports = listed([f"`{name}`" for name in finding.names], "or")
+    # There may be hundreds of ports, and as many edges: only what is shown is looked at, and the fixes when they are asked for.
+    ports = listed([*(f"`{name}`" for name in finding.names[:MOST_LISTED]), *finding.names[MOST_LISTED:]], "or")
     message = f"What {edge.source.id} gives ({finding.given}) fits {ports} of {named(node)}; write which on the edge."
-    # A Problem is most likely meant for the port `problem`.
-    likely = sorted(finding.names, key=lambda name: name != str(finding.given).casefold())
-    # One after another, as they are asked for: there may be hundreds of ports, and as many edges.
-    fixes = (made for name in likely for made in _rewritten(graph, edge, labelled(edge, name), safe=False))
-    return report(AMBIGUOUS_PORT, edge.flow.range, message, fixes=fixes)
+    return report(AMBIGUOUS_PORT, edge.flow.range, message, fixes=_told_apart(graph, edge, finding))
+
+
+def _told_apart(graph: TypedGraph, edge: TypedEdge, finding: PlacementFinding) -> Iterator[Fix]:
+    """Write which port is meant. A Problem is most likely meant for the port `problem`."""
+    own = str(finding.given).casefold()
+    for name in sorted(finding.names, key=lambda name: name != own):
+        yield from _rewritten(graph, edge, labelled(edge, name), safe=False)
 
 
 def _missing_input(
@@ -337,7 +342,9 @@ _FEW = 3
 
 def _arrow(graph: TypedGraph, node: TypedNode, name: str) -> str:
     """The edge to suggest into a port: that of the first fix."""
-    port = next((port for port in node.input_ports if port.name == name), None)
+    # A small graph may have a node with thousands of ports that lack something.
+    port = None if node.spec is None or node.spec.is_pass else node.spec.ports.get(name)
+    port = port or next((port for port in node.input_ports if port.name == name), None)
     if port is None or len(graph.marks.found) > _FEW or not is_small(graph):
         return f"X -->|{name}| {node.id}"
     likely = sources(graph, node, port)

@@ -57,7 +57,11 @@ def named(node: TypedNode) -> str:
     return f"{node.id} ({node.spec.name})" if node.spec is not None else node.id
 
 
-def listed(words: Iterable[str], last: str = "and", most: int = 5) -> str:
+MOST_LISTED = 5
+"""Words that a list in a message shows."""
+
+
+def listed(words: Iterable[str], last: str = "and", most: int = MOST_LISTED) -> str:
     """``a, b and c``; long lists are cut."""
     all_words = list(words)
     if len(all_words) > most:

@@ -68,6 +68,7 @@ class Composites:
     boxes: Mapping[str, Composite] = field(default_factory=dict)
     inside: Mapping[str, str] = field(default_factory=dict)
     _borders: dict[tuple[str | None, str | None], Border] = field(default_factory=dict, compare=False, repr=False)
+    _depths: dict[str, int] = field(default_factory=dict, compare=False, repr=False)
     _members: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
     _within: dict[str, list[str]] = field(default_factory=dict, compare=False, repr=False)
 
@@ -118,12 +119,24 @@ class Composites:
             return _OUTSIDE
         known = self._borders.get((begin, end))
         if known is None:
-            out, into = self.chain(begin), self.chain(end)
-            scope = next((box for box in out if box in into), None)
-            left = out[: out.index(scope)] if scope is not None else out
-            entered = into[: into.index(scope)] if scope is not None else into
-            known = self._borders[begin, end] = Border(scope, left, entered[::-1])
+            known = self._borders[begin, end] = self._crossed(begin, end)
         return known
+
+    def _crossed(self, begin: str | None, end: str | None) -> Border:
+        """What lies between two composites: no step is made around the innermost one that holds both."""
+        if not self._depths:
+            for box in self:  # outer ones first
+                self._depths[box.id] = 1 if box.parent is None else self._depths[box.parent] + 1
+        out, into = [], []
+        while begin != end:
+            deep, deeper = (0 if box is None else self._depths[box] for box in (begin, end))
+            if begin is not None and deep >= deeper:
+                out.append(begin)
+                begin = self.boxes[begin].parent
+            elif end is not None:
+                into.append(end)
+                end = self.boxes[end].parent
+        return Border(begin, tuple(out), tuple(reversed(into)))
 
     def changed(self, removed: Collection[str], added: Mapping[str, str]) -> Composites:
         """These composites without some nodes, and with new ones: ``added`` has the innermost composite of each."""
@@ -189,7 +202,7 @@ def read_composites(subgraphs: Mapping[str, Subgraph]) -> Composites:
         return NO_COMPOSITES
     innermost: dict[str, str] = {}
     nodes: dict[str, list[str]] = {name: [] for name in kinds}
-    depths = {name: len(_enclosing(subgraphs, name)) for name in subgraphs}
+    depths = _depths(subgraphs)
     for name in sorted(subgraphs, key=lambda group: -depths[group]):
         own = name if name in kinds else _around(subgraphs, name, kinds)
         if own is None:
@@ -242,14 +255,28 @@ def parameters_of(group: Subgraph) -> dict[str, NodeParameter]:
     return parameters
 
 
-def _enclosing(subgraphs: Mapping[str, Subgraph], name: str) -> list[str]:
+def _enclosing(subgraphs: Mapping[str, Subgraph], name: str) -> Iterator[str]:
     """The subgraphs around one, innermost first."""
-    names: list[str] = []
     parent = subgraphs[name].parent
     while parent is not None:
-        names.append(parent)
+        yield parent
         parent = subgraphs[parent].parent
-    return names
+
+
+def _depths(subgraphs: Mapping[str, Subgraph]) -> dict[str, int]:
+    """How many subgraphs are around each."""
+    depths: dict[str, int] = {}
+    for name in subgraphs:
+        unknown = [name] if name not in depths else []
+        for around in _enclosing(subgraphs, name) if unknown else ():
+            if around in depths:
+                break
+            unknown.append(around)
+        parent = subgraphs[unknown[-1]].parent if unknown else None
+        depth = -1 if parent is None else depths[parent]
+        for number, one in enumerate(reversed(unknown), 1):
+            depths[one] = depth + number
+    return depths
 
 
 def _around(subgraphs: Mapping[str, Subgraph], name: str, kinds: Mapping[str, CompositeKind]) -> str | None:

@@ -2,14 +2,14 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Container, Iterable, Iterator, Sequence
 from itertools import chain
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.bare.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.bare.reach import components, shortest_cycle
-from merrow_analysis.graph.boxes.composites import Composite
+from merrow_analysis.graph.boxes.composites import Composite, Composites
 from merrow_analysis.graph.boxes.edge_words import EACH, OVER
 from merrow_analysis.graph.flow import Subgraph
 from merrow_analysis.graph.liveness.frames import Unit, unit_edges
@@ -102,8 +102,10 @@ def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
         return
     groups = graph.flow.subgraphs
     boxes = [box for box in graph.composites if not box.implied]
+    within = _with_nodes(graph.composites)
+    with_nodes = _with_nodes(graph.composites, graph.flow.chart.nodes)
     for box in boxes:
-        yield from _broken(context, box, groups)
+        yield from _broken(context, box, groups, is_empty=box.id not in with_nodes)
     yield from _too_deep(graph, boxes, groups)
     yield from _coming_back(context, groups)
     entering: dict[str, list[TypedEdge]] | None = None
@@ -111,7 +113,7 @@ def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
     for record in graph.again_records:
         again.setdefault(graph.composites.border(record.source, record.target).scope, []).append(record)
     for box in boxes:
-        if box.nodes or graph.composites.members(box.id):
+        if box.id in within:
             if box.kind == "map":
                 if not graph.lists.get(box.id):
                     entering = _entering(graph) if entering is None else entering
@@ -133,7 +135,16 @@ def _above_end(graph: TypedGraph) -> Iterator[Diagnostic]:
             yield report(METADATA_ABOVE_END, block.range(metadata.span), message, fixes=fixes)
 
 
-def _broken(context: GraphContext, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+def _with_nodes(boxes: Composites, among: Container[str] | None = None) -> set[str]:
+    """The composites in which there are nodes, or nodes ``among`` some, also in nested ones."""
+    found: set[str] = set()
+    for box in reversed(list(boxes)):  # inner ones first
+        if box.id in found or (box.nodes if among is None else any(name in among for name in box.nodes)):
+            found.update({box.id} if box.parent is None else {box.id, box.parent})
+    return found
+
+
+def _broken(context: GraphContext, box: Composite, groups: dict[str, Subgraph], is_empty: bool) -> Iterator[Diagnostic]:
     graph = context.graph
     group = groups[box.id]
     if group.name is None:
@@ -142,8 +153,7 @@ def _broken(context: GraphContext, box: Composite, groups: dict[str, Subgraph]) 
             f'`subgraph STEPS["{group.title}"]`.'
         )
         yield report(BROKEN_BOX, group.range, message, fixes=_sound(context, name_box(context, group)))
-    members = graph.composites.members(box.id)
-    if not any(name in graph.flow.chart.nodes for name in members):
+    if is_empty:
         message = f"The {box.operator} {box.id} has no nodes, so it does nothing; put nodes into it or remove it."
         yield report(BROKEN_BOX, group.range, message, fixes=_sound(context, remove_box(context, group)))
     for block in group.repeated:
@@ -231,10 +241,25 @@ def _stand_together(graph: TypedGraph) -> bool:
     if graph.cycles or graph.shape.wrong:
         return False
     handles, places = graph.core.handles, graph.shape.places
-    for box in graph.composites:
-        occupied = [places[handles[name]] for name in graph.composites.members(box.id) if name in handles]
-        if occupied and max(occupied) - min(occupied) >= len(occupied):
+    first: dict[str, int] = {}
+    last: dict[str, int] = {}
+    count: dict[str, int] = {}
+    for box in reversed(list(graph.composites)):  # inner ones first, each of which is added to the one around it
+        occupied = [places[handles[name]] for name in box.nodes if name in handles]
+        if box.id in count:
+            occupied += [first[box.id], last[box.id]]
+        if not occupied:
+            continue
+        low, high = min(occupied), max(occupied)
+        held = len(occupied) - 2 * (box.id in count) + count.get(box.id, 0)
+        if high - low >= held:
             return False
+        if box.parent is not None:
+            first[box.parent], last[box.parent] = (
+                min(low, first.get(box.parent, low)),
+                max(high, last.get(box.parent, high)),
+            )
+            count[box.parent] = held + count.get(box.parent, 0)
     return True
 
 
