@@ -49,10 +49,6 @@ _ALWAYS = (
     "diamonds that lead to the next two",
     "arrows back to the step before",
     "nested subgraphs with nodes",
-    "steps in Loops inside one another",
-    "a Decision that asks with many cases",
-    "an operator that lacks many inputs",
-    "an operator with many open ports",
 )
 """Shapes that were once quadratic or worse, which every run tries."""
 _TRIED = [
@@ -102,6 +98,21 @@ def _is_linear(small: float, middle: float, large: float, slack: float) -> bool:
 @pytest.mark.parametrize("name", _ALWAYS)
 def test_what_was_quadratic_once_grows_with_the_text(name: str) -> None:
     _check_growth(SHAPES[name])
+
+
+@pytest.mark.parametrize(
+    "name",
+    [
+        "steps in Loops inside one another",
+        "a Decision that asks with many cases",
+        "an operator that lacks many inputs",
+        "an operator with many open ports",
+    ],
+)
+def test_a_check_of_what_was_slow_once_grows_with_the_text(name: str) -> None:
+    """The steps of a check, at sizes at which what is quadratic outweighs the rest."""
+    counts = _counts(SHAPES[name], ["check"], (128, 256, 512))["check"]
+    assert _is_linear(*counts, UNEVEN + counts[1] / 10), counts
 
 
 @pytest.mark.parametrize("shape", _TRIED, ids=lambda shape: shape.name)

@@ -113,22 +113,6 @@ def _cases(n: int) -> str:
     return workflow([*start, *nodes, *starts, *edges], front_matter(f"  types:\n    Route: [{words}]\n"))
 
 
-@shape("a Decision that asks with many cases", most=4000)
-def _asked_cases(n: int) -> str:
-    nodes = [f'N{i}["Custom<br/>(prompt: Answer.)"]' for i in range(n)]
-    return workflow(
-        ["D{Which?}:::DecisionOp", "PROBLEM --> D", *nodes, *(f"D -->|case {i}| N{i} --> RETURN" for i in range(n))]
-    )
-
-
-@shape("steps in Loops inside one another", most=800)
-def _steps_in_loops(n: int) -> str:
-    begun = [f'subgraph L{i}["Loop (max: 2)"]\nN{i}["Custom<br/>(prompt: Go on.)"]' for i in range(n)]
-    back = [f"N{i} -.->|again:input| N{i}" for i in range(n)]
-    path = f"PROBLEM --> {' --> '.join(f'N{i}' for i in range(n))} --> RETURN"
-    return workflow([*begun, *["end"] * n, path, *back])
-
-
 @shape("a Decision nested in a Decision", most=400)
 def _nested_decisions(n: int) -> str:
     lines = ['A["Custom<br/>(returns: Bool)"]:::CustomOp', "PROBLEM --> A"]
@@ -189,16 +173,6 @@ _operator(
         + "      outputs: {b: Text}\n"
     ),
     most=1000,
-)
-_operator(
-    "an operator that lacks many inputs",
-    lambda n: ['N["Op<br/>"]', "PROBLEM -->|a0| N", "N --> RETURN"],
-    lambda n: (
-        "  operators:\n    Op:\n      inputs:\n"
-        + "".join(f"        a{i}: Text\n" for i in range(n))
-        + "      outputs: {b: Text}\n"
-    ),
-    most=2000,
 )
 _operator(
     "types",
@@ -366,3 +340,31 @@ def _twins(n: int) -> str:
     """Nodes that say the same, fed by the same."""
     nodes = [f'N{i}@{{ op: Custom, prompt: "Solve." }}\nPROBLEM --> N{i} --> V' for i in range(n)]
     return workflow([*nodes, 'V["ScEnsemble<br/>"]:::ScEnsembleOp --> RETURN'])
+
+
+@shape("a Decision that asks with many cases", most=4000)
+def _asked_cases(n: int) -> str:
+    nodes = [f'N{i}["Custom<br/>(prompt: Answer.)"]' for i in range(n)]
+    return workflow(
+        ["D{Which?}:::DecisionOp", "PROBLEM --> D", *nodes, *(f"D -->|case {i}| N{i} --> RETURN" for i in range(n))]
+    )
+
+
+@shape("steps in Loops inside one another", most=800)
+def _steps_in_loops(n: int) -> str:
+    begun = [f'subgraph L{i}["Loop (max: 2)"]\nN{i}["Custom<br/>(prompt: Go on.)"]' for i in range(n)]
+    back = [f"N{i} -.->|again:input| N{i}" for i in range(n)]
+    path = f"PROBLEM --> {' --> '.join(f'N{i}' for i in range(n))} --> RETURN"
+    return workflow([*begun, *["end"] * n, path, *back])
+
+
+_operator(
+    "an operator that lacks many inputs",
+    lambda n: ['N["Op<br/>"]', "PROBLEM -->|a0| N", "N --> RETURN"],
+    lambda n: (
+        "  operators:\n    Op:\n      inputs:\n"
+        + "".join(f"        a{i}: Text\n" for i in range(n))
+        + "      outputs: {b: Text}\n"
+    ),
+    most=2000,
+)

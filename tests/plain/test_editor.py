@@ -187,6 +187,13 @@ def test_arrows_that_all_say_the_same_are_no_choice() -> None:
     assert "MW123" in [one.code for one in analyse(text.replace("Sends", "keeps")).diagnostics]
 
 
+@pytest.mark.parametrize("arrow", ["<-->", "<==>", "o--o"])
+def test_arrows_with_two_heads_are_no_choice(arrow: str) -> None:
+    text = f"{FRONT}flowchart LR\n    A[Serve pages] -->|query| B[Find rows]\n    A -->|token| C[Sign in]\n"
+    assert "MW123" in [one.code for one in analyse(text).diagnostics]
+    assert "MW123" not in [one.code for one in analyse(text.replace("-->", arrow)).diagnostics]
+
+
 def test_the_middle_of_a_drawing_of_a_system_is_no_bottleneck() -> None:
     arrows = "".join(f"    A{n}[App {n}] --> BUS[Bus] --> S{n}[Store {n}]\n    S{n} --> LOG[Log]\n" for n in range(3))
     text = f"{FRONT}flowchart TD\n{arrows}"

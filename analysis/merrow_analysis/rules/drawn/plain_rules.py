@@ -155,8 +155,12 @@ def _without_choice(context: TextContext, nodes: Iterable[TypedNode]) -> Iterato
 
 
 def _like_a_choice(node: TypedNode) -> list[TypedEdge]:
-    """The ways out of a box, where all have short labels that name no port, and these differ."""
+    """The ways out of a box, where all have short labels that name no port, and these differ. An arrow with two heads says what
+    goes to and fro, and no choice.
+    """
     labelled = [edge for edge in node.outgoing if edge.placed.label.words is not None]
+    if any(edge.flow.arrow.type.startswith("double") for edge in labelled):
+        return []
     different = {(edge.placed.label.words or "").strip().casefold() for edge in labelled}
     all_say = len(labelled) == len(node.ways) and all(len(label.split()) <= _LONGEST_ANSWER for label in different)
     return labelled if all_say and len(different) > 1 and len({edge.target.id for edge in node.outgoing}) > 1 else []
