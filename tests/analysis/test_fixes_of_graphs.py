@@ -282,3 +282,26 @@ def test_an_ensemble_that_reads_itself_is_not_taken_out() -> None:
     found = [fix.title for one in analyse(workflow(A, VOTE, B, *lines)).diagnostics for fix in one.fixes]
     assert "Sample A 3 times" in found
     assert "Remove VOTE" not in found
+
+
+def test_a_step_reads_what_comes_before_it_rather_than_a_step_like_it() -> None:
+    text = """---
+workflow:
+  operators:
+    Write: {inputs: {notes: Text}, outputs: {draft: Text}, prompt: Write it.}
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    READ["Custom<br/>(prompt: Read.)"]
+    A["Write<br/>"]
+    B["Write<br/>"]
+    V["ScEnsemble<br/>"]
+    RETURN([Answer]):::Interface
+    PROBLEM -->|input| READ
+    READ & A & B --> V
+    V --> RETURN
+    classDef Interface fill:#eee
+"""
+    first, second = ([fix.title for fix in found.fixes] for found in analyse(text).errors)
+    assert first == ["Lead PROBLEM to A", "Feed notes from READ", "Feed notes from B", "Remove A"]
+    assert second == ["Lead PROBLEM to B", "Feed notes from READ", "Feed notes from A", "Remove B"]

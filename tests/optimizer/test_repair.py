@@ -28,10 +28,12 @@ from merrow_optimizer.repair.weights import (
     EDGE_MOVES,
     FIRST_AT_ITS_NODE,
     LONELY_GOES,
+    MADE_UP,
     NODE_COMES,
     NODE_GOES,
     OPERATOR,
     UNLIKE_OTHERS,
+    UNREAD,
     WORDS,
     size_of,
     weight_of_difference,
@@ -418,6 +420,15 @@ def test_labels_that_need_quotes_are_no_reason_for_a_comment(lines: str) -> None
     done = repair(text)
     assert done.text == text.replace("Write (it)", '"Write (it)"').replace("Check (it)", '"Check (it)"')
     assert {step.title for step in done.steps} <= {"Put the labels in quotes", "Put the label in quotes"}
+
+
+@pytest.mark.parametrize(("line", "drawn"), [("?! )( ?!", 0), ('A[Read "x"]', 1), ('A[Read "x"] --> B', 3)])
+def test_a_comment_weighs_what_its_line_draws_where_a_fix_can_read_it(line: str, drawn: int) -> None:
+    text = f"flowchart TD\n    C --> D\n    {line}\n"
+    [step] = repair(text, clock=lambda: 0.0, allows=lambda step: step.gives_up).steps
+    assert step.gives_up
+    least = UNREAD + MADE_UP + NODE_GOES * drawn
+    assert least <= step.weight < least + WORDS
 
 
 @pytest.mark.parametrize("looked_at", [1, 3])
