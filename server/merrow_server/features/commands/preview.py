@@ -39,7 +39,7 @@ if TYPE_CHECKING:
 GRAPH = "merrow/graph"
 
 _MOST_REMEMBERED = 50_000
-"""Nodes that are looked at, at most, to say whose results each remembers: a few hundred, each for some hundred others."""
+"""Entries of the lists of whose results nodes remember: of a few hundred nodes, each of which remembers all before it."""
 
 
 class _Json(dict[str, Any]):
