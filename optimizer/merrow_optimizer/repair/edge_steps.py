@@ -52,16 +52,16 @@ def _labels(original: Original, edge: TypedEdge) -> Iterator[RepairStep]:
 def _is_wrong(edge: TypedEdge) -> bool:
     """Whether something is said against an edge itself, or it brings nothing."""
     findings = edge.target.placement.findings
-    told = (edge.target.incoming[one.edge] for one in findings if one.edge is not None)
-    return edge.order_only or any(one is edge for one in told)
+    told = (edge.target.incoming[finding.edge] for finding in findings if finding.edge is not None)
+    return edge.order_only or any(marked is edge for marked in told)
 
 
 def _possible_labels(original: Original, edge: TypedEdge) -> Iterator[str | None]:
     source, target = edge.source, edge.target
     if source.kind == "decision":
         # A case that only this edge leads from is needed.
-        said = [other.case for other in source.ways]
-        if edge.case is None or said.count(edge.case) > 1:
+        cases = [other.case for other in source.ways]
+        if edge.case is None or cases.count(edge.case) > 1:
             yield from _missing_cases(source)
         return
     for start in outputs(source) or [NodeOutput(source)]:
@@ -95,12 +95,14 @@ def _ends(original: Original, edge: TypedEdge) -> Iterator[RepairStep]:
             for source in outputs(node)
         )
         changes = (rewiring.rewire(original, edge, source) for source in sources)
-        yield from islice((of_change(original, one, one.title) for one in changes if not one.doubts), NEAREST)
+        yield from islice(
+            (of_change(original, change, change.title) for change in changes if not change.doubts), NEAREST
+        )
     heads = (head for node in _nearest(original, edge.target) for head in rewiring_heads.heads(edge, node))
     moved = (rewiring_heads.lead_to(original, edge, head) for head in heads)
     # What the old node loses by it is for the check to say: it may have too much.
-    likely = (one for one in moved if not one.doubts or {name for name, _ in one.doubts} == {"sides"})
-    yield from islice((of_change(original, one, one.title) for one in likely), NEAREST)
+    likely = (move for move in moved if not move.doubts or {name for name, _ in move.doubts} == {"sides"})
+    yield from islice((of_change(original, move, move.title) for move in likely), NEAREST)
 
 
 def _removed(original: Original, edge: TypedEdge) -> RepairStep:
@@ -133,7 +135,7 @@ def _fed(original: Original, node: TypedNode) -> Iterator[RepairStep]:
         if (is_fed and not scarce) or not (port.required or lonely or scarce):
             continue
         before = {(edge.source, edge.placed.label.output) for edge in node.incoming}
-        likely = (one for one in sources(original.typed, node, port) if (one.node, one.output) not in before)
+        likely = (giver for giver in sources(original.typed, node, port) if (giver.node, giver.output) not in before)
         for source in islice(likely, NEAREST):
             yield _drawn(original, wire_to(original.typed, source, node, port))
 

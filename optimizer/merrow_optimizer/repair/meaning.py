@@ -28,14 +28,14 @@ def meaning_of(analysis: Analysis) -> str:
 
 def _own(graph: TypedGraph, node: TypedNode) -> list[str]:
     resolution = node.resolution
-    said = [f"{key}={parameter.value!r}" for key, parameter in sorted(resolution.parameters.items())]
+    parts = [f"{key}={parameter.value!r}" for key, parameter in sorted(resolution.parameters.items())]
     if resolution.plain is not None or node.kind in ("decision", "unknown"):
         label = node.flow.label
-        said.append("" if label is None else label.text)
+        parts.append("" if label is None else label.text)
     for name in graph.composites.around(node.id):
         box = graph.composites.boxes[name]
-        said.append(f"{box.kind} {sorted((key, one.value) for key, one in box.parameters.items())!r}")
-    return [node.kind, node.operator or "", *said]
+        parts.append(f"{box.kind} {sorted((key, parameter.value) for key, parameter in box.parameters.items())!r}")
+    return [node.kind, node.operator or "", *parts]
 
 
 def _reads(node: TypedNode, keys: dict[int, str]) -> list[str]:

@@ -52,7 +52,7 @@ def remedies(
     deadline = clock() + limit
     reader = VariantReader(text, opener)
     before = reader.first
-    found: list[Remedy] = []
+    offered: list[Remedy] = []
     senses: set[str] = set()
     slowest = 0.0
 
@@ -75,10 +75,10 @@ def remedies(
         sense = meaning_of(after.analysis)
         if sense not in senses:
             senses.add(sense)
-            found.append(Remedy(step.title, step.edits() or ()))
-            if len(found) == MOST_OFFERED:
+            offered.append(Remedy(step.title, step.edits() or ()))
+            if len(offered) == MOST_OFFERED:
                 break
-    return found
+    return offered
 
 
 def _steps(reading: AnalysedText, finding: Diagnostic) -> Iterator[RepairStep]:
@@ -110,5 +110,7 @@ def _is_remedy(before: AnalysedText, after: AnalysedText, finding: Diagnostic) -
 
 def _codes(reading: AnalysedText) -> Counter[str]:
     """How many errors and warnings there are of each code."""
-    others = (one.code for one in reading.analysis.diagnostics if one.severity is not Severity.HINT)
+    others = (
+        diagnostic.code for diagnostic in reading.analysis.diagnostics if diagnostic.severity is not Severity.HINT
+    )
     return Counter(others)

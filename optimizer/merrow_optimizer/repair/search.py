@@ -78,7 +78,7 @@ class Repair:
 
 def given_up(steps: Sequence[TakenStep]) -> str | None:
     """A sentence about the lines that a repair makes comments; None where it keeps all."""
-    count = sum(one.gives_up for one in steps)
+    count = sum(step.gives_up for step in steps)
     if not count:
         return None
     lines, become = ("One line", "becomes a comment") if count == 1 else (f"{count} lines", "become comments")
@@ -100,12 +100,12 @@ class _State:
         return self.reading.errors, len(self.reading.complaints), self.weight
 
     def steps(self) -> tuple[TakenStep, ...]:
-        found: list[TakenStep] = []
+        taken: list[TakenStep] = []
         state: _State | None = self
         while state is not None and state.taken is not None:
-            found.append(state.taken)
+            taken.append(state.taken)
             state = state.before
-        return tuple(reversed(found))
+        return tuple(reversed(taken))
 
 
 def repair(

@@ -80,7 +80,14 @@ def unread_steps(reading: AnalysedText, finding: Diagnostic) -> Iterator[RepairS
     all that it seems to draw is lost.
     """
     line = finding.range.start.line
-    block = next((one for one in reading.analysis.diagram.blocks if one.line <= line < one.line + one.line_count), None)
+    block = next(
+        (
+            candidate
+            for candidate in reading.analysis.diagram.blocks
+            if candidate.line <= line < candidate.line + candidate.line_count
+        ),
+        None,
+    )
     if block is not None and any(type(statement) is Broken for statement in block.statements):
         edits = _commented(block)
         if edits:
@@ -92,7 +99,9 @@ def unread_steps(reading: AnalysedText, finding: Diagnostic) -> Iterator[RepairS
 def _drawn(block: Block) -> int:
     """How many nodes, arrows and boxes the lines of a block seem to draw: at least one."""
     meant = [read_meant(line) for line in block.text.splitlines()]
-    return max(1, sum(one.nodes + one.arrows + one.boxes for one in meant if one is not None))
+    return max(
+        1, sum(statement.nodes + statement.arrows + statement.boxes for statement in meant if statement is not None)
+    )
 
 
 def _commented(block: Block) -> Edits:

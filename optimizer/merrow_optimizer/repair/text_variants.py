@@ -34,13 +34,13 @@ class AnalysedText:
         """
         told = set(map(id, self.analysis.errors))
         warnings: Counter[str] = Counter()
-        found = []
-        for one in self.analysis.diagnostics:
-            if one.severity is Severity.WARNING and id(one) not in told:
-                warnings[one.code] += 1
-                if warnings[one.code] > self.known[one.code]:
-                    found.append(one)
-        return sorted([*self.analysis.errors, *found], key=_depth)
+        extra = []
+        for diagnostic in self.analysis.diagnostics:
+            if diagnostic.severity is Severity.WARNING and id(diagnostic) not in told:
+                warnings[diagnostic.code] += 1
+                if warnings[diagnostic.code] > self.known[diagnostic.code]:
+                    extra.append(diagnostic)
+        return sorted([*self.analysis.errors, *extra], key=_depth)
 
     @property
     def errors(self) -> int:
@@ -49,7 +49,7 @@ class AnalysedText:
     @cached_property
     def said(self) -> Counter[tuple[str, str]]:
         """The complaints by code and message."""
-        return Counter((one.code, one.message) for one in self.complaints)
+        return Counter((complaint.code, complaint.message) for complaint in self.complaints)
 
     @property
     def is_done(self) -> bool:
@@ -75,7 +75,7 @@ def _depth(finding: Diagnostic) -> tuple[bool, int]:
 
 def warnings_of(diagnostics: Iterable[Diagnostic]) -> Counter[str]:
     """How many warnings there are of each code."""
-    return Counter(one.code for one in diagnostics if one.severity is Severity.WARNING)
+    return Counter(diagnostic.code for diagnostic in diagnostics if diagnostic.severity is Severity.WARNING)
 
 
 class VariantReader:

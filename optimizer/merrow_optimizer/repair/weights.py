@@ -118,7 +118,7 @@ def weight_of_difference(before: Analysis, after: Analysis, edits: Iterable[Text
     Nodes and edges of a statement that could not be read before don't count: nobody knows what they were.
     """
     lines = {line for edit in edits for line in range(edit.range.start.line, edit.range.end.line + 1)}
-    if any(found.range.start.line in lines or found.range.end.line in lines for found in before.refusals):
+    if any(refusal.range.start.line in lines or refusal.range.end.line in lines for refusal in before.refusals):
         return WORDS
     old, new = before.flow, after.flow
     gone = [name for name in old.chart.nodes if name not in new.chart.nodes]
@@ -171,10 +171,10 @@ def _of_gone(names: Collection[str], flow: Flowchart) -> int:
     return NODE_GOES * (len(names) - len(lonely)) + LONELY_GOES * len(lonely)
 
 
-def _alike_for(one: str, other: str) -> int:
+def _alike_for(first: str, other: str) -> int:
     """How many characters two texts begin with alike."""
-    differing = (number for number, (a, b) in enumerate(zip(one, other, strict=False)) if a != b)
-    return next(differing, min(len(one), len(other)))
+    differing = (number for number, (a, b) in enumerate(zip(first, other, strict=False)) if a != b)
+    return next(differing, min(len(first), len(other)))
 
 
 def size_of(text: str, edits: Iterable[TextEdit]) -> int:

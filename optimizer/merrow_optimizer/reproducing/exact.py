@@ -64,38 +64,38 @@ class Check:
 
 def exact(paper: Paper, data: Path | None = None) -> Iterator[Check]:
     """All that can be checked of a paper. ``data`` is the folder with files that some need."""
-    for said in paper.checks:
-        for one in _cases(paper, said):
-            yield _checked(paper, one, data)
+    for spec in paper.checks:
+        for case in _cases(paper, spec):
+            yield _checked(paper, case, data)
 
 
-def _cases(paper: Paper, said: Json) -> Iterator[dict[str, Any]]:
+def _cases(paper: Paper, spec: Json) -> Iterator[dict[str, Any]]:
     """A check for each of the systems or graphs that it names; its ``expected`` and ``paper`` are then lists, or one for all."""
-    subjects = said.get("each") or said.get("graphs")
+    subjects = spec.get("each") or spec.get("graphs")
     if subjects is None:
-        yield {**said, "paper": said.get("paper", said["expected"])}
+        yield {**spec, "paper": spec.get("paper", spec["expected"])}
         return
     for number, subject in enumerate(subjects):
-        one = {key: value for key, value in said.items() if key not in ("each", "graphs")}
+        case = {key: value for key, value in spec.items() if key not in ("each", "graphs")}
         for key in ("expected", "paper"):
-            if isinstance(said.get(key), list):
-                one[key] = said[key][number]
-        if "each" in said:
-            row = paper.rows[f"{subject}-{said.get('column', 'average')}"]
-            one |= {
-                "of": [row.id, *([said["to"]] if "to" in said else [])],
-                "name": said["name"].format(system=row.system),
+            if isinstance(spec.get(key), list):
+                case[key] = spec[key][number]
+        if "each" in spec:
+            row = paper.rows[f"{subject}-{spec.get('column', 'average')}"]
+            case |= {
+                "of": [row.id, *([spec["to"]] if "to" in spec else [])],
+                "name": spec["name"].format(system=row.system),
             }
-            one["expected"] = one["expected"].format(figure=row.figure)
+            case["expected"] = case["expected"].format(figure=row.figure)
         else:
-            one |= {"graph": subject, "name": said["name"].format(graph=subject)}
-        one.setdefault("paper", one["expected"])
-        yield one
+            case |= {"graph": subject, "name": spec["name"].format(graph=subject)}
+        case.setdefault("paper", case["expected"])
+        yield case
 
 
-def _checked(paper: Paper, said: Json, data: Path | None) -> Check:
-    computed, says = _COMPUTED[said["compute"]](paper, said, data)
-    return Check(said["name"], said["source"], computed, said["expected"], said["paper"], says or said.get("says", ""))
+def _checked(paper: Paper, spec: Json, data: Path | None) -> Check:
+    computed, says = _COMPUTED[spec["compute"]](paper, spec, data)
+    return Check(spec["name"], spec["source"], computed, spec["expected"], spec["paper"], says or spec.get("says", ""))
 
 
 Found = tuple[str | None, str]
@@ -115,83 +115,83 @@ def _figure(row: Row) -> Decimal:
     return Decimal(row.figure)
 
 
-def _figures(paper: Paper, said: Json) -> list[Decimal]:
-    return [_figure(paper.rows[one]) for one in said["of"]]
+def _figures(paper: Paper, spec: Json) -> list[Decimal]:
+    return [_figure(paper.rows[name]) for name in spec["of"]]
 
 
 def _mean(values: Sequence[Decimal]) -> Decimal:
     return sum(values, Decimal(0)) / len(values)
 
 
-def _average(paper: Paper, said: Json, _: Path | None) -> Found:
-    row = paper.rows[said["of"][0]]
+def _average(paper: Paper, spec: Json, _: Path | None) -> Found:
+    row = paper.rows[spec["of"][0]]
     prefix = row.id.removesuffix(row.column)
-    parts = [f"{prefix}{column}" for column in said["columns"]] if "columns" in said else row.average_of
-    return _printed(_mean([_figure(paper.rows[one]) for one in parts]), said["expected"]), ""
+    parts = [f"{prefix}{column}" for column in spec["columns"]] if "columns" in spec else row.average_of
+    return _printed(_mean([_figure(paper.rows[name]) for name in parts]), spec["expected"]), ""
 
 
-def _mean_of_values(_: Paper, said: Json, __: Path | None) -> Found:
-    return _printed(_mean([Decimal(one) for one in said["values"]]), said["expected"]), ""
+def _mean_of_values(_: Paper, spec: Json, __: Path | None) -> Found:
+    return _printed(_mean([Decimal(value) for value in spec["values"]]), spec["expected"]), ""
 
 
-def _difference(paper: Paper, said: Json, _: Path | None) -> Found:
-    one, other = _figures(paper, said)
-    return _printed(one - other, said["expected"]), ""
+def _difference(paper: Paper, spec: Json, _: Path | None) -> Found:
+    first, other = _figures(paper, spec)
+    return _printed(first - other, spec["expected"]), ""
 
 
-def _gain(paper: Paper, said: Json, _: Path | None) -> Found:
-    one, other = _figures(paper, said)
-    return _printed((one / other - 1) * 100, said["expected"]), ""
+def _gain(paper: Paper, spec: Json, _: Path | None) -> Found:
+    first, other = _figures(paper, spec)
+    return _printed((first / other - 1) * 100, spec["expected"]), ""
 
 
-def _share(paper: Paper, said: Json, _: Path | None) -> Found:
-    return _printed(_share_of_costs(paper, said), said["expected"]), ""
+def _share(paper: Paper, spec: Json, _: Path | None) -> Found:
+    return _printed(_share_of_costs(paper, spec), spec["expected"]), ""
 
 
-def _saved(paper: Paper, said: Json, _: Path | None) -> Found:
-    return _printed(100 - _share_of_costs(paper, said), said["expected"]), ""
+def _saved(paper: Paper, spec: Json, _: Path | None) -> Found:
+    return _printed(100 - _share_of_costs(paper, spec), spec["expected"]), ""
 
 
-def _share_of_costs(paper: Paper, said: Json) -> Decimal:
-    one, other = (Decimal(paper.rows[row].cost or "nan") for row in said["of"])
-    return one / other * 100
+def _share_of_costs(paper: Paper, spec: Json) -> Decimal:
+    first, other = (Decimal(paper.rows[row].cost or "nan") for row in spec["of"])
+    return first / other * 100
 
 
-def _ratio(paper: Paper, said: Json, _: Path | None) -> Found:
-    part, whole = _figures(paper, said)
-    return _printed(part / whole * 100, said["expected"]), ""
+def _ratio(paper: Paper, spec: Json, _: Path | None) -> Found:
+    part, whole = _figures(paper, spec)
+    return _printed(part / whole * 100, spec["expected"]), ""
 
 
-def _best(paper: Paper, said: Json, _: Path | None) -> Found:
-    return max(said["of"], key=lambda one: _figure(paper.rows[one])), ""
+def _best(paper: Paper, spec: Json, _: Path | None) -> Found:
+    return max(spec["of"], key=lambda name: _figure(paper.rows[name])), ""
 
 
-def _least(paper: Paper, said: Json, _: Path | None) -> Found:
-    return min(said["of"], key=lambda one: _figure(paper.rows[one])), ""
+def _least(paper: Paper, spec: Json, _: Path | None) -> Found:
+    return min(spec["of"], key=lambda name: _figure(paper.rows[name])), ""
 
 
-def _fifteenth(paper: Paper, said: Json, _: Path | None) -> Found:
-    (found,) = _figures(paper, said)
-    return _printed(Decimal(round(found * 15 / 100)) * 100 / 15, said["expected"]), ""
+def _fifteenth(paper: Paper, spec: Json, _: Path | None) -> Found:
+    (percentage,) = _figures(paper, spec)
+    return _printed(Decimal(round(percentage * 15 / 100)) * 100 / 15, spec["expected"]), ""
 
 
-def _round_score(_: Paper, said: Json, __: Path | None) -> Found:
-    right = round(said["scores"][str(said["round"])] * said["items"])
-    return _printed(Decimal(right) / said["items"], said["expected"]), ""
+def _round_score(_: Paper, spec: Json, __: Path | None) -> Found:
+    right = round(spec["scores"][str(spec["round"])] * spec["items"])
+    return _printed(Decimal(right) / spec["items"], spec["expected"]), ""
 
 
-def _chances(_: Paper, said: Json, __: Path | None) -> Found:
+def _chances(_: Paper, spec: Json, __: Path | None) -> Found:
     settings = EvolveSettings()
-    like = said["expected"].partition(",")[0]
-    return ", ".join(_printed(one, like) for one in chances(said["scores"], settings.alpha, settings.uniform)), ""
+    like = spec["expected"].partition(",")[0]
+    return ", ".join(_printed(chance, like) for chance in chances(spec["scores"], settings.alpha, settings.uniform)), ""
 
 
-def _converged(_: Paper, said: Json, __: Path | None) -> Found:
-    return "yes" if Convergence(z=0).reached([(one, 0.0) for one in said["scores"]]) else "no", ""
+def _converged(_: Paper, spec: Json, __: Path | None) -> Found:
+    return "yes" if Convergence(z=0).reached([(score, 0.0) for score in spec["scores"]]) else "no", ""
 
 
-def _measures(paper: Paper, said: Json) -> Measures:
-    return measure(_NODES, paper.graphs[said["graph"]], said.get("failure", 0.1))
+def _measures(paper: Paper, spec: Json) -> Measures:
+    return measure(_NODES, paper.graphs[spec["graph"]], spec.get("failure", 0.1))
 
 
 _NODES = "ABCD"
@@ -200,46 +200,48 @@ _NODES = "ABCD"
 def _graph(paper: Paper, name: str) -> TaskGraph:
     edges = paper.graphs[name]
     return TaskGraph(
-        tuple(PlannedTask(one, one, after=tuple(before for before, after in edges if after == one)) for one in _NODES)
+        tuple(
+            PlannedTask(node, node, after=tuple(before for before, after in edges if after == node)) for node in _NODES
+        )
     )
 
 
 def _of_graph(figure: Callable[[Measures], float | None]) -> Callable[[Paper, Json, Path | None], Found]:
-    def computed(paper: Paper, said: Json, _: Path | None) -> Found:
-        found = figure(_measures(paper, said))
-        assert found is not None  # noqa: S101 (none of the papers' graphs has a cycle)
-        return _printed(found, said["expected"]), ""
+    def computed(paper: Paper, spec: Json, _: Path | None) -> Found:
+        value = figure(_measures(paper, spec))
+        assert value is not None  # noqa: S101 (none of the papers' graphs has a cycle)
+        return _printed(value, spec["expected"]), ""
 
     return computed
 
 
-def _path_parallelism(paper: Paper, said: Json, _: Path | None) -> Found:
-    (found,) = RULES["code"].figures([_graph(paper, said["graph"])])
-    return _printed(found.shown["path_parallelism"], said["expected"]), ""
+def _path_parallelism(paper: Paper, spec: Json, _: Path | None) -> Found:
+    (figures,) = RULES["code"].figures([_graph(paper, spec["graph"])])
+    return _printed(figures.shown["path_parallelism"], spec["expected"]), ""
 
 
-def _first(paper: Paper, said: Json, _: Path | None) -> Found:
-    order = ranked([_graph(paper, one) for one in said["among"]], RULES[said["rule"]])
-    return said["among"][order[0][0]], ""
+def _first(paper: Paper, spec: Json, _: Path | None) -> Found:
+    order = ranked([_graph(paper, name) for name in spec["among"]], RULES[spec["rule"]])
+    return spec["among"][order[0][0]], ""
 
 
 _EQUAL = 1e-9
 
 
-def _published(_: Paper, said: Json, data: Path | None) -> Found:
+def _published(_: Paper, spec: Json, data: Path | None) -> Found:
     """Plans that a notebook printed, by the code's count of parallelism: ``data`` has them with what was printed."""
-    found = [] if data is None else sorted(data.glob(said["files"]))
-    if not found:
-        return None, f"Not checked: --data has no file {said['files']}."
+    files = [] if data is None else sorted(data.glob(spec["files"]))
+    if not files:
+        return None, f"Not checked: --data has no file {spec['files']}."
     right = count = 0
-    for file in found:
+    for file in files:
         try:
             here, there = _counted_alike(file.read_text(encoding="utf-8"))
         except (OSError, ValueError, LookupError, TypeError, RecursionError):
             return None, f"Not checked: {file} is not a file of published candidates."
         right, count = right + here, count + there
-    said_all = f"{right} of {count} candidates in {len(found)} files."
-    return "all" if right == count else f"{right} of {count}", f"{said_all} {said['says']}"
+    said_all = f"{right} of {count} candidates in {len(files)} files."
+    return "all" if right == count else f"{right} of {count}", f"{said_all} {spec['says']}"
 
 
 def _counted_alike(text: str) -> tuple[int, int]:
@@ -247,12 +249,12 @@ def _counted_alike(text: str) -> tuple[int, int]:
     known = json.loads(text)
     read = read_plans(text, PlanBounds(needs_agents=False))
     accepted = [
-        one.graph for one, about in zip(read, known["candidates"], strict=True) if about["accepted_by_original"]
+        reading.graph for reading, about in zip(read, known["candidates"], strict=True) if about["accepted_by_original"]
     ]
     figures = RULES["code"].figures([graph for graph in accepted if graph is not None])
     printed = known["recorded_p_avg"]
     pairs = zip(figures, printed, strict=True)
-    return sum(abs(one.shown["path_parallelism"] - said) < _EQUAL for one, said in pairs), len(printed)
+    return sum(abs(shown.shown["path_parallelism"] - expected) < _EQUAL for shown, expected in pairs), len(printed)
 
 
 _COMPUTED: Mapping[str, Callable[[Paper, Json, Path | None], Found]] = {
@@ -269,10 +271,10 @@ _COMPUTED: Mapping[str, Callable[[Paper, Json, Path | None], Found]] = {
     "score of round": _round_score,
     "chances": _chances,
     "converged": _converged,
-    "expected completed": _of_graph(lambda found: found.expected_product),
-    "exactly completed": _of_graph(lambda found: found.expected_exact),
-    "parallelism": _of_graph(lambda found: found.p_avg),
-    "complexity": _of_graph(lambda found: found.c_dependency),
+    "expected completed": _of_graph(lambda measures: measures.expected_product),
+    "exactly completed": _of_graph(lambda measures: measures.expected_exact),
+    "parallelism": _of_graph(lambda measures: measures.p_avg),
+    "complexity": _of_graph(lambda measures: measures.c_dependency),
     "path parallelism": _path_parallelism,
     "first by rank": _first,
     "published candidates": _published,

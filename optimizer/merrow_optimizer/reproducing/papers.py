@@ -117,8 +117,8 @@ class Row:
     def needs(self) -> tuple[str, ...]:
         """The rows that it is made of."""
         parts = [*self.average_of, self.evaluation_of]
-        parts += [one.of for one in (self.extract, self.search, self.plan) if one is not None]
-        return tuple(one for one in parts if one is not None)
+        parts += [part.of for part in (self.extract, self.search, self.plan) if part is not None]
+        return tuple(part for part in parts if part is not None)
 
     @property
     def sets(self) -> tuple[str, ...]:
@@ -159,8 +159,8 @@ def paper_of(name: str, text: str) -> Paper:
 
 def workflow_file(name: str) -> Path:
     """The file of a workflow of this package."""
-    with as_file(files(__package__).joinpath("workflows", f"{name}.mmd")) as found:
-        return found
+    with as_file(files(__package__).joinpath("workflows", f"{name}.mmd")) as path:
+        return path
 
 
 _OWN = {
@@ -188,19 +188,21 @@ def _rows(block: Json) -> Iterator[Row]:
 
 
 def _row(block: Json, column: Json, system: Json) -> Row:
-    said = {**block, **column, **system}
-    names = {"column": column["id"], "form": said.get("form", "")}
-    plain = {key: value for key, value in said.items() if key not in _OWN}
+    settings = {**block, **column, **system}
+    names = {"column": column["id"], "form": settings.get("form", "")}
+    plain = {key: value for key, value in settings.items() if key not in _OWN}
     is_average = "average_of" in column
     if is_average:
-        parts = [one for one in column["average_of"] if not system.get("other") or one in system["figures"]]
-        plain["average_of"] = tuple(f"{system['id']}-{one}" for one in parts)
+        parts = [
+            averaged for averaged in column["average_of"] if not system.get("other") or averaged in system["figures"]
+        ]
+        plain["average_of"] = tuple(f"{system['id']}-{averaged}" for averaged in parts)
     for key in ("workflow", "evaluation_of"):
         if key in plain:
             plain[key] = None if is_average else plain[key].format(**names)
     if "items" in plain:
         plain["items"] = tuple(plain["items"])
-    models = {**said.get("models", {}), **({"exec": column["model"]} if "model" in column else {})}
+    models = {**settings.get("models", {}), **({"exec": column["model"]} if "model" in column else {})}
     return Row(
         **{
             **plain,
@@ -208,11 +210,11 @@ def _row(block: Json, column: Json, system: Json) -> Row:
             "system": system["name"],
             "column": column["id"],
             "models": models,
-            "extract": None if is_average else _extracting(said.get("extract"), names),
-            "search": None if is_average else _searching(said.get("search"), names),
-            "plan": None if is_average else _planning(said.get("plan"), names),
+            "extract": None if is_average else _extracting(settings.get("extract"), names),
+            "search": None if is_average else _searching(settings.get("search"), names),
+            "plan": None if is_average else _planning(settings.get("plan"), names),
             "figure": system.get("figures", {}).get(column["id"]),
-            "unknown": "" if column["id"] in system.get("figures", {}) else said.get("unknown", ""),
+            "unknown": "" if column["id"] in system.get("figures", {}) else settings.get("unknown", ""),
             "cost": system.get("costs", {}).get(column["id"]),
             "differs": tuple(dict.fromkeys([*block.get("differs", ()), *system.get("differs", ())])),
             "is_other": bool(system.get("other")),
@@ -220,25 +222,25 @@ def _row(block: Json, column: Json, system: Json) -> Row:
     )
 
 
-def _extracting(said: Json | None, names: Mapping[str, str]) -> Extracting | None:
-    return None if said is None else Extracting(tuple(said.get("without", ())), _of(said, names))
+def _extracting(settings: Json | None, names: Mapping[str, str]) -> Extracting | None:
+    return None if settings is None else Extracting(tuple(settings.get("without", ())), _of(settings, names))
 
 
-def _searching(said: Json | None, names: Mapping[str, str]) -> Searching | None:
-    if said is None:
+def _searching(settings: Json | None, names: Mapping[str, str]) -> Searching | None:
+    if settings is None:
         return None
-    given = {key: value for key, value in said.items() if key not in ("set", "of")}
-    return Searching(**given, constants=said.get("set", {}), of=_of(said, names))
+    given = {key: value for key, value in settings.items() if key not in ("set", "of")}
+    return Searching(**given, constants=settings.get("set", {}), of=_of(settings, names))
 
 
-def _planning(said: Json | None, names: Mapping[str, str]) -> Planning | None:
-    if said is None:
+def _planning(settings: Json | None, names: Mapping[str, str]) -> Planning | None:
+    if settings is None:
         return None
-    return Planning(**{**said, "of": _of(said, names)})
+    return Planning(**{**settings, "of": _of(settings, names)})
 
 
-def _of(said: Json, names: Mapping[str, str]) -> str | None:
-    return said["of"].format(**names) if "of" in said else None
+def _of(settings: Json, names: Mapping[str, str]) -> str | None:
+    return settings["of"].format(**names) if "of" in settings else None
 
 
 def decimals(text: str) -> int:

@@ -23,20 +23,20 @@ class Rankings:
 
     def put(self, item: str, rater: str, groups: Groups) -> None:
         """Keep how somebody ranked products, in place of what they said of the same ones before. Raises `StoreFailure`."""
-        kept = json.dumps([sorted(_hash(one).hex() for one in group) for group in groups])
-        values = (_hash(item), _products([one for group in groups for one in group]), rater, kept, time.time())
+        kept = json.dumps([sorted(_hash(product).hex() for product in group) for group in groups])
+        values = (_hash(item), _products([product for group in groups for product in group]), rater, kept, time.time())
         sql = "INSERT OR REPLACE INTO rankings (item, products, rater, said, at) VALUES (?, ?, ?, ?, ?)"
         self._writer.now(lambda database: database.execute(sql, values))
 
     def of(self, item: str, products: Sequence[str]) -> dict[str, list[list[str]]]:
         """By rater how exactly these products were ranked, in the order in which the raters came. Raises `StoreFailure`."""
-        named = {_hash(one).hex(): one for one in products}
+        named = {_hash(product).hex(): product for product in products}
         sql = "SELECT rater, said FROM rankings WHERE item = ? AND products = ? ORDER BY number"
-        found = {rater: json.loads(said) for rater, said in self._rows(sql, (_hash(item), _products(products)))}
+        rankings = {rater: json.loads(text) for rater, text in self._rows(sql, (_hash(item), _products(products)))}
         return {
-            rater: [[named[one] for one in group] for group in groups]
-            for rater, groups in found.items()
-            if sorted(one for group in groups for one in group) == sorted(named)
+            rater: [[named[digest] for digest in group] for group in groups]
+            for rater, groups in rankings.items()
+            if sorted(digest for group in groups for digest in group) == sorted(named)
         }
 
     def _rows(self, sql: str, values: tuple[Any, ...]) -> list[Any]:

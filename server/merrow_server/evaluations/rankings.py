@@ -69,22 +69,22 @@ def ballot_of(user: Store, names: Sequence[str], seed: int) -> Ballot:
     systems = [
         _evaluated(user, records[name], hashes, inputs) if name in records else _from_file(name) for name in names
     ]
-    if len({one.name for one in systems}) < len(systems):
+    if len({system.name for system in systems}) < len(systems):
         raise InputError("Two of the systems have the same name; name different evaluations and files.")
     if not 2 <= len(systems) <= len(LETTERS):
         raise InputError(f"To rank products, name 2 to {len(LETTERS)} evaluations or files of products.")
-    ballot = Ballot(tuple(one.name for one in systems))
-    every = dict.fromkeys(item for one in systems for item in one.products)
+    ballot = Ballot(tuple(system.name for system in systems))
+    every = dict.fromkeys(item for system in systems for item in system.products)
     for item in every:
-        if not all(item in one.products for one in systems):
+        if not all(item in system.products for system in systems):
             ballot.left_out += 1
             continue
-        kept = {one.name: one.products[item][0] for one in systems}
+        kept = {system.name: system.products[item][0] for system in systems}
         key = hashes.get(item, item)
         different = sorted(set(kept.values()))
         random.Random(json.dumps([seed, key])).shuffle(different)  # noqa: S311 (only hides who made what)
         letters = dict(zip(different, LETTERS, strict=False))
-        shown = {letters[one.products[item][0]]: one.products[item][1] for one in systems}
+        shown = {letters[system.products[item][0]]: system.products[item][1] for system in systems}
         products = {letter: product for product, letter in letters.items()}
         by = {name: letters[product] for name, product in kept.items()}
         ballot.items.append(RankedItem(item, key, inputs.get(item, {}), products, shown, by))
@@ -114,8 +114,8 @@ def _evaluated(
 def _from_file(name: str) -> RankedSystem:
     """The products in a file of JSON Lines, each an object with ``item`` and ``output``."""
     products: dict[str, tuple[str, Any]] = {}
-    for number, one in _records(name):
-        item, output = one.get("item"), one.get("output")
+    for number, record in _records(name):
+        item, output = record.get("item"), record.get("output")
         if not isinstance(item, str) or output is None:
             raise InputError(f"{name}:{number}: A product needs `item`, a text, and `output`.")
         if item in products:
@@ -130,20 +130,20 @@ def _records(name: str) -> Iterator[tuple[int, Mapping[str, Any]]]:
         if not line.strip():
             continue
         try:
-            one = json.loads(line)
+            record = json.loads(line)
         except (ValueError, RecursionError) as problem:
             raise InputError(f"{name}:{number}: This isn't valid JSON: {problem}.") from None
-        if not isinstance(one, dict):
+        if not isinstance(record, dict):
             raise InputError(f"{name}:{number}: This must be an object.")
-        yield number, one
+        yield number, record
 
 
-def order_of(said: str, item: RankedItem) -> list[list[str]]:
+def order_of(text: str, item: RankedItem) -> list[list[str]]:
     """A ranking in letters, such as ``B A=C``, or in names of systems: the best first, `=` between those that tie. Raises
     `InputError` with a sentence that says what is wrong.
     """
     groups: list[list[str]] = []
-    for token in _ORDER.findall(said):
+    for token in _ORDER.findall(text):
         name = token.strip().lstrip("=").strip()
         if token.strip().startswith("=") and groups:
             groups[-1].append(name)
@@ -154,29 +154,29 @@ def order_of(said: str, item: RankedItem) -> list[list[str]]:
 
 def in_letters(groups: Sequence[Sequence[str]], item: RankedItem) -> list[list[str]]:
     """The letters of an item's products, the best first, from letters or names of systems. Raises `InputError`."""
-    found: list[list[str]] = []
+    letters: list[list[str]] = []
     taken: set[str] = set()
-    said: set[str] = set()
+    ranked: set[str] = set()
     for group in groups:
-        for one in group:
-            if one.upper() in said:
-                raise InputError(f"{one} is ranked twice.")
-            said.add(one.upper())
+        for name in group:
+            if name.upper() in ranked:
+                raise InputError(f"{name} is ranked twice.")
+            ranked.add(name.upper())
         # Systems that gave the same product have one letter, whose place is that of the better one.
-        new = [letter for letter in dict.fromkeys(_letter(one, item) for one in group) if letter not in taken]
+        new = [letter for letter in dict.fromkeys(_letter(other, item) for other in group) if letter not in taken]
         taken.update(new)
-        found += [new] if new else []
+        letters += [new] if new else []
     missing = [letter for letter in item.products if letter not in taken]
     if missing:
         raise InputError(f"Rank all of them: {', '.join(missing)} {'is' if len(missing) == 1 else 'are'} missing.")
-    return found
+    return letters
 
 
 def _letter(name: str, item: RankedItem) -> str:
     letter = name.upper()
     if letter in item.products:
         return letter
-    named = [one for one in item.systems if one == name or (len(name) >= 4 and one.startswith(name))]
+    named = [system for system in item.systems if system == name or (len(name) >= 4 and system.startswith(name))]
     if len(named) == 1:
         return item.systems[named[0]]
     raise InputError(f"{name!r} is none of {', '.join(item.products)}.")
@@ -187,22 +187,22 @@ def imported(user: Store, ballot: Ballot, file: str) -> int:
     text as `order_of` reads it, or in JSON a list of names, with lists for those that tie. A CSV row without a ranking is left
     out. Raises `InputError`, `StoreFailure`.
     """
-    items = {one.name: one for one in ballot.items}
+    items = {item.name: item for item in ballot.items}
     read_as: list[tuple[str, str, list[list[str]]]] = []
-    for number, one in _csv_records(file) if file.lower().endswith(".csv") else _records(file):
-        rater, name, said = (one.get(key) for key in ("rater", "item", "ranking"))
-        if said == "":
+    for number, record in _csv_records(file) if file.lower().endswith(".csv") else _records(file):
+        rater, name, ranking = (record.get(key) for key in ("rater", "item", "ranking"))
+        if ranking == "":
             continue
         if not isinstance(rater, str) or not rater.strip() or not isinstance(name, str) or name not in items:
             raise InputError(
                 f"{file}:{number}: A ranking needs `rater`, a name, and `item`, one of those that are ranked."
             )
         try:
-            if isinstance(said, str):
-                order = order_of(said, items[name])
-            elif isinstance(said, list):
+            if isinstance(ranking, str):
+                order = order_of(ranking, items[name])
+            elif isinstance(ranking, list):
                 order = in_letters(
-                    [[str(each) for each in (g if isinstance(g, list) else [g])] for g in said], items[name]
+                    [[str(each) for each in (g if isinstance(g, list) else [g])] for g in ranking], items[name]
                 )
             else:
                 raise InputError("`ranking` must be a text or a list.")
@@ -240,13 +240,13 @@ def rankings_report(user: Store, ballot: Ballot) -> dict[str, Any]:
     ranks: dict[str, dict[float, int]] = {name: {} for name in ballot.systems}
     rows: list[dict[str, Any]] = []
     for item in ballot.items:
-        said = user.rankings.of(item.hash, list(item.products.values()))
+        rankings = user.rankings.of(item.hash, list(item.products.values()))
         letters = {product: letter for letter, product in item.products.items()}
         placed = {
             rater: places_of(
                 [[s for s in ballot.systems if item.systems[s] in {letters[p] for p in group}] for group in order]
             )
-            for rater, order in said.items()
+            for rater, order in rankings.items()
         }
         agreed = concordance(list(placed.values()))
         means = {}
@@ -285,28 +285,28 @@ def rankings_report(user: Store, ballot: Ballot) -> dict[str, Any]:
 def summary_sentences(report: Mapping[str, Any]) -> Iterator[str]:
     """How much was ranked, and how far the raters agree."""
     systems = len(report["systems"])
-    said, items = counted(report["rankings"], "ranking"), counted(report["items"], "item")
-    yield f"{said} of {items} by {counted(len(report['raters']), 'rater')}."
+    summary, items = counted(report["rankings"], "ranking"), counted(report["items"], "item")
+    yield f"{summary} of {items} by {counted(len(report['raters']), 'rater')}."
     yield f"The first of {systems} gets {systems} points and the last 1; those that tie share the mean."
     if report["left_out"]:
         yield f"{counted(report['left_out'], 'item')} left out, since a system has no product for it."
-    found = report["agreement"]
-    if found["value"] is None:
+    agreement = report["agreement"]
+    if agreement["value"] is None:
         yield "How far raters agree needs at least two raters of the same item."
     else:
         yield (
-            f"Agreement of raters: Kendall's W {found['value']:.3f} (1: all rank alike, 0: nothing in common), the mean over"
-            f" {counted(found['items'], 'item')} that several people ranked."
+            f"Agreement of raters: Kendall's W {agreement['value']:.3f} (1: all rank alike, 0: nothing in common), the mean over"
+            f" {counted(agreement['items'], 'item')} that several people ranked."
         )
 
 
 def ranking_rows(report: Mapping[str, Any]) -> list[list[str]]:
     """A table with its heading: systems by points, best first, and how often each had which place."""
-    places = sorted({float(place) for one in report["systems"] for place in one["ranks"]})
+    places = sorted({float(place) for entry in report["systems"] for place in entry["ranks"]})
     table = [["SYSTEM", "POINTS", *(f"RANK {place:g}" for place in places)]]
-    for one in sorted(report["systems"], key=lambda each: -(each["points"] or 0)):
-        points = "" if one["points"] is None else f"{one['points']:.2f}"
-        table.append([one["system"], points, *(str(one["ranks"].get(f"{place:g}", 0)) for place in places)])
+    for system in sorted(report["systems"], key=lambda each: -(each["points"] or 0)):
+        points = "" if system["points"] is None else f"{system['points']:.2f}"
+        table.append([system["system"], points, *(str(system["ranks"].get(f"{place:g}", 0)) for place in places)])
     return table
 
 
@@ -320,20 +320,20 @@ def as_html(report: Mapping[str, Any]) -> str:
         return "<tr>" + "".join(f"<{tag}>{escape(plain(cell))}</{tag}>" for cell in cells) + "</tr>"
 
     heading, *rows = ranking_rows(report)
-    items = [["ITEM", "RATERS", "KENDALL'S W", *(one["system"] for one in report["systems"])]]
-    for one in report["rows"]:
-        agreed = "" if one["concordance"] is None else f"{one['concordance']:.3f}"
-        points = [f"{one['points'][name]:.2f}" if name in one["points"] else "" for name in items[0][3:]]
-        items.append([one["item"], str(one["raters"]), agreed, *points])
+    items = [["ITEM", "RATERS", "KENDALL'S W", *(system["system"] for system in report["systems"])]]
+    for answer in report["rows"]:
+        agreed = "" if answer["concordance"] is None else f"{answer['concordance']:.3f}"
+        points = [f"{answer['points'][name]:.2f}" if name in answer["points"] else "" for name in items[0][3:]]
+        items.append([answer["item"], str(answer["raters"]), agreed, *points])
     tables = (
         "<table>" + row(table[0], "th") + "".join(row(cells, "td") for cells in table[1:]) + "</table>"
         for table in ([heading, *rows], items)
     )
-    said = "".join(f"<p>{escape(sentence)}</p>" for sentence in summary_sentences(report))
+    summary = "".join(f"<p>{escape(sentence)}</p>" for sentence in summary_sentences(report))
     policy = "default-src 'none'; style-src 'unsafe-inline'"
     style = "body{font:14px/1.5 system-ui;margin:2rem}td,th{text-align:left;padding:.2rem .8rem;border-bottom:1px solid #8886}"
     return (
         '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
         f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f"<title>Rankings</title><style>{style}</style></head><body><h1>Rankings</h1>{said}{''.join(tables)}</body></html>\n"
+        f"<title>Rankings</title><style>{style}</style></head><body><h1>Rankings</h1>{summary}{''.join(tables)}</body></html>\n"
     )

@@ -68,9 +68,9 @@ def of_evaluation(plan: Plan, known: Known) -> Estimate:
 
 def of_found(plan: Plan, known: Known) -> Estimate:
     """An evaluation of what a search finds that begins with the workflow of ``plan``."""
-    found = of_evaluation(plan, known)
+    estimate = of_evaluation(plan, known)
     items = len(plan.items) * plan.repeats
-    return found.times(_growth(found.calls / max(1, items)))
+    return estimate.times(_growth(estimate.calls / max(1, items)))
 
 
 def _growth(calls: float) -> float:
@@ -93,7 +93,7 @@ def of_search(plan: SearchPlan, rounds: int) -> Estimate:
 
 def of_extraction(plan: ExtractionPlan) -> Estimate:
     """An extraction: what its stages usually need of their bounds."""
-    settings, found = plan.settings, Estimate()
+    settings, estimate = plan.settings, Estimate()
     usual = {3: settings.paths * (settings.steps + 1) / 2}  # a path ends where nothing is put together any more
     for stage in plan.forecast:
         least = Estimate(stage.calls.least, stage.tokens.least, stage.cost_usd.least)
@@ -102,14 +102,14 @@ def of_extraction(plan: ExtractionPlan) -> Estimate:
         if not stage.calls.least:
             continue
         factor = _CASE_CALLS if stage.stage == 5 else usual.get(stage.stage, stage.calls.least) / stage.calls.least
-        found += least.times(factor)
-    return found
+        estimate += least.times(factor)
+    return estimate
 
 
 def of_planned(chosen: ChosenEndpoint, model: str, reviser: str | None, answers: int) -> Estimate:
     """So many runs of a workflow that is not planned yet; ``reviser`` is None where nobody changes it."""
-    found = of_calls(chosen, model, answers * _TASKS, _TASK)
-    return found if reviser is None else found + of_calls(chosen, reviser, answers * _REVISIONS, _TASK)
+    estimate = of_calls(chosen, model, answers * _TASKS, _TASK)
+    return estimate if reviser is None else estimate + of_calls(chosen, reviser, answers * _REVISIONS, _TASK)
 
 
 def of_calls(chosen: ChosenEndpoint, model: str, calls: float, tokens: tuple[int, int]) -> Estimate:
@@ -119,11 +119,11 @@ def of_calls(chosen: ChosenEndpoint, model: str, calls: float, tokens: tuple[int
     return Estimate(calls, calls * sum(tokens), cost)
 
 
-def _of_forecast(found: EvaluationForecast, plan: Plan) -> Estimate:
+def _of_forecast(foreseen: EvaluationForecast, plan: Plan) -> Estimate:
     longest = answer_limit_at(plan.chosen.endpoint, plan.model.partition(", ")[0]) or EXPECTED_COMPLETION
     share = min(1.0, _ANSWER / longest)
-    cost = None if found.cost_usd.most is None else _between(found.cost_usd, share)
-    return Estimate(_between(found.calls, _HALF), _between(found.tokens, share), cost)
+    cost = None if foreseen.cost_usd.most is None else _between(foreseen.cost_usd, share)
+    return Estimate(_between(foreseen.calls, _HALF), _between(foreseen.tokens, share), cost)
 
 
 def _between(bounds: Bounds, share: float) -> float:
@@ -131,12 +131,12 @@ def _between(bounds: Bounds, share: float) -> float:
     return bounds.least + share * (most - bounds.least)
 
 
-def hours(found: Estimate, chosen: ChosenEndpoint) -> float:
+def hours(estimate: Estimate, chosen: ChosenEndpoint) -> float:
     """How long it takes at least: each call some seconds, as many at once as are made, within the limits per minute."""
     limits = chosen.limits.endpoints.get(chosen.endpoint.origin)
-    minutes = [found.calls * _SECONDS_A_CALL / 60 / max(1, chosen.concurrency)]
+    minutes = [estimate.calls * _SECONDS_A_CALL / 60 / max(1, chosen.concurrency)]
     if limits is not None and limits.requests is not None:
-        minutes.append(found.calls / limits.requests)
+        minutes.append(estimate.calls / limits.requests)
     if limits is not None and limits.tokens is not None:
-        minutes.append(found.tokens / limits.tokens)
+        minutes.append(estimate.tokens / limits.tokens)
     return max(minutes) / 60

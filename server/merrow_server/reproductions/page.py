@@ -52,14 +52,14 @@ def _lines(shown: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _table(rows: Sequence[Sequence[str]], mark: str) -> str:
-    heads = "".join(f"<th>{_safe(one.capitalize())}</th>" for one in rows[0])
+    heads = "".join(f"<th>{_safe(head.capitalize())}</th>" for head in rows[0])
     body = "\n".join(_table_row(row, mark) for row in rows[1:])
     return f"<table>\n<tr>{heads}</tr>\n{body}\n</table>"
 
 
 def _table_row(row: Sequence[str], mark: str) -> str:
     first, *rest = map(_safe, row)
-    return f"<tr><td>{mark}{first}</td>{''.join(f'<td>{one}</td>' for one in rest)}</tr>"
+    return f"<tr><td>{mark}{first}</td>{''.join(f'<td>{cell}</td>' for cell in rest)}</tr>"
 
 
 def _safe(text: str) -> str:

@@ -49,8 +49,8 @@ class ReproductionRequest:
 
     def model(self, row: Row, role: str) -> str:
         """The model of a row in a role. One that optimises does what no other model is named for."""
-        said = {**row.models, **self.models}
-        return said.get(role) or said.get("optimizer") or said["exec"]
+        models = {**row.models, **self.models}
+        return models.get(role) or models.get("optimizer") or models["exec"]
 
     def to_json(self) -> dict[str, Any]:
         """As the journal keeps it."""
@@ -70,25 +70,25 @@ def chosen_rows(paper: Paper, request: ReproductionRequest) -> list[Row]:
     """The rows that are meant, in the order of the paper, with the parts of an average among them. Raises `InputError`."""
     if not request.rows:
         return [row for row in paper.rows.values() if not row.only_named]
-    wanted = {id_ for said in request.rows for id_ in _named(paper, said)}
+    wanted = {id_ for pattern in request.rows for id_ in _named(paper, pattern)}
     for id_ in [*wanted]:
         wanted.update(paper.rows[id_].average_of)
     return [row for row in paper.rows.values() if row.id in wanted]
 
 
-def _named(paper: Paper, said: str) -> Sequence[str]:
-    if said.endswith("*"):
-        found = [id_ for id_ in paper.rows if id_.startswith(said[:-1])]
-        if not found:
+def _named(paper: Paper, pattern: str) -> Sequence[str]:
+    if pattern.endswith("*"):
+        matching = [id_ for id_ in paper.rows if id_.startswith(pattern[:-1])]
+        if not matching:
             raise InputError(
-                f"No row of {paper.name} begins with {said[:-1]!r}; merrow reproduce {paper.name} lists them."
+                f"No row of {paper.name} begins with {pattern[:-1]!r}; merrow reproduce {paper.name} lists them."
             )
-        return found
-    if said not in paper.rows:
-        near = closest(said, list(paper.rows))
+        return matching
+    if pattern not in paper.rows:
+        near = closest(pattern, list(paper.rows))
         hint = f"did you mean {near}?" if near else f"merrow reproduce {paper.name} lists them."
-        raise InputError(f"{paper.name} has no row {said!r}; {hint}")
-    return [said]
+        raise InputError(f"{paper.name} has no row {pattern!r}; {hint}")
+    return [pattern]
 
 
 def models_of(pairs: str | None) -> dict[str, str]:

@@ -21,9 +21,9 @@ class Verdicts(BaseMetric):
     name = "labels"
     needs_gold = False
 
-    def __init__(self, said: VerdictOf | None = None, edition: int = 0) -> None:
+    def __init__(self, verdict_of: VerdictOf | None = None, edition: int = 0) -> None:
         super().__init__({"edition": edition})
-        self._said = said
+        self._said = verdict_of
 
     async def prepare(self) -> None:
         if self._said is None:
