@@ -17,7 +17,7 @@ from merrow_optimizer.suggestions.tallies import CandidateTally
 from merrow_runtime.jobs.life import State, state_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
-from merrow_runtime.store.optimizations import HELD_OUT, OptimizationRecord
+from merrow_runtime.store.optimizations import HELD_OUT, CandidateRecord, OptimizationRecord
 from merrow_runtime.usage import NOTHING, Usage
 
 
@@ -242,6 +242,20 @@ class SearchRecord:
         least = self.told - (best.error or 0.0)
         cheapest = next((candidate for candidate in self.front() if (candidate.told or 0.0) >= least), best)
         return cheapest if self.effort(cheapest) < self.effort(best) else None
+
+
+def candidate_facts(candidate: CandidateRecord | RecordedCandidate) -> Mapping[str, Any]:
+    """What is known of a candidate once it is drawn, as plain data, without its text."""
+    return {
+        "candidate": candidate.number,
+        "parents": list(candidate.parents),
+        "operator": candidate.operator,
+        "title": candidate.title,
+        "key": candidate.key,
+        "calls": candidate.calls,
+        "nodes": candidate.nodes,
+        "cost": candidate.cost,
+    }
 
 
 def _proposals(record: OptimizationRecord, records: Collection[Mapping[str, Any]]) -> RecordedProposals | None:

@@ -5,7 +5,7 @@ from __future__ import annotations
 import asyncio
 import math
 import shlex
-from collections.abc import Iterable, Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from contextlib import contextmanager
 from dataclasses import replace
 from random import Random
@@ -18,6 +18,7 @@ from merrow_optimizer.optimization.consulting import Consulting
 from merrow_optimizer.optimization.costs import Costs, Priced
 from merrow_optimizer.optimization.held_out import read, read_judged
 from merrow_optimizer.optimization.plan import JUDGED_READ, SearchPlan, Told, drafts_of
+from merrow_optimizer.optimization.record import candidate_facts
 from merrow_optimizer.optimization.rounds import Rounds
 from merrow_optimizer.optimization.search_answers import SearchAnswers, WantedAnswer, value_of
 from merrow_optimizer.search.candidates import START, Draw
@@ -232,7 +233,7 @@ class Searcher:
         self._kept.draw(self.id, self._drawn[draw.number], new)
         for candidate in new:
             self._rounds.write(candidate, None, 0)
-            self._tell("candidate", **shown(candidate))
+            self._tell("candidate", **candidate_facts(candidate))
         if new:
             # A candidate with more calls uses more at the end, so less is left for its own answers.
             self._reserve.why_over(self._search.history.drafts)
@@ -443,17 +444,3 @@ class Searcher:
 
     def _tell(self, event: str, **data: Any) -> None:
         self._told({"event": event, **data, "spent": self._answers.paid.to_json()})
-
-
-def shown(candidate: CandidateRecord) -> Mapping[str, Any]:
-    """A candidate as plain data, without its text."""
-    return {
-        "candidate": candidate.number,
-        "parents": list(candidate.parents),
-        "operator": candidate.operator,
-        "title": candidate.title,
-        "key": candidate.key,
-        "calls": candidate.calls,
-        "nodes": candidate.nodes,
-        "cost": candidate.cost,
-    }

@@ -8,7 +8,7 @@ from typing import Any
 
 from merrow_analysis.check import Analysis
 from merrow_optimizer.optimization.effects import effects_of
-from merrow_optimizer.optimization.record import RecordedCandidate, RecordedDraw, SearchRecord
+from merrow_optimizer.optimization.record import RecordedCandidate, RecordedDraw, SearchRecord, candidate_facts
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import Usage
@@ -85,14 +85,7 @@ def usage_object(usage: Usage) -> dict[str, Any]:
 def candidate_object(candidate: RecordedCandidate, changes: Sequence[str] | None) -> dict[str, Any]:
     """A candidate with its text, and what it ``changes`` of its first parent (None: nothing can be said)."""
     return {
-        "candidate": candidate.number,
-        "parents": list(candidate.parents),
-        "operator": candidate.operator,
-        "title": candidate.title,
-        "key": candidate.key,
-        "calls": candidate.calls,
-        "nodes": candidate.nodes,
-        "cost": candidate.cost,
+        **candidate_facts(candidate),
         "told": candidate.told,
         "mean": candidate.mean,
         "deviation": candidate.deviation,

@@ -14,7 +14,7 @@ from merrow_analysis.diagnostics import Applicability, Severity
 from merrow_runtime.program.workflow_files import diagrams
 from merrow_server.cli import MISUSED, NOT_WELL, Command
 from merrow_server.cli.given import shell_completion
-from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with_options
+from merrow_server.cli.options.common import INPUT_OPTIONS, format_option, paths_argument, with_options
 from merrow_server.errors import InputError, RunFailure
 from merrow_server.files import CHECKED_ENDINGS, SourceText, Target, discover, no_workflows, read, write, write_stdout
 from merrow_server.rendering.counts import counted
@@ -41,14 +41,7 @@ if TYPE_CHECKING:
     """,
 )
 @paths_argument
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json", "sarif", "github"]),
-    default="text",
-    show_default=True,
-    help="How to print the findings.",
-)
+@format_option("How to print the findings.", ("text", "json", "sarif", "github"))
 @click.option(
     "--select",
     multiple=True,

@@ -9,6 +9,7 @@ import click
 
 from merrow_analysis.rules.registry import Rule, all_rules
 from merrow_server.cli import Command
+from merrow_server.cli.options.common import format_option
 from merrow_server.rendering.terminal import console, echo, emit
 
 _COLOUR = {"error": "red", "warning": "yellow", "hint": "cyan"}
@@ -23,7 +24,7 @@ _FIX = {"none": "", "sometimes": "sometimes", "always": "yes"}
     merrow rules --format json
     """,
 )
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@format_option()
 def command(output: str) -> None:
     """List all rules: code, name, severity, summary, and whether there is a fix."""
     rules = all_rules()

@@ -10,6 +10,7 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import shell_completion
+from merrow_server.cli.options.common import format_option
 from merrow_server.rendering.snippet import cells
 from merrow_server.rendering.terminal import echo, emit, style
 
@@ -34,7 +35,7 @@ _STATES = {"ok": "the published file", "other": "another file", "missing": "miss
     shell_complete=shell_completion.files,
     help="Also say which files are in this folder, by their SHA-256.",
 )
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@format_option()
 def command(data: str | None, output: str) -> None:
     """List the data sets that Merrow knows by name: their form, where they come from, licence and hash.
 

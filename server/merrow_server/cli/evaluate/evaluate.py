@@ -12,7 +12,7 @@ import click
 
 from merrow_server.cli import NOT_WELL, OK, Command
 from merrow_server.cli.given import shell_completion
-from merrow_server.cli.options.common import with_options
+from merrow_server.cli.options.common import format_option, with_options
 from merrow_server.cli.options.data import DATA_OPTIONS, MODEL_OPTIONS, asked_of
 from merrow_server.cli.options.gates import GATE_OPTIONS, any_gate, check_gates, gates_of
 from merrow_server.cli.options.masking import MASK_OPTIONS
@@ -85,13 +85,7 @@ OFTEN = {
 @with_options(REFINE_OPTIONS[1:])
 @with_options(MASK_OPTIONS)
 @with_options(GATE_OPTIONS)
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json", "csv", "junit", "github", "html", "inspect"]),
-    default="text",
-    help="How to print.",
-)
+@format_option(forms=("text", "json", "csv", "junit", "github", "html", "inspect"))
 @click.pass_context
 def command(ctx: click.Context, /, files: tuple[str, ...], compare: tuple[str, str] | None, **given: Any) -> None:
     """Score the workflow in FILE on a data set: what it got right, where it failed, what it cost, and how certain that is.

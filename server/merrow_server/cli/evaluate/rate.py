@@ -11,6 +11,7 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import shell_completion
+from merrow_server.cli.options.common import format_option
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import plain
 from merrow_server.rendering.terminal import echo, style
@@ -50,13 +51,7 @@ _GOOD, _SIDES = {"g": "good", "b": "bad"}, {"1": "better", "2": "worse", "=": "e
 )
 @click.option("--from", "source", metavar="FILE", help="Read rankings from a filled-in ballot or a file of JSON Lines.")
 @click.option("--report", "only_report", is_flag=True, help="Print what the rankings come to, and ask nothing.")
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json", "html"]),
-    default="text",
-    help="How to print the report of rankings.",
-)
+@format_option("How to print the report of rankings.", ("text", "json", "html"))
 @click.option("-o", "--output", "file", metavar="FILE", help="Write the html to this new file.")
 def command(
     evaluations: tuple[str, ...],

@@ -12,6 +12,7 @@ import click
 
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import shell_completion
+from merrow_server.cli.options.common import format_option
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo, emit, style
 
@@ -70,7 +71,7 @@ _PAPERS = ("mermaidflow", "flow", "a2flow")
     shell_complete=shell_completion.files,
     help="The folder for operators and candidates; by default, one with the id, such as repro/flow.",
 )
-@click.option("--format", "output", type=click.Choice(["text", "html", "json"]), default="text", help="How to print.")
+@format_option(forms=("text", "html", "json"))
 @click.option("-o", "--output", "file", metavar="FILE", help="Write the html to this file.")
 @click.pass_context
 def command(ctx: click.Context, /, paper: str, **given: Any) -> None:

@@ -15,6 +15,7 @@ import click
 
 from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK, Command
 from merrow_server.cli.given import shell_completion
+from merrow_server.cli.options.common import format_option
 from merrow_server.cli.sessions.signals import cancelled_by_signals
 from merrow_server.errors import InputError
 from merrow_server.rendering.output import complain
@@ -68,7 +69,7 @@ OFTEN = {
 @click.option("--model", metavar="MODEL", help="Use this model instead of the workflow's, where an endpoint answers.")
 @click.option("--base-url", metavar="URL", help="The endpoint to use; `offline` is the embedded model.")
 @click.option("--concurrency", type=click.IntRange(min=1), help="How many calls to make at the same time.")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@format_option()
 @click.pass_context
 def command(ctx: click.Context, /, paths: tuple[str, ...], save: str | None, **given: Any) -> None:
     """Test workflows by their cases: NAME.cases.yaml beside NAME.mmd, in files and folders (this folder by default).

@@ -9,7 +9,7 @@ import click
 
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import shell_completion
-from merrow_server.cli.options.common import CONFIG_OPTIONS, with_options
+from merrow_server.cli.options.common import CONFIG_OPTIONS, format_option, with_options
 from merrow_server.errors import InputError
 from merrow_server.rendering.output import complain
 from merrow_server.rendering.terminal import emit, style
@@ -33,14 +33,7 @@ if TYPE_CHECKING:
 @click.argument("second", metavar="B", shell_complete=shell_completion.files)
 @click.option("--seed", type=int, default=0, show_default=True, help="Random seed for where the parents are cut.")
 @click.option("--all", "every", is_flag=True, help="Print every child, those cut at ensembles and ends first.")
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print: the texts, each with a heading, or one JSON object on each line.",
-)
+@format_option("How to print: the texts, each with a heading, or one JSON object on each line.")
 @with_options(CONFIG_OPTIONS)
 @click.pass_context
 def command(

@@ -12,7 +12,7 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import shell_completion
-from merrow_server.cli.options.common import with_options
+from merrow_server.cli.options.common import format_option, with_options
 from merrow_server.cli.options.data import DATA_OPTIONS, MODEL_OPTIONS, asked_of
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo, emit
@@ -102,7 +102,7 @@ OFTEN = {
 @with_options([option for option in MODEL_OPTIONS if not set(_named(option)) & set(_NOT_HERE)])
 @click.option("--record", metavar="FILE", help="Write the answers that models give now to this file.")
 @click.option("--replay", metavar="FILE", shell_complete=shell_completion.files, help="Answer from this file only.")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@format_option()
 @click.pass_context
 def command(ctx: click.Context, /, cases: str, **given: Any) -> None:
     """Extract operators from the solved CASES: a file of problems with their solutions.

@@ -6,7 +6,7 @@ import click
 
 from merrow_optimizer.mutations.operator_names import MAX_NODES
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, with_options
+from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, format_option, with_options
 
 
 @click.command(
@@ -38,14 +38,7 @@ from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, w
     metavar="N",
     help="How many nodes a mutant may grow to.",
 )
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print; json prints one object on each line.",
-)
+@format_option("How to print; json prints one object on each line.")
 @with_options(CONFIG_OPTIONS)
 @click.pass_context
 def command(

@@ -6,6 +6,7 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import shell_completion
+from merrow_server.cli.options.common import format_option
 
 
 @click.command(
@@ -34,7 +35,7 @@ from merrow_server.cli.given import shell_completion
     help="Delete a search with its candidates, scores and runs.",
 )
 @click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Delete those older than this many days.")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@format_option()
 def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str) -> None:
     """List the searches in the journal, newest first: id, status, when, candidates, best and start, cost, data, workflow."""
     from merrow_server.cli.listing import list_kind

@@ -14,7 +14,7 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import shell_completion
-from merrow_server.cli.options.common import with_options
+from merrow_server.cli.options.common import format_option, with_options
 from merrow_server.cli.options.data import DATA_OPTIONS, MODEL_OPTIONS, asked_of
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo, emit
@@ -164,13 +164,7 @@ OFTEN = {
     shell_complete=shell_completion.files,
     help="The folder for candidates; by default, one beside FILE.",
 )
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    help="How to print; json prints one event on each line.",
-)
+@format_option("How to print; json prints one event on each line.")
 @click.pass_context
 def command(ctx: click.Context, /, file: str | None, **given: Any) -> None:
     """Search for a better workflow than FILE: change it by safe moves, or have a model propose changes, score the candidates, and

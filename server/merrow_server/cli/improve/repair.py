@@ -14,7 +14,7 @@ from merrow_optimizer.repair.search import TIME_LIMIT, given_up
 from merrow_server.changes.repairing import RepairedFile, repair_file
 from merrow_server.checking import Checker
 from merrow_server.cli import MISUSED, NOT_WELL, Command
-from merrow_server.cli.options.common import INPUT_OPTIONS, paths_argument, with_options
+from merrow_server.cli.options.common import INPUT_OPTIONS, format_option, paths_argument, with_options
 from merrow_server.errors import InputError, RunFailure
 from merrow_server.faults import at_file
 from merrow_server.files import SourceText, Target, discover, no_workflows, read, write, write_stdout
@@ -50,14 +50,7 @@ from merrow_server.settings import Settings
     metavar="SECONDS",
     help="How long to search in each diagram.",
 )
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print the repairs.",
-)
+@format_option("How to print the repairs.")
 @with_options(INPUT_OPTIONS)
 @click.pass_context
 def command(

@@ -10,7 +10,7 @@ import click
 
 from merrow_server.cli import OK, Command
 from merrow_server.cli.given import shell_completion
-from merrow_server.cli.options.common import with_options
+from merrow_server.cli.options.common import format_option, with_options
 from merrow_server.cli.options.running import BUDGET_OPTIONS
 from merrow_server.rendering.terminal import echo, emit
 
@@ -68,7 +68,7 @@ OFTEN = {
 @with_options(BUDGET_OPTIONS)
 @click.option("--yes", is_flag=True, help="Accept the cost without being asked.")
 @click.option("--dry-run", is_flag=True, help="Show how many calls it would make and what they may cost; make no call.")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@format_option()
 @click.pass_context
 def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     """Ask a model for improvements of the workflow in FILE.

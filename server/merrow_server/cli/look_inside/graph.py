@@ -7,7 +7,7 @@ import json
 import click
 
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, with_options
+from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, format_option, with_options
 from merrow_server.rendering.output import complain
 from merrow_server.rendering.terminal import echo, emit
 
@@ -22,14 +22,7 @@ from merrow_server.rendering.terminal import echo, emit
     """,
 )
 @diagram_argument
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["json", "text"]),
-    default="json",
-    show_default=True,
-    help="How to print the graph.",
-)
+@format_option("How to print the graph.", ("json", "text"))
 @click.option("--as-workflow", is_flag=True, help="Read the flowchart as a workflow, also one that names no operators.")
 @with_options(CONFIG_OPTIONS)
 @click.pass_context

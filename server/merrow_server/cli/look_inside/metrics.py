@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import NOT_WELL, Command
-from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, with_options
+from merrow_server.cli.options.common import CONFIG_OPTIONS, diagram_argument, format_option, with_options
 from merrow_server.errors import InputError
 from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
@@ -34,14 +34,7 @@ if TYPE_CHECKING:
     """,
 )
 @diagram_argument
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print the figures.",
-)
+@format_option("How to print the figures.")
 @click.option(
     "--failure-probability",
     type=click.FloatRange(0, 1),

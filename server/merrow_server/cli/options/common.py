@@ -38,6 +38,13 @@ stdin_filename_option = click.option(
 INPUT_OPTIONS = (stdin_filename_option, *CONFIG_OPTIONS)
 
 
+def format_option(
+    what: str = "How to print.", forms: Sequence[str] = ("text", "json")
+) -> Callable[[_Function], _Function]:
+    """``--format``, as ``output``, with ``what`` as its help; the first of the ``forms`` is the default."""
+    return click.option("--format", "output", type=click.Choice(forms), default=forms[0], show_default=True, help=what)
+
+
 def with_options(options: Sequence[Callable[[_Function], _Function]]) -> Callable[[_Function], _Function]:
     """Several options as one decorator, listed by ``--help`` in the order given."""
 

@@ -11,6 +11,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import Command
+from merrow_server.cli.options.common import format_option
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit
 
@@ -39,7 +40,7 @@ _SUMS = ("calls", "prompt_tokens", "completion_tokens", "usd", "unpriced", "open
 )
 @click.option("--month", metavar="YYYY-MM", help="Show this month (UTC) instead of the current one.")
 @click.option("--all", "everything", is_flag=True, help="Include all months.")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@format_option()
 def command(by: str, month: str | None, everything: bool, output: str) -> None:
     """Show what calls to models cost: all runs and evaluations of this user on this machine, including deleted ones.
 

@@ -8,6 +8,7 @@ import click
 
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import shell_completion
+from merrow_server.cli.options.common import format_option
 from merrow_server.cli.texts.difference import difference_lines
 from merrow_server.errors import InputError
 from merrow_server.rendering.terminal import echo, emit
@@ -25,14 +26,7 @@ from merrow_server.rendering.terminal import echo, emit
 @click.argument("old", metavar="OLD", shell_complete=shell_completion.files)
 @click.argument("new", metavar="NEW", shell_complete=shell_completion.files)
 @click.option("--finished", metavar="NODES", help="The finished nodes, separated by commas; all by default.")
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print the differences.",
-)
+@format_option("How to print the differences.")
 @click.pass_context
 def command(ctx: click.Context, /, old: str, new: str, finished: str | None, output: str) -> None:
     """Show which results a run of OLD would keep if it continued as NEW. No model is asked.

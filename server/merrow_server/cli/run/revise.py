@@ -12,6 +12,7 @@ import click
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import shell_completion
 from merrow_server.cli.given.run_names import run_meant
+from merrow_server.cli.options.common import format_option
 from merrow_server.cli.texts.difference import difference_lines
 from merrow_server.errors import InputError
 from merrow_server.rendering.output import complain
@@ -48,14 +49,7 @@ _PATIENCE = 30.0
 @click.option(
     "--refuse", type=click.IntRange(min=1), metavar="N", help="Refuse revision N, which is waiting for approval."
 )
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print the outcome.",
-)
+@format_option("How to print the outcome.")
 @click.pass_context
 def command(
     ctx: click.Context, /, run: str, file: str | None, apply: int | None, refuse: int | None, output: str

@@ -9,6 +9,7 @@ import click
 from merrow_server.cli import Command
 from merrow_server.cli.given import shell_completion
 from merrow_server.cli.kinds import KINDS
+from merrow_server.cli.options.common import format_option
 
 
 class _KindChoice(click.Choice):  # type: ignore[type-arg] # it has a type argument only since Click 8.2
@@ -50,7 +51,7 @@ class _KindChoice(click.Choice):  # type: ignore[type-arg] # it has a type argum
     help="Delete one from the journal.",
 )
 @click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Delete those older than this many days.")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@format_option()
 def command(
     limit: int, kind: str, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str
 ) -> None:

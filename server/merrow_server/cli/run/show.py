@@ -8,6 +8,7 @@ import click
 
 from merrow_server.cli import Command
 from merrow_server.cli.given import shell_completion
+from merrow_server.cli.options.common import format_option
 from merrow_server.errors import InputError
 
 
@@ -44,12 +45,9 @@ from merrow_server.errors import InputError
     help="The workflow of the run at revision N; 0 is the one that it began with.",
 )
 @click.option("--item", metavar="ID", help="Everything about one item of an evaluation.")
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json", "csv", "junit", "github", "html", "inspect"]),
-    default="text",
-    help="How to print; a run as text or json, a search or reproduction as text, json or html, an evaluation as any.",
+@format_option(
+    "How to print; a run as text or json, a search or reproduction as text, json or html, an evaluation as any.",
+    ("text", "json", "csv", "junit", "github", "html", "inspect"),
 )
 @click.option("-o", "--output", "file", metavar="FILE", help="Write the html to this file.")
 def command(

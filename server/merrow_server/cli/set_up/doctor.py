@@ -9,6 +9,7 @@ import click
 
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import shell_completion
+from merrow_server.cli.options.common import format_option
 from merrow_server.errors import InputError
 from merrow_server.files import discover
 from merrow_server.health import health
@@ -28,7 +29,7 @@ from merrow_server.rendering.terminal import echo, emit, style
 @click.argument("paths", nargs=-1, metavar="[PATH]...", shell_complete=shell_completion.files)
 @click.option("--base-url", metavar="URL", help="Check this endpoint.")
 @click.option("--no-discovery", is_flag=True, help="Don't look for model servers on this machine.")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@format_option()
 @click.pass_context
 def command(ctx: click.Context, paths: tuple[str, ...], base_url: str | None, no_discovery: bool, output: str) -> None:
     """Show what is installed, which model endpoint is used, whether it answers and has the models that the workflows in PATH

@@ -8,6 +8,7 @@ import click
 
 from merrow_server.cli import NOT_WELL, Command
 from merrow_server.cli.given import shell_completion
+from merrow_server.cli.options.common import format_option
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 
@@ -25,7 +26,7 @@ from merrow_server.rendering.terminal import echo, emit, style
 @click.argument("base_url", metavar="[URL]", required=False, shell_complete=shell_completion.endpoints)
 @click.argument("model", metavar="[MODEL]", required=False)
 @click.option("--no-discovery", is_flag=True, help="Don't look for model servers on this machine.")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@format_option()
 @click.pass_context
 def command(
     ctx: click.Context, action: str | None, base_url: str | None, model: str | None, no_discovery: bool, output: str

@@ -11,6 +11,7 @@ import click
 
 from merrow_server.cli import MISUSED, OK, Command
 from merrow_server.cli.given import shell_completion
+from merrow_server.cli.options.common import format_option
 from merrow_server.rendering.output import complain
 from merrow_server.rendering.terminal import echo, emit, style
 
@@ -39,14 +40,7 @@ _OTHER_SUFFIXES = (".md", ".markdown", ".py", ".json", ".yaml", ".yml", ".toml",
     help="The pattern to start from.",
 )
 @click.option("--list", "listing", is_flag=True, help="List all patterns and write nothing.")
-@click.option(
-    "--format",
-    "output",
-    type=click.Choice(["text", "json"]),
-    default="text",
-    show_default=True,
-    help="How to print the list.",
-)
+@format_option("How to print the list.")
 @click.pass_context
 def command(ctx: click.Context, name: str | None, template: str, listing: bool, output: str) -> None:
     """Write a workflow file NAME that starts from a known pattern. An existing file is never overwritten.
