@@ -20,6 +20,7 @@ from merrow_runtime.spending.ledger import FILE
 
 Capture = pytest.CaptureFixture[str]
 COUNTED = {"prompt_tokens": 100, "completion_tokens": 10}
+SHORT_ANSWERS = "[models]\nmax_tokens = 1000\n"
 NOW = f"{datetime.now(UTC):%Y-%m}"
 
 
@@ -174,9 +175,8 @@ def test_the_months_cap_stops_a_run_between_two_calls_and_resume_goes_on(capsys:
 @pytest.mark.thinned(16)
 @pytest.mark.parametrize("limit", ["requests_per_minute = 3", "tokens_per_minute = 3_400"])
 def test_two_processes_share_what_a_minute_allows(limit: str) -> None:
-    # An answer is expected to have some thousand tokens.
     with serving(lambda _: Reply("forty-two", usage={"prompt_tokens": 100, "completion_tokens": 1000})) as server:
-        settings(server.origin, f'[limits."ORIGIN"]\n{limit}')
+        settings(server.origin, f'{SHORT_ANSWERS}[limits."ORIGIN"]\n{limit}')
         command = [sys.executable, "-m", "merrow_server", "run", "flow.mmd", "--base-url", server.base_url, "--fresh"]
         both = [
             subprocess.Popen([*command, "--input", "problem=x"], stdout=subprocess.DEVNULL, stderr=subprocess.PIPE)
@@ -215,7 +215,7 @@ def test_a_run_says_what_calls_may_wait_for(limit: str, says: str, capsys: Captu
 def test_a_try_that_failed_gives_its_tokens_back(capsys: Capture) -> None:
     steps = iter([Status(500), Status(500)])
     with serving(lambda _: next(steps, Reply("forty-two", usage=COUNTED))) as server:
-        settings(server.origin, '[limits."ORIGIN"]\ntokens_per_minute = 2_000')
+        settings(server.origin, f'{SHORT_ANSWERS}[limits."ORIGIN"]\ntokens_per_minute = 2_000')
         assert run(capsys, server.base_url, "--budget-seconds", "30")[0] == 0
         assert len(server.requests) == 4
 
