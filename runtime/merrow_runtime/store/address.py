@@ -37,6 +37,11 @@ class StoreAddress:
         return self.url.partition("?")[0]
 
 
+def is_address(text: str) -> bool:
+    """Whether a text names a database, as opposed to a file."""
+    return text.strip().startswith(tuple(f"{scheme}:" for scheme in _SCHEMES))
+
+
 def read_address(text: str, *, insecure: bool = False) -> StoreAddress:
     """What ``postgresql://[user@]host[:port]/database[?options]`` says. Beside the options of libpq, ``schema`` names the
     schema, if it is not `SCHEMA`. Raises `UsageFailure`, which never repeats a password: for one in the URL, and for a

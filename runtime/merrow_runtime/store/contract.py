@@ -62,6 +62,8 @@ class RunRecord:
     """Who answered its questions, now or in the runs that it reused results of."""
     failure: RunFailed | None = None
     """Of a run that failed."""
+    author: str = ""
+    """Who began it, in a journal that several share."""
 
 
 @record(frozen=True, slots=True)

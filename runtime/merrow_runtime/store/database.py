@@ -56,7 +56,7 @@ _SOURCES = rows.RUN_COLUMNS.split(", ").index("sources")
 _ALL_OF_RUN = rows.RUN_COLUMNS.replace("outputs", OUTPUTS)
 _RUNS = (
     f"SELECT {_ALL_OF_RUN}, (SELECT bodies.body FROM uses JOIN bodies ON bodies.number = uses.body"  # noqa: S608
-    f" WHERE run = runs.number AND part = '{WORKFLOW}') FROM runs"
+    f" WHERE run = runs.number AND part = '{WORKFLOW}'), '' AS author FROM runs"
 )
 _DEFINITIONS_OF = """
 SELECT 1 AS age, '' AS part, body FROM runs JOIN definitions ON run = number WHERE id = :run
@@ -302,6 +302,9 @@ class Store:
         except (rows.Damaged, IndexError):  # an index may name what its table does not have
             raise StoreFailure(damaged_run(identity)) from None
 
+    def list_only_mine(self) -> None:
+        """List from here on only what this user has begun; that is all there is where nobody shares the journal."""
+
     @property
     def run_count(self) -> int:
         """How many runs there are. Raises `StoreFailure`."""
@@ -347,7 +350,7 @@ class Store:
         """The newest runs, newest first, of one workflow where given. A damaged record is left out, and ``report`` called
         with a sentence about it. Raises `StoreFailure`.
         """
-        where, values = ("", ()) if workflow is None else ("WHERE workflow = ?", (workflow,))
+        where, values = self._writer.shown("workflow", workflow)
         runs = self._rows(f"{_RUNS} {where} ORDER BY started DESC, id LIMIT ?", (*values, limit))
         shown: list[RunRecord] = []
         for row in runs:

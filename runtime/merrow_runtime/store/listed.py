@@ -132,9 +132,14 @@ class Listed(Generic[R]):
         """The newest, newest first, of one workflow where given. A damaged record is left out, and ``report`` called with a
         sentence about it.
         """
-        where, values = ("", ()) if workflow is None else (f"WHERE {self.file} = ?", (workflow,))
+        where, values = self._writer.shown(self.file, workflow)
         sql = f"SELECT {self.columns} FROM {self._source} {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
         return readable(self._rows(sql, (*values, limit)), self._record, report)
+
+    @property
+    def count(self) -> int:
+        """How many there are."""
+        return int(self._rows(f"SELECT count(*) FROM {self._source}", ())[0][0])  # noqa: S608
 
     def delete(self, identity: str) -> None:
         """Take one with all that it has out of the store. Answers of models stay in the cache."""

@@ -9,10 +9,11 @@ from merrow_runtime.records import record
 from merrow_runtime.store.glance import TABLES, Kind
 from merrow_runtime.store.writer import Writer
 
-_LISTING = " UNION ALL ".join(
-    f"SELECT '{kind}' AS kind, id, {file} AS file, status, started, ended, seconds, error FROM {table}"  # noqa: S608
+_BRANCHES = [
+    f"SELECT '{kind}' AS kind, id, {file} AS file, status, started, ended, seconds, error, '' AS author FROM {table}"  # noqa: S608
     for kind, (table, file, _) in TABLES.items()
-)
+]
+_LISTING = " UNION ALL ".join(_BRANCHES)
 
 
 @record(frozen=True, slots=True)
@@ -29,6 +30,8 @@ class JobEntry:
     ended: float | None
     seconds: float | None
     error: str | None
+    author: str = ""
+    """Who began it, in a journal that several share."""
 
 
 class JobListing:
@@ -40,8 +43,13 @@ class JobListing:
 
     def newest(self, limit: int, file: str | None = None) -> list[JobEntry]:
         """The newest, newest first, of one file where given by its whole path."""
-        where, values = ("", ()) if file is None else ("WHERE file = ?", (file,))
-        return self._entries(f"{where} ORDER BY started DESC, id LIMIT ?", (*values, limit))
+        where, values = self._writer.shown("file", file)
+        # Of each kind no more than are asked for: in a journal of a million runs that is an index's beginning.
+        some = " UNION ALL ".join(
+            f"SELECT * FROM (SELECT * FROM ({branch}) AS kind {where} ORDER BY started DESC, id LIMIT ?) AS some"  # noqa: S608
+            for branch in _BRANCHES
+        )
+        return self._entries("ORDER BY started DESC, id LIMIT ?", (*(*values, limit) * len(_BRANCHES), limit), some)
 
     def exactly(self, identity: str) -> JobEntry | None:
         """What has this id; None where there is none."""
@@ -75,7 +83,9 @@ class JobListing:
             )
         return entries[0] if entries else None
 
-    def _entries(self, rest: str, values: tuple[Any, ...]) -> list[JobEntry]:
-        sql = f"SELECT kind, id, file, status, started, ended, seconds, error FROM ({_LISTING}) AS listing {rest}"  # noqa: S608
+    def _entries(self, rest: str, values: tuple[Any, ...], listing: str = _LISTING) -> list[JobEntry]:
+        sql = (
+            f"SELECT kind, id, file, status, started, ended, seconds, error, author FROM ({listing}) AS listing {rest}"  # noqa: S608
+        )
         self._writer.flush()
         return [JobEntry(*row) for row in self._cursor.execute(sql, values)]

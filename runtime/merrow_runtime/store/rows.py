@@ -86,7 +86,7 @@ def workflow_text(run: RunRecord) -> str | None:
 
 def run_of(row: Sequence[Any]) -> RunRecord:
     """The inverse of `run_values` and `workflow_text`. Raises `Damaged`."""
-    *told, failure, snapshot, outputs, shared = row
+    *told, failure, snapshot, outputs, shared, author = row
     identity, workflow, status, started, ended, seconds, usage, sources, error, parent = told
     with reading():
         kept = _object(snapshot)
@@ -106,6 +106,7 @@ def run_of(row: Sequence[Any]) -> RunRecord:
             float(seconds),
             () if sources is None else sources_of(json.loads(sources)),
             None if failure is None else RunFailed(*json.loads(failure)),
+            str(author),
         )
 
 

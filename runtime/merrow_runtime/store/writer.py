@@ -54,6 +54,16 @@ class Writer:
         self._busy_since: float | None = None
         self._committed = 0.0
         self._gathering = 0
+        self.author: str | None = None
+        """Whose work alone is listed; None: everybody's."""
+
+    def shown(self, column: str, file: str | None) -> tuple[str, tuple[str, ...]]:
+        """The condition for what is listed, with its values: of a ``file``, by the ``column`` that has it, and of the
+        `author`.
+        """
+        asked = {column: file, "author": self.author}
+        given = {name: value for name, value in asked.items() if value is not None}
+        return f"WHERE {' AND '.join(f'{name} = ?' for name in given)}" if given else "", tuple(given.values())
 
     @contextlib.contextmanager
     def gathering(self) -> Iterator[None]:

@@ -73,6 +73,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "compile": "Compile a workflow to a Python program that runs without Merrow.",
         "models": "List the models that are served, and where; choose the one to use.",
         "doctor": "Show what is installed, which endpoint is used and what the sandbox can do.",
+        "journal": "Show where the journal is, check it, or copy it to another place.",
         "completion": "Print a script that makes a shell complete commands, files, nodes and runs.",
         "serve": "Run the language server: diagnostics, completion, hover and more in an editor.",
     },

@@ -23,10 +23,17 @@ if TYPE_CHECKING:
 
 
 def list_kind(
-    kind: str, limit: int, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str
+    kind: str,
+    limit: int,
+    workflow: str | None,
+    deleted: tuple[str, ...],
+    prune: float | None,
+    output: str,
+    *,
+    mine: bool = False,
 ) -> None:
-    """Print the newest of a kind (``all``: of every kind), of one workflow where given; or delete those that are named, and those
-    older than ``prune`` days. Raises `InputError`, `RunFailure`.
+    """Print the newest of a kind (``all``: of every kind), of one workflow where given, or only ``mine``; or delete those that
+    are named, and those older than ``prune`` days. Raises `InputError`, `RunFailure`.
     """
     from merrow_runtime.store.database import Store
 
@@ -40,6 +47,8 @@ def list_kind(
             else:
                 _delete(user, kept_in(user, kind), deleted, prune)
             return
+        if mine:
+            user.list_only_mine()
         file = None if workflow is None else whole_path(workflow)
         entries = _everything(user, limit, file) if kind == "all" else door(kind).listed(user, limit, file)
     if output == "json":
@@ -60,6 +69,7 @@ def _everything(user: Store, limit: int, file: str | None) -> list[dict[str, Any
             "seconds": entry.seconds,
             "file": entry.file,
             "error": entry.error,
+            **({"author": entry.author} if entry.author else {}),
         }
         for entry in user.listing.newest(limit, file)
     ]
@@ -70,7 +80,8 @@ def _row(kind: str, entry: dict[str, Any]) -> tuple[str, ...]:
         return door(kind).row(entry)
     took = "" if entry["seconds"] is None else duration(entry["seconds"])
     file = visible(workflow_text(entry["file"]))
-    return (entry["id"], entry["status"], entry["kind"], ago(entry["started"]), took, file)
+    author = (visible(entry["author"]),) if entry.get("author") else ()
+    return (entry["id"], entry["status"], entry["kind"], ago(entry["started"]), took, file, *author)
 
 
 def _delete_runs(user: Store, named: Iterable[str], days: float | None) -> None:

@@ -35,6 +35,7 @@ def run_object(run: RunRecord) -> dict[str, Any]:
         "error": run.error,
         **({} if run.failure is None else run.failure.to_json()),
         "parent": run.parent,
+        **({"author": run.author} if run.author else {}),
     }
 
 

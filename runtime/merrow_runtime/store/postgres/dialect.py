@@ -37,6 +37,7 @@ _TOTAL = re.compile(r"\btotal\((\w+)\)")
 def translated(sql: str) -> tuple[str, tuple[int | str, ...]]:
     """A statement, with ``$1``, ``$2``, ... for its places, and which value each one is, by its place or its name."""
     sql = sql.strip().replace(CALLS, "calls").replace(NODES, "nodes").replace(OUTPUTS, "outputs")
+    sql = sql.replace("'' AS author", "author")
     sql = _TOTAL.sub(r"coalesce(sum(\1), 0)", sql)
     replaced = _REPLACE.match(sql)
     if replaced is not None:

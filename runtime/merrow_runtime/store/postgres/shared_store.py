@@ -7,7 +7,7 @@ from collections.abc import Iterator
 from typing import Any
 
 from merrow_runtime.store import lease, rows
-from merrow_runtime.store.address import StoreAddress
+from merrow_runtime.store.address import StoreAddress, author
 from merrow_runtime.store.contract import CallRecord, RunRecord
 from merrow_runtime.store.database import RUN_PLACES, Store, is_taken
 from merrow_runtime.store.journal import DatabaseJournal, sharing
@@ -97,6 +97,9 @@ class SharedStore(Store):
 
     def _journal(self, run: str, number: int, holder: lease.Holder | None, *, is_new: bool = False) -> DatabaseJournal:
         return SharedJournal(self._writer, run, number, holder, self.cache.writer, is_new=is_new)
+
+    def list_only_mine(self) -> None:
+        self._writer.author = author()
 
     def tidy(self, older_than_s: float | None, max_bytes: int | None) -> None:
         """Nobody's settings delete what others keep; see `prune`."""

@@ -38,6 +38,7 @@ def row(entry: Json) -> tuple[str, ...]:
         cost_text(entry["usage"]),
         visible(entry["answered_by"]),
         visible(workflow_text(entry["workflow"])),
+        *((visible(entry["author"]),) if entry.get("author") else ()),
     )
 
 

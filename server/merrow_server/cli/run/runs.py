@@ -42,6 +42,7 @@ class _KindChoice(click.Choice):  # type: ignore[type-arg] # it has a type argum
     help="What to list.",
 )
 @click.option("--workflow", metavar="FILE", shell_complete=shell_completion.files, help="Only those of this workflow.")
+@click.option("--mine", is_flag=True, help="Only what you began, in a journal that others share.")
 @click.option(
     "--delete",
     "deleted",
@@ -53,11 +54,17 @@ class _KindChoice(click.Choice):  # type: ignore[type-arg] # it has a type argum
 @click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Delete those older than this many days.")
 @format_option()
 def command(
-    limit: int, kind: str, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str
+    limit: int,
+    kind: str,
+    workflow: str | None,
+    mine: bool,
+    deleted: tuple[str, ...],
+    prune: float | None,
+    output: str,
 ) -> None:
     """List the runs in the journal, newest first: id, status, when, how long, what it cost, who answered,
     workflow.
     """
     from merrow_server.cli.listing import list_kind
 
-    list_kind(kind, limit, workflow, deleted, prune, output)
+    list_kind(kind, limit, workflow, deleted, prune, output, mine=mine)
