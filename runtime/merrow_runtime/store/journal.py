@@ -32,7 +32,7 @@ _UNUSABLE = (
     "UPDATE calls SET usable = 0 WHERE run = ? AND node = ? AND sample = ? AND step = ? AND attempt = ? AND path = ?"
     " AND redo = ? AND request_hash = ? AND endpoint = ?"
 )
-_BODY = "INSERT OR IGNORE INTO bodies (hash, body) VALUES (?, ?)"
+BODY = "INSERT OR IGNORE INTO bodies (hash, body) VALUES (?, ?)"
 _USE = (
     "INSERT INTO uses (run, part, body) VALUES (?, ?, (SELECT number FROM bodies WHERE hash = ?))"
     " ON CONFLICT (run, part) DO UPDATE SET body = excluded.body"
@@ -351,7 +351,7 @@ def _parts(key: CallKey) -> tuple[str, int, str, int, str, int]:
 def sharing(run: int, part: str, body: str) -> tuple[Statement, Statement]:
     """Stores a text, shared by all runs, as part of a run."""
     key = rows.hash_of(body)
-    return (_BODY, (key, body)), (_USE, (run, part, key))
+    return (BODY, (key, body)), (_USE, (run, part, key))
 
 
 def _known(database: Database, run: int, last: int = 0) -> tuple[dict[_Key, dict[str, int]], Usage]:

@@ -46,7 +46,7 @@ class JobListing:
         where, values = self._writer.shown("file", file)
         # Of each kind no more than are asked for: in a journal of a million runs that is an index's beginning.
         some = " UNION ALL ".join(
-            f"SELECT * FROM (SELECT * FROM ({branch}) AS kind {where} ORDER BY started DESC, id LIMIT ?) AS some"  # noqa: S608
+            f"SELECT * FROM (SELECT * FROM ({branch}) AS kind {where} ORDER BY started DESC, id LIMIT ?) AS newest"  # noqa: S608
             for branch in _BRANCHES
         )
         return self._entries("ORDER BY started DESC, id LIMIT ?", (*(*values, limit) * len(_BRANCHES), limit), some)

@@ -356,6 +356,18 @@ async def test_a_workflow_runs_and_what_it_asked_is_known_to_the_next_run(store:
     assert [one.usage.calls for one in store.runs()] == [0, 2]
 
 
+def test_a_run_that_was_begun_is_there_with_its_workflow_whatever_becomes_of_the_process(store: Store) -> None:
+    dies = (
+        "import os; from merrow_runtime.store.database import Store; from tests.runtime.store.making import run;"
+        " Store.open().begin(run(snapshot={'workflow': {'a': 1}})); os._exit(0)"
+    )
+    for identity in ("run-1", "run-2"):
+        subprocess.run(
+            [sys.executable, "-c", dies.replace("run(s", f"run('{identity}', s")], check=True, cwd=Path.cwd()
+        )
+        assert store.run(identity).snapshot == {"workflow": {"a": 1}}
+
+
 KILLED = """
 import asyncio, sys
 from tests.runtime.store.making import call, run

@@ -10,18 +10,22 @@ from merrow_runtime.store import lease, rows
 from merrow_runtime.store.address import StoreAddress, author
 from merrow_runtime.store.contract import CallRecord, RunRecord
 from merrow_runtime.store.database import RUN_PLACES, Store, is_taken
-from merrow_runtime.store.journal import DatabaseJournal, sharing
+from merrow_runtime.store.journal import BODY, DatabaseJournal, sharing
 from merrow_runtime.store.postgres.connection import PostgresConnection
 from merrow_runtime.store.postgres.opening import connect
 from merrow_runtime.store.postgres.writer import PostgresWriter
+from merrow_runtime.store.pruning import Pruned
 from merrow_runtime.store.schema import WORKFLOW
 from merrow_runtime.store.sql import Database, Statement
 
 _BEGIN = (
     f"WITH begun AS (INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({RUN_PLACES}) ON CONFLICT (id) DO NOTHING"  # noqa: S608 (texts of this package)
     " RETURNING number, id), held AS (INSERT INTO holders (run, holder, host, pid, born, beat, cancel)"
-    " SELECT id, ?, ?, ?, ?, extract(epoch FROM clock_timestamp()), 0 FROM begun) SELECT number FROM begun"
+    " SELECT id, ?, ?, ?, ?, extract(epoch FROM clock_timestamp()), 0 FROM begun), used AS (INSERT INTO uses (run, part, body)"
+    f" SELECT begun.number, '{WORKFLOW}', bodies.number FROM begun, bodies WHERE hash = ? RETURNING 1)"
+    " SELECT number, (SELECT count(*) FROM used) FROM begun"
 )
+_OURS = "SELECT number, 1 FROM runs JOIN holders ON holders.run = runs.id WHERE id = ? AND holder = ?"
 _CALL = (
     f"INSERT INTO calls (run, again, {rows.CALL_COLUMNS})"  # noqa: S608 (texts of this package)
     f" VALUES ({', '.join('?' * (rows.CALL_COLUMNS.count(',') + 3))}) ON CONFLICT DO NOTHING"
@@ -43,6 +47,8 @@ class SharedStore(Store):
         """Use `reached`, or `of_job`. Raises `StoreFailure`."""
         database = connect(address, job, lasts=not job)
         super().__init__(PostgresWriter(database, lasts=not job))
+        self._workflows: set[bytes] = set()
+        """The hashes of workflows that are in the journal."""
 
     @classmethod
     def reached(cls, address: StoreAddress, *, reading: bool = False) -> SharedStore:
@@ -84,19 +90,36 @@ class SharedStore(Store):
         self._writer.now(work)
 
     def begin(self, run: RunRecord) -> DatabaseJournal:
-        holder = lease.Holder.here()
+        holder, workflow = lease.Holder.here(), rows.workflow_text(run)
         self._writer.flush()
-        values = (*rows.run_values(run), holder.token, holder.host, holder.pid, holder.born)
+        key = b"" if workflow is None else rows.hash_of(workflow)
+        if workflow is not None and key not in self._workflows:
+            self._database.changed(BODY, (key, workflow))
+            self._workflows.add(key)
+        values = (*rows.run_values(run), holder.token, holder.host, holder.pid, holder.born, key)
         begun = self._database.changed(_BEGIN, values).fetchone()
         if begun is None:
+            # Where the connection was lost meanwhile, it may have been this process.
+            begun = self._database.execute(_OURS, (run.id, holder.token)).fetchone()
+        if begun is None:
             raise is_taken(run.id)
-        workflow = rows.workflow_text(run)
-        for statement in () if workflow is None else sharing(begun[0], WORKFLOW, workflow):
-            self._writer.write_later(statement)
-        return self._journal(run.id, begun[0], holder, is_new=True)
+        number, used = begun
+        if (
+            workflow is not None and not used
+        ):  # the text went since: with the last moments of a server, or when runs were pruned
+            for statement in sharing(number, WORKFLOW, workflow):
+                self._writer.write_later(statement)
+            self._writer.flush()
+        return self._journal(run.id, number, holder, is_new=True)
 
     def _journal(self, run: str, number: int, holder: lease.Holder | None, *, is_new: bool = False) -> DatabaseJournal:
         return SharedJournal(self._writer, run, number, holder, self.cache.writer, is_new=is_new)
+
+    def prune(self, older_than_s: float | None, max_bytes: int | None) -> Pruned:
+        pruned = super().prune(older_than_s, max_bytes)
+        unused = "DELETE FROM bodies WHERE NOT EXISTS (SELECT FROM uses WHERE uses.body = bodies.number)"
+        self._writer.now(lambda database: database.execute(unused))
+        return pruned
 
     def list_only_mine(self) -> None:
         self._writer.author = author()

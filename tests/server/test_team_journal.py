@@ -1,0 +1,336 @@
+"""A journal that a team shares: two people with homes of their own, roles, what goes wrong, and its commands."""
+
+from __future__ import annotations
+
+import asyncio
+import os
+import socket
+import subprocess
+import sys
+import threading
+import time
+from collections.abc import Callable
+from contextlib import closing
+from pathlib import Path
+
+import pytest
+from tests.patience import PATIENCE
+from tests.postgres import PostgresServer, server
+from tests.runtime.openai_server import Hang, Received, Step, echo, serving
+from tests.runtime.store.making import call, node, run
+from tests.server.program import GOOD, merrow, write
+
+from merrow_runtime.errors import StoreFailure, UsageFailure
+from merrow_runtime.store.address import INSECURE_VARIABLE, read_address
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.postgres.shared_store import SharedStore
+from merrow_runtime.usage import Usage
+
+ROOT = Path(__file__).parents[2]
+
+
+def person(name: str, url: str, base_url: str = "offline") -> dict[str, str]:
+    """The environment of somebody with a home of their own."""
+    home = Path.cwd() / name
+    home.mkdir(exist_ok=True)
+    return {
+        "USER": name, "LOGNAME": name, "HOME": str(home), "MERROW_STATE_DIR": str(home / "state"),
+        "MERROW_CONFIG_DIR": str(home / "config"), "MERROW_JOURNAL": url, "OPENAI_BASE_URL": base_url, "OPENAI_API_KEY": "k",
+    }  # fmt: skip
+
+
+def until(holds: Callable[[], bool]) -> None:
+    end = time.monotonic() + PATIENCE
+    while not holds():
+        assert time.monotonic() < end
+        time.sleep(0.02)
+
+
+@pytest.fixture
+def url(postgres: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.delenv("MERROW_JOURNAL", raising=False)
+    return postgres.url()
+
+
+def hangs_once() -> Callable[[Received], Step]:
+    """The second question stays without an answer the first time that it is asked."""
+    asked: list[str] = []
+
+    def answer(request: Received) -> Step:
+        asked.append(request.prompt)
+        return Hang() if len(asked) == 2 else echo(request)
+
+    return answer
+
+
+TWO = """\
+flowchart TD
+    PROBLEM --> A --> B --> RETURN
+    A@{op: Custom, prompt: "one {input}"}
+    B@{op: Custom, prompt: "two {input}"}
+"""
+
+
+def test_one_starts_and_another_watches_cancels_resumes_and_compares(url: str) -> None:
+    write("flow.mmd", TWO)
+    with serving(hangs_once()) as endpoint:
+        ann, bob = (person(name, url, endpoint.base_url) for name in ("ann", "bob"))
+        command = [
+            sys.executable,
+            "-m",
+            "merrow_server",
+            "run",
+            "flow.mmd",
+            "--input",
+            "problem=x",
+        ]
+        started = subprocess.Popen(command, env={**os.environ, **ann}, stdout=subprocess.PIPE, stderr=subprocess.PIPE)
+        until(lambda: len(endpoint.requests) == 2)
+        [seen] = merrow("runs", "--format", "json", env=bob).json
+        assert (seen["status"], seen["author"]) == ("running", "ann")
+        shared = seen["run"]
+        assert merrow("show", shared, env=bob).code == 0
+        assert merrow("runs", "--mine", "--format", "json", env=bob).out.strip() in ("", "[]")
+        ended = merrow("cancel", shared, env=bob)
+        assert (ended.code, "was asked to end" in ended.out) == (0, True)
+        started.communicate(timeout=PATIENCE)
+        assert [one["status"] for one in merrow("runs", "--format", "json", env=ann).json] == ["cancelled"]
+        resumed = merrow("resume", shared, env=bob)
+        assert resumed.code == 0, resumed.err
+        prompts = [request.prompt for request in endpoint.requests]
+        assert prompts[1] == prompts[2]
+        assert len(prompts) == 3, "the first answer is not paid for again"
+        assert merrow("run", "flow.mmd", "--input", "problem=x", env=bob).code == 0
+        assert len(endpoint.requests) == 3, "what one has paid, another has from the cache"
+    assert [one["author"] for one in merrow("runs", "--mine", "--format", "json", env=bob).json] == ["bob"]
+    everything = merrow("runs", "--kind", "all", env=ann)
+    assert all(name in everything.out for name in ("ann", "bob"))
+
+
+def test_what_everybody_spends_is_one_sum_with_one_limit(url: str) -> None:
+    write("flow.mmd", TWO)
+    write("ann/config/config.toml", '[prices."http://127.0.0.1:1"."m"]\ninput = 1\noutput = 1\n')
+    with serving() as endpoint:
+        settings = f'[prices."{endpoint.origin}"."m"]\ninput = 10000\noutput = 10000\n'
+        write("ann/config/config.toml", settings)
+        write("bob/config/config.toml", f"[limits]\nusd_per_month = 0.01\n{settings}")
+        ann, bob = (person(name, url, endpoint.base_url) for name in ("ann", "bob"))
+        assert merrow("run", "flow.mmd", "--input", "problem=x", "--model", "m", env=ann).code == 0
+        refused = merrow("run", "flow.mmd", "--input", "problem=another", "--model", "m", env=bob)
+    assert refused.code != 0
+    assert "month" in refused.err
+
+
+def test_who_may_only_read_reads_and_is_told_why_nothing_is_written(
+    url: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_JOURNAL", url)
+    with closing(Store.open()) as store:
+        store.begin(run())
+    schema = read_address(url).schema
+    postgres.sql(
+        f"DROP ROLE IF EXISTS looks; CREATE ROLE looks LOGIN; GRANT USAGE ON SCHEMA {schema} TO looks;"
+        f" GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO looks"
+    )
+    try:
+        reader = person("eve", postgres.url(schema, "looks"))
+        assert [one["run"] for one in merrow("runs", "--format", "json", env=reader).json] == ["run-1"]
+        assert merrow("show", "run-1", env=reader).code == 0
+        assert merrow("doctor", "--no-discovery", env=reader).code == 0
+        write("flow.mmd", GOOD)
+        for words in (("cancel", "run-1"), ("run", "flow.mmd", "--input", "problem=x"), ("runs", "--delete", "run-1")):
+            refused = merrow(*words, env=reader)
+            assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
+            assert "can only be read by looks" in refused.err
+    finally:
+        postgres.sql("DROP OWNED BY looks; DROP ROLE looks")
+
+
+def test_the_roles_of_the_page_are_enough_for_writers(url: str, postgres: PostgresServer) -> None:
+    assert merrow("journal", "check", env=person("ann", url)).code == 0
+    schema = read_address(url).schema
+    page = (ROOT / "docs" / "team-journal.md").read_text("utf-8")
+    grants = page.split("```sql\n")[1].split("```")[0].replace("SCHEMA merrow", f"SCHEMA {schema}")
+    for name in ("ann", "bob", "eve"):
+        postgres.sql(f"CREATE ROLE {name} LOGIN")
+    try:
+        postgres.sql(grants)
+        bob, eve = (person(name, postgres.url(schema, name)) for name in ("bob", "eve"))
+        write("flow.mmd", GOOD)
+        ran = merrow("run", "flow.mmd", "--input", "problem=x", env=bob)
+        assert ran.code == 0, ran.err
+        assert merrow("runs", "--format", "json", env=eve).json[0]["author"] == "bob"
+        assert "can only be read by eve" in merrow("run", "flow.mmd", "--input", "problem=x", env=eve).err
+    finally:
+        for name in ("ann", "bob", "eve", "merrow_writer", "merrow_reader"):
+            postgres.sql(f"DROP OWNED BY {name}; DROP ROLE {name}")
+
+
+def test_the_journal_is_named_checked_and_copied(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    with closing(Store.open()) as store:
+        asyncio.run(_filled(store))
+    copied = merrow("journal", "copy", "state/runs.sqlite", url, "--format", "json", env=person("ann", url))
+    assert copied.code == 0, copied.err
+    assert copied.json["copied"]["runs"] == 2
+    again = merrow("journal", "copy", "state/runs.sqlite", url, env=person("ann", url))
+    assert (again.code, "Already there: 3" in again.out) == (0, True)
+    back = merrow("journal", "copy", url, "back.sqlite", env=person("ann", url))
+    assert back.code == 0, back.err
+    with closing(Store.open("state/runs.sqlite")) as before, closing(Store.open("back.sqlite")) as after:
+        for store in (before, after):
+            assert [one.id for one in store.runs()] == ["run-1"]
+        assert after.run("run-1").snapshot == before.run("run-1").snapshot
+        assert after.calls("run-1") == before.calls("run-1")
+        assert after.nodes("run-1") == before.nodes("run-1")
+        with after.looking_into("ev1") as own:
+            assert own is not None
+            assert [len(own.calls(one.id)) for one in own.runs()] == [1]
+        assert asyncio.run(after.cache.get(b"k" * 16)) == {"text": "42"}
+    env = person("ann", url)
+    assert "1 runs, 1 evaluations" in merrow("journal", "info", env=env).out
+    assert merrow("journal", "info", "--format", "json", env=env).json["author"] == "ann"
+    assert merrow("journal", "check", env=env).out == "All of it can be read.\n"
+    doctor = merrow("doctor", "--no-discovery", env=env)
+    assert "you are ann there" in doctor.out
+    with closing(SharedStore.reached(read_address(url))) as shared:
+        shared._database.asked("UPDATE calls SET result = $1", ["\x1b[31m no JSON"])
+        shared._database.asked("UPDATE nodes SET several = '[[1]]'")
+    found = merrow("journal", "check", env=env)
+    assert found.code == 1
+    assert "A call of node SOLVE in run run-1 is damaged in the journal" in found.out
+    assert "\x1b" not in merrow("show", "run-1", env=env).out
+
+
+async def _filled(store: Store) -> None:
+    from tests.runtime.store.test_both_stores import evaluation, score
+
+    store.evaluations.begin(evaluation())
+    for journal_of, name in ((store, "run-1"), (store.of_job("ev1"), "ev1/q1")):
+        journal = journal_of.begin(run(name, snapshot={"workflow": {"a": 1}, "inputs": {}}))
+        await journal.record_definitions('{"SOLVE": {}}')
+        await journal.record_call(call(), b"k" * 16)
+        await journal.record_told([node()])
+        await journal.finish("finished", {"response": "42"}, Usage(1, 1, 1), None)
+        await journal.close()
+        if journal_of is not store:
+            journal_of.close()
+    await store.evaluations.keep("ev1", score("q1"))
+
+
+@pytest.mark.parametrize(
+    ("text", "sentence"),
+    [
+        ("postgresql://ann:hunter2@localhost/m", "has a password: keep it in a file that PGPASSFILE names"),
+        ("postgresql://ann@localhost/m?password=hunter2", "has a password"),
+        ("postgresql://ann@db.example.org/m", "add \\?sslmode=verify-full"),
+        ("postgresql://ann@db.example.org/m?sslmode=require", "add \\?sslmode=verify-full"),
+        ("postgresql://localhost/m?host=10.0.0.7", "is on another machine"),
+        ("postgresql://localhost/m?hostaddr=10.0.0.7", "is on another machine"),
+        ("mysql://hunter2@localhost/m", "begins with postgresql://"),
+        ("postgresql://localhost:port/m", "can't be read"),
+        ("postgresql://localhost/m?schema=a%3BDROP", "A schema can't be called"),
+    ],
+)
+def test_an_address_that_is_refused_is_told_without_its_password(text: str, sentence: str) -> None:
+    with pytest.raises(UsageFailure, match=sentence) as refused:
+        read_address(text)
+    assert "hunter2" not in str(refused.value)
+
+
+def test_addresses_that_are_of_this_machine_or_checked_are_taken() -> None:
+    for text in (
+        "postgresql://ann@localhost:5433/m",
+        "postgres://127.0.0.1/m",
+        "postgresql://[::1]/m",
+        "postgresql:///m?host=/run/postgresql",
+        "postgresql://ann@db.example.org/m?sslmode=verify-full&schema=team",
+    ):
+        assert read_address(text).schema in ("merrow", "team")
+    assert read_address("postgresql://ann@db.example.org/m", insecure=True).shown == "postgresql://ann@db.example.org/m"
+
+
+def test_a_workspace_names_no_journal_and_the_users_settings_do(url: str) -> None:
+    env = {**person("ann", ""), INSECURE_VARIABLE: ""}
+    write("ann/config/config.toml", f'[journal]\nurl = "{url}"\n')
+    write(".env", "MERROW_JOURNAL=postgresql://localhost:1/x\n")
+    write("merrow.toml", '[journal]\nurl = "postgresql://localhost:1/x"\n')
+    assert merrow("journal", "info", "--format", "json", env=env).json["place"].startswith("postgresql://merrow@")
+
+
+def test_a_server_that_is_away_or_silent_is_told_in_a_sentence_within_seconds(url: str) -> None:
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        for port, said in ((1, "can't be reached"), (silent.getsockname()[1], "can't be reached")):
+            with pytest.raises(StoreFailure, match=said):
+                SharedStore.reached(read_address(f"postgresql://ann@127.0.0.1:{port}/m"))
+
+
+def test_tables_of_a_newer_merrow_and_of_nobody_are_left_alone(url: str, postgres: PostgresServer) -> None:
+    address = read_address(url)
+    SharedStore.reached(address).close()
+    postgres.sql(f"UPDATE {address.schema}.merrow SET version = 999")  # noqa: S608
+    with pytest.raises(StoreFailure, match="was written by a newer Merrow"):
+        SharedStore.reached(address)
+    postgres.sql(f"UPDATE {address.schema}.merrow SET version = 13; DROP TABLE {address.schema}.lost")  # noqa: S608
+    with closing(SharedStore.reached(address)) as store, pytest.raises(StoreFailure, match="is damaged"):
+        store.lost(store.begin(run()).run)
+
+
+def test_those_who_come_first_at_the_same_moment_make_the_tables_once(url: str) -> None:
+    failures: list[Exception] = []
+
+    def open_it() -> None:
+        try:
+            SharedStore.reached(read_address(url)).close()
+        except Exception as problem:  # noqa: BLE001
+            failures.append(problem)
+
+    threads = [threading.Thread(target=open_it) for _ in range(5)]
+    for thread in threads:
+        thread.start()
+    for thread in threads:
+        thread.join()
+    assert failures == []
+
+
+async def test_a_server_that_crashes_during_a_run_is_waited_for_and_nothing_is_lost(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    with server() as own:
+        monkeypatch.setenv("MERROW_JOURNAL", own.url())
+        with closing(Store.open()) as store:
+            journal = store.begin(run())
+            await journal.record_call(call())
+            own.stop()
+            waiting = asyncio.ensure_future(journal.record_call(call(number=1)))
+            await asyncio.sleep(0.5)
+            assert not waiting.done()
+            own.start()
+            await waiting
+            await journal.finish("finished", {}, Usage(), None)
+            await journal.close()
+            assert [one.key.step for one in store.calls("run-1")] == ["answer 0", "answer 1"]
+            assert store.run("run-1").status == "finished"
+
+
+async def test_a_server_that_stays_away_is_told_and_what_waited_is_kept_when_it_is_back(
+    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    from merrow_runtime.store.postgres import writer
+
+    monkeypatch.setattr(writer, "AWAY", 0.5)
+    with server() as own:
+        monkeypatch.setenv("MERROW_JOURNAL", own.url())
+        with closing(Store.open()) as store:
+            journal = store.begin(run())
+            own.stop()
+            with pytest.raises(StoreFailure, match="can't be reached"):
+                await journal.record_call(call())
+            own.start()
+            await journal.record_call(call(number=1))
+            assert [one.key.step for one in store.calls("run-1")] == ["answer 0", "answer 1"]
+            await journal.close()
