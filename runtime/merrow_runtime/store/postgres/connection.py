@@ -159,7 +159,8 @@ class PostgresConnection:
 
     def changed(self, sql: str, values: Values = ()) -> PostgresCursor:
         """A single statement that changes rows, committed by itself. Where the connection is lost it is made
-        again, though it may have been. Raises `DatabaseFailure`."""
+        again, though it may have been. Raises `DatabaseFailure`.
+        """
         if self.refused is not None:
             raise DatabaseFailure(str(self.refused), "read-only")
         return self.execute(sql, values)
