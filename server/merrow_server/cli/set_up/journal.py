@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli import NOT_WELL, Command
+from merrow_server.cli.options.common import format_option
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit
@@ -32,7 +33,7 @@ _ALL = 10**9
 )
 @click.argument("what", type=click.Choice(["info", "check", "copy"]))
 @click.argument("places", nargs=-1, metavar="[FROM TO]")
-@click.option("--format", "output", type=click.Choice(["text", "json"]), default="text", help="How to print.")
+@format_option()
 @click.pass_context
 def command(ctx: click.Context, what: str, places: tuple[str, ...], output: str) -> None:
     """Show where the journal is and what is in it (`info`), look whether all of it can be read and make what is missing of its
