@@ -334,3 +334,11 @@ def test_the_results_of_a_circle_are_those_of_the_steps_that_lead_back() -> None
     assert found.errors == []
     assert found.typed is not None
     assert [node.id for node in found.typed.outputs] == ["B", "C"]
+
+
+def test_what_is_written_out_is_indented_as_the_drawing_is_and_not_as_its_first_box() -> None:
+    text = f"{FRONT}flowchart TD\n    subgraph one [Round]\n        A[Read it] --> B[Sort it]\n    end\n"
+    [fix] = next(one for one in analyse(text).diagnostics if one.code == "MW313").fixes
+    added = [line for line in apply_edits(text, fix.edits).splitlines() if "@{" in line or "class" in line]
+    assert added
+    assert all(line.startswith("    ") and not line.startswith("     ") for line in added), added

@@ -100,7 +100,10 @@ def _arrows_back(graph: TypedGraph) -> list[TextEdit] | None:
 
 
 def _first_block(graph: TypedGraph) -> Block | None:
-    return next((node.flow.mentions[0].block for node in graph.nodes if not node.implied), None)
+    """Where the drawing begins, with a node or with a box around some."""
+    nodes = (node.flow.mentions[0].block for node in graph.nodes if not node.implied)
+    boxes = (group.block for group in graph.flow.subgraphs.values())
+    return min((*nodes, *boxes), key=lambda block: block.line, default=None)
 
 
 def _entries(node: TypedNode, settings: WorkflowSettings) -> dict[str, str]:
