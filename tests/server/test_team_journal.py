@@ -334,3 +334,33 @@ async def test_a_server_that_stays_away_is_told_and_what_waited_is_kept_when_it_
             await journal.record_call(call(number=1))
             assert [one.key.step for one in store.calls("run-1")] == ["answer 0", "answer 1"]
             await journal.close()
+
+
+async def test_a_full_disk_is_told_and_what_came_meanwhile_is_kept_when_there_is_room(
+    url: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_JOURNAL", url)
+    schema = read_address(url).schema
+    with closing(Store.open()) as store:
+        journal = store.begin(run())
+        postgres.sql(
+            f"CREATE FUNCTION {schema}.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION"
+            " 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;"
+            f" CREATE TRIGGER no_room BEFORE INSERT ON {schema}.calls EXECUTE FUNCTION {schema}.full()"
+        )
+        with pytest.raises(StoreFailure, match=r"The disk of the journal at postgresql://.* is full; make room there"):
+            await journal.record_call(call())
+        assert store.calls("run-1") == []
+        postgres.sql(f"DROP TRIGGER no_room ON {schema}.calls")
+        await journal.record_call(call(number=1))
+        assert [one.key.step for one in store.calls("run-1")] == ["answer 0", "answer 1"]
+        await journal.close()
+
+
+def test_a_server_that_takes_no_writes_is_read_and_says_so(url: str) -> None:
+    SharedStore.reached(read_address(url)).close()
+    only_reads = read_address(f"{url}&options=-c%20default_transaction_read_only%3Don")
+    with pytest.raises(StoreFailure, match="can only be read now: its server takes no writes"):
+        SharedStore.reached(only_reads)
+    with closing(SharedStore.reached(only_reads, reading=True)) as store:
+        assert store.runs() == []

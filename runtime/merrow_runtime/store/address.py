@@ -75,7 +75,7 @@ def read_address(text: str, *, insecure: bool = False) -> StoreAddress:
     host = parts.hostname or ""
     where += f"[{host}]" if ":" in host else host
     where += f":{port}" if port else ""
-    query = f"?{urlencode(options)}" if options else ""
+    query = f"?{urlencode(options, quote_via=quote)}" if options else ""
     return StoreAddress(f"postgresql://{where}{parts.path}{query}", schema)
 
 
