@@ -23,6 +23,8 @@ STYLE_BELOW = """    classDef Interface fill:#e2e2f2
     A --> B --> RETURN
     B["Custom<br/>(role: two)"]
 """
+CONTINUED = 'B & B["Custom<br/>(role: two)"]'
+"""What follows `&` may be in the next line."""
 TYPED = 5
 """The line that is being typed."""
 
@@ -43,7 +45,7 @@ ANYWHERE: list[tuple[str, str, str, str, str | None]] = [
     ("B -->|", "MW002", "|", "never closed", "B"),
     ("B -->|in", "MW002", "|", "never closed", "%% -->|in"),
     ("B -->|in RETURN", "MW002", "|", "never closed", "B -->|in| RETURN"),
-    ("B &", "MW001", "&", "“&” needs a node", None),
+    ("B &", "MW001", "&", "“&” needs a node", "B"),
     ("B:::", "MW001", ":", "“:::” needs a class", None),
     ("B@", "MW001", "B@", "no statement begins so", None),
     ("B@{", "MW002", "@{", "never closed: add }", "B@{ }"),
@@ -105,7 +107,7 @@ def test_a_half_typed_line(typed: str, code: str, marked: str, part: str, fixed:
     found = the_finding(text)
     assert found[:2] == (code, marked)
     assert part in found[2]
-    assert found[3] == fixed
+    assert found[3] == (CONTINUED if typed == "B &" and below == NODE_BELOW else fixed)
 
 
 @pytest.mark.parametrize("end", ["\n", ""], ids=["line ended", "no line ending"])

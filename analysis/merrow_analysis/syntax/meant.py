@@ -169,8 +169,13 @@ def _line_end(text: str, at: int) -> int:
 def _first_closing(line: str, is_in_quotes: bool) -> int | None:
     """Where a line ends what began before it, if it does."""
     places = [place for opener in "[({" for place in _closes(line, opener)[:1]]
-    places += [line.find(mark) for mark in ('|"' if is_in_quotes else "|")]
-    return min((place for place in places if place != -1), default=None)
+    places += [line.find("|")] if "|" in line else []
+    quote = line.find('"') if is_in_quotes else -1
+    rest = line[quote + 1 :].lstrip()
+    # Behind a quote that ends the label are its bracket or an arrow; another one begins a label of this line.
+    if quote != -1 and (not rest or rest[0] in "])}|" or _LINK.match(rest)):
+        places.append(quote)
+    return min(places, default=None)
 
 
 def _is_whole(meant: Meant, text: str) -> bool:
