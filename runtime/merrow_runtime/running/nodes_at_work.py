@@ -129,7 +129,8 @@ class NodesAtWork:
         shapes = step.shapes
         if outputs.keys() != shapes.keys() or not all(is_of(outputs[port], shape) for port, shape in shapes.items()):
             check_outputs(step.definition, outputs)  # Says what is wrong.
-        return outputs
+        # In the order of its ports: memory and the expressions of Loops mean the first where none is named.
+        return {port: outputs[port] for port in shapes}
 
     async def _samples(self, step: Step, count: int, once: Callable[[int], Awaitable[Outputs]]) -> Outputs:
         """``count`` results at once, in lists. Of samples that fail, ``on_error`` says whether the node fails with the

@@ -148,6 +148,28 @@ async def test_where_turns_run_out_the_best_one_goes_out(scores: list[int], best
     assert data(see) == str(max(scores))
 
 
+async def test_best_may_read_a_field_of_what_a_step_with_a_thought_answers() -> None:
+    rated = 'RATE["AnswerGenerate (prompt: RATE, returns: Rating)"]:::AnswerGenerateOp'
+    workflow = flow(
+        box("L", "Loop (max: 2, best: RATE.score)", custom("WRITE"), rated),
+        "PROBLEM -->|input| WRITE",
+        "WRITE -->|input| RATE",
+        "RATE -.->|again:advice:input| WRITE",
+        "WRITE -->|over| RETURN",
+        front="{types: {Rating: {score: Number, advice: Text}}}",
+    )
+    scores = iter((9, 5))
+    texts = iter(("one", "two"))
+
+    def answer(request: ModelRequest) -> str:
+        if asks(request) == "WRITE":
+            return next(texts)
+        return json.dumps({"thought": "hm", "answer": {"score": next(scores), "advice": "shorter"}})
+
+    done = await ran(workflow, answer)
+    assert done.result.outputs == {"RETURN": "one"}
+
+
 async def test_a_case_that_leads_out_of_several_loops_ends_them_all() -> None:
     workflow = flow(
         box("OUTER", "Loop (max: 3)", *box("INNER", "Loop (max: 2)", custom("WRITE"), *DECIDED), custom("NOTE")),

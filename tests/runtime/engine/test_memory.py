@@ -103,3 +103,17 @@ async def test_of_two_gates_only_the_one_that_is_open_is_looked_behind(first: st
     assert result.status == "finished", result.error
     assert result.nodes["C"].status == "finished"
     assert [entry["node"] for entry in result.nodes["C"].memory] == ["R" if first == "a" else "S"]
+
+
+async def test_the_result_that_is_remembered_is_the_first_output_in_whatever_order_the_model_writes_them() -> None:
+    judge = 'JUDGE@{op: AnswerGenerate, prompt: "judge"}'
+    endpoint = FakeEndpoint(
+        lambda r: '{"thought": "hm", "answer": "yes"}' if "thought" in r.messages[0].content else "b"
+    )
+    flow = workflow(judge, *CHAIN[1:3], "PROBLEM --> JUDGE --> B --> C --> RETURN", front="{memory: all}")
+    result = await merrow_runtime.run(flow, {"problem": "what?"}, endpoint=endpoint, store=MemoryStore())
+    assert result.status == "finished", result.error
+    assert [(entry["node"], entry["text"]) for entry in result.nodes["C"].memory] == [
+        ("PROBLEM", "what?"),
+        ("JUDGE", "yes"),
+    ]
