@@ -14,6 +14,7 @@ import random
 from collections import Counter
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from typing import NamedTuple
 
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
@@ -66,8 +67,7 @@ Names = tuple[str, str]
 _NAMES = ("A", "B")
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class _ChildPlan:
+class _ChildPlan(NamedTuple):
     """A child before it is written; ``is_exact`` says that no type in it differs from what it was in its parent."""
 
     host: int
@@ -77,8 +77,10 @@ class _ChildPlan:
     @property
     def is_preferred(self) -> bool:
         joint = self.joint
-        ends = (joint.host_from, joint.host_to, joint.donor_from, joint.donor_to)
-        return all(cut is None or cut.is_preferred for cut in ends)
+        if not (joint.host_from.is_preferred and joint.donor_from.is_preferred):
+            return False
+        mine, theirs = joint.host_to, joint.donor_to
+        return (mine is None or mine.is_preferred) and (theirs is None or theirs.is_preferred)
 
 
 def children(first: Analysis, second: Analysis, *, together: bool = True) -> Iterator[Child]:
@@ -200,15 +202,18 @@ def _plans(parents: tuple[TypedGraph, TypedGraph]) -> Iterator[_ChildPlan]:
         for mine, theirs, match in pairs[host]:
             if theirs.downstream and _same_outputs(mine.graph, theirs.graph):
                 yield _ChildPlan(host, Joint(mine, theirs), match == "exact")
-    few = [{id(cut) for cut in spread(both_cuts[parent], _MOST_PARTS)} for parent in (0, 1)]
+    few = [spread(both_cuts[parent], _MOST_PARTS) for parent in (0, 1)]
+    # Looked up below for each pair of pairs, of which there are thousands.
+    behind = {(upper, lower) for own in few for upper in own for lower in own if _between(upper, lower)}
     for host in (0, 1):
-        pairs[host] = [pair for pair in pairs[host] if id(pair[0]) in few[host] and id(pair[1]) in few[1 - host]]
+        mine_few, their_few = set(few[host]), set(few[1 - host])
+        pairs[host] = [pair for pair in pairs[host] if pair[0] in mine_few and pair[1] in their_few]
     for host in (0, 1):
         # A part of the donor between two cuts feeds the host again, so there the donor is the upper one.
         back = [(mine, theirs, match) for theirs, mine, match in pairs[1 - host] if mine.value is not None]
         for mine, theirs, match in pairs[host]:
             for mine_to, theirs_to, again in back:
-                if theirs_to is not theirs and _between(mine, mine_to) and _between(theirs, theirs_to):
+                if theirs_to is not theirs and (mine, mine_to) in behind and (theirs, theirs_to) in behind:
                     yield _ChildPlan(host, Joint(mine, theirs, mine_to, theirs_to), match == again == "exact")
 
 

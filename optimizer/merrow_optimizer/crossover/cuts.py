@@ -8,6 +8,7 @@ from __future__ import annotations
 
 from collections.abc import Iterator, Sequence
 from dataclasses import dataclass
+from functools import cached_property
 from typing import Literal, TypeVar
 
 from merrow_analysis.definitions.types import Type, TypeTable, is_variable, item_of
@@ -54,7 +55,7 @@ class Cut:
         name = self.crossing[0].output
         return None if name == next(iter(self.value.outputs), None) else name
 
-    @property
+    @cached_property
     def is_preferred(self) -> bool:
         """Whether it lies at an ensemble, or at an output of the workflow."""
         if self.value is None or (self.value.spec is not None and self.value.spec.is_ensemble):

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from typing import NamedTuple
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.operators import INTERFACE_CLASS
@@ -19,8 +19,7 @@ from merrow_optimizer.joining.text import End, KeptPart, members
 from merrow_optimizer.joining.types import same_type
 
 
-@dataclass(frozen=True, slots=True, eq=False)
-class Joint:
+class Joint(NamedTuple):
     """Which parts are put together: the host keeps what lies before ``host_from`` and behind ``host_to``; between comes
     what the donor has between its cuts. Without second cuts the donor goes on to the outputs.
     """
