@@ -11,10 +11,10 @@ import argparse
 import json
 from pathlib import Path
 
-from benchmarks.search.contest import ABLATIONS, ORACLE, STRATEGIES, Outcome, run
+from benchmarks.search.contest import EVERY_STRATEGY, OPERATORS, ORACLE, Outcome, run
 from benchmarks.search.plots import page
 from benchmarks.search.speed import speed
-from benchmarks.search.tables import table
+from benchmarks.search.tables import paired_table, table
 from benchmarks.search.world import Rules
 
 ROWS = {
@@ -43,13 +43,18 @@ COMPARED = ["published x5", "published x1", "guided", ORACLE]
 def main() -> None:
     options = argparse.ArgumentParser(prog="python -m benchmarks.search", description="Measure the search strategies.")
     options.add_argument("--rows", nargs="+", default=["base"], choices=list(ROWS), help="worlds (default base)")
-    names = [*STRATEGIES, *ABLATIONS]
-    options.add_argument("--strategies", nargs="+", default=COMPARED, choices=names, help=f"default {COMPARED}")
+    options.add_argument(
+        "--strategies", nargs="+", default=COMPARED, choices=[*EVERY_STRATEGY], help=f"default {COMPARED}"
+    )
+    options.add_argument(
+        "--operators", action="store_true", help="compare the operators one by one, in place of strategies"
+    )
     options.add_argument("--seeds", default="0-29", help="first and last seed (default 0-29)")
     options.add_argument(
         "--out", type=Path, help="append each run to this file as a line of JSON; those in it are not run again"
     )
     options.add_argument("--table", type=Path, nargs="+", help="only print the table of such files")
+    options.add_argument("--against", help="print the differences to this strategy by seed, in place of the marks")
     options.add_argument("--plot", type=Path, help="write the mean curves to this page, too")
     options.add_argument("--speed", action="store_true", help="only measure what choosing a batch costs")
     given = options.parse_args()
@@ -66,13 +71,13 @@ def main() -> None:
         first, last = map(int, given.seeds.split("-"))
         for seed in range(first, last + 1):
             for row in given.rows:
-                for name in given.strategies:
+                for name in OPERATORS if given.operators else given.strategies:
                     found = known.get((row, name, seed))
                     outcomes.append(found or run(row, ROWS[row], name, seed))
                     if found is None and given.out is not None:
                         with given.out.open("a", encoding="utf-8") as out:
                             out.write(json.dumps(outcomes[-1].to_json()) + "\n")
-    print(table(outcomes))
+    print(paired_table(outcomes, given.against) if given.against else table(outcomes))
     if given.plot is not None:
         given.plot.write_text(page(outcomes), "utf-8")
 

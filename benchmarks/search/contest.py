@@ -7,9 +7,10 @@ from dataclasses import asdict, dataclass
 from random import Random
 from typing import Any
 
-from benchmarks.search.proposals import Blind, JudgedProposals, Proposals, Unchecked
+from benchmarks.search.proposals import Blind, JudgedProposals, Limited, Proposals, Unchecked
 from benchmarks.search.scripted import ScriptedModel
 from benchmarks.search.world import Rules, World
+from merrow_optimizer.mutations.operator_names import CROSSOVER, OF_ONE_PARENT
 from merrow_optimizer.search.candidates import START, CandidateDraft, Draw, ItemRepeat
 from merrow_optimizer.search.children import Nothing
 from merrow_optimizer.search.constants import round_settings_of, settings_of
@@ -122,6 +123,29 @@ ABLATIONS: dict[str, tuple[Make, float]] = {
 """`guided` without a part of it, and searches without the check before a score."""
 
 
+def _limited(*operators: str) -> Make:
+    mutations = tuple(name for name in operators if name != CROSSOVER)
+    crossover = EvolveSettings().crossover if CROSSOVER in operators else 0.0
+    settings = EvolveSettings(crossover=crossover, repeats=1, most=None, convergence=None)
+    return lambda world: Evolve(Limited(world, mutations), settings)
+
+
+EVERY_OPERATOR = (*OF_ONE_PARENT, CROSSOVER)
+OPERATORS: dict[str, tuple[Make, float]] = {
+    "every operator": (_limited(*EVERY_OPERATOR), 0.5),
+    **{
+        f"without {left_out}": (_limited(*(name for name in EVERY_OPERATOR if name != left_out)), 0.5)
+        for left_out in EVERY_OPERATOR
+    },
+    **{f"{name} alone": (_limited(name), 0.5) for name in OF_ONE_PARENT},
+}
+"""The published loop with one answer to an item and without a judge, with some of the operators. Crossover can't be alone: it
+takes two workflows, and a search begins with one.
+"""
+
+EVERY_STRATEGY = STRATEGIES | ABLATIONS | OPERATORS
+
+
 @dataclass(frozen=True, slots=True)
 class Outcome:
     """``curve`` has after each draw the evaluations and model calls so far, and the true score of the strategy's choice.
@@ -172,7 +196,7 @@ class Outcome:
 def run(row: str, rules: Rules, strategy: str, seed: int, rounds: int = ROUNDS) -> Outcome:
     """One search. The published loop has so many ``rounds``; other strategies have a share of its evaluations."""
     world = World(rules, seed)
-    make, share = (STRATEGIES | ABLATIONS)[strategy]
+    make, share = EVERY_STRATEGY[strategy]
     start = Proposals(world).start()
     budget = rounds * REPEATS * rules.items
     evaluations = _ORACLE_CHILDREN if strategy == ORACLE else round(share * budget)

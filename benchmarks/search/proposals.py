@@ -129,6 +129,22 @@ def _worded(draft: CandidateDraft, wordings: dict[str, int]) -> CandidateDraft:
     return replace(draft, text=draft.text + WORDED + said, key=f"{draft.key} {said}", prompts=worded)
 
 
+class Limited(Proposals):
+    """Only some of the operators, each as likely as the others."""
+
+    def __init__(self, world: World, operators: tuple[str, ...]) -> None:
+        super().__init__(world)
+        self.operators = operators
+
+    def child(
+        self, number: int, parent: CandidateDraft, chance: Random, operator: str | None = None
+    ) -> CandidateDraft | None:
+        """A child by one of them; None where there is none, as where there are no operators."""
+        if operator is None and self.operators:
+            operator = chance.choice(self.operators)
+        return super().child(number, parent, chance, operator) if operator else None
+
+
 class JudgedProposals(Proposals):
     """The published proposer: of four children the one that a judge likes best, who has not run them."""
 

@@ -6,6 +6,7 @@ from dataclasses import dataclass
 from functools import cache
 
 from merrow_analysis.check import analyse
+from merrow_analysis.graph.remembering import remembered
 from merrow_runtime import RunOptions
 from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.workflow import check_workflow
@@ -15,7 +16,9 @@ OPTIONS = RunOptions(default_model="m")
 
 @dataclass(frozen=True, slots=True)
 class Step:
-    """A node that answers. ``reads`` are the handles of the nodes that it reads; ``prompt`` is None for one that asks nobody."""
+    """A node that answers. ``reads`` are the handles of the nodes that it reads, by an edge or because it remembers them;
+    ``prompt`` is None for one that asks nobody.
+    """
 
     handle: int
     operator: str
@@ -45,6 +48,8 @@ def shape_of(text: str) -> Shape:
         if node.kind == "input":
             continue
         step = definitions.get(node.index)
+        _, givers = remembered(graph, node, workflow.analysis.settings)
+        reads = {edge.source.index for edge in node.incoming} | {giver.index for giver in givers}
         steps.append(
             Step(
                 handle,
@@ -52,7 +57,7 @@ def shape_of(text: str) -> Shape:
                 node.spec is not None and node.spec.is_ensemble,
                 1 if step is None else step.samples or 1,
                 None if step is None else step.definition.prompt or "",
-                tuple(sorted({edge.source.index for edge in node.incoming})),
+                tuple(sorted(reads)),
             )
         )
     ends = tuple(tuple(sorted({edge.source.index for edge in node.incoming})) for node in graph.outputs)

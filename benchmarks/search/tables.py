@@ -6,6 +6,7 @@ import statistics
 from collections.abc import Iterator, Sequence
 
 from benchmarks.search.contest import ORACLE, Outcome
+from merrow_optimizer.evaluation.statistics.distributions import t_quantile
 
 PUBLISHED, PUBLISHED_ONCE, GUIDED = "published x5", "published x1", "guided"
 WANTED_SEEDS = 30
@@ -22,6 +23,40 @@ def table(outcomes: Sequence[Outcome]) -> str:
     """For each row of the benchmark a table of its strategies, and the aims for `guided` with what was reached."""
     names = list(dict.fromkeys(one.row for one in outcomes))
     return "\n\n".join("\n".join(_row([one for one in outcomes if one.row == name])) for name in names)
+
+
+def paired_table(outcomes: Sequence[Outcome], against: str) -> str:
+    """For each row of the benchmark the end of each strategy, and the difference to one of them by seed, with 95 % intervals."""
+    names = list(dict.fromkeys(one.row for one in outcomes))
+    return "\n\n".join("\n".join(_paired([one for one in outcomes if one.row == name], against)) for name in names)
+
+
+def _paired(outcomes: Sequence[Outcome], against: str) -> Iterator[str]:
+    found: dict[str, Runs] = {}
+    for one in outcomes:
+        found.setdefault(one.strategy, {})[one.seed] = one
+    other = found[against]
+    yield f"Row **{outcomes[0].row}**, simulated:"
+    yield ""
+    yield f"| strategy | seeds | evaluations | calls of proposer and judge | true score at the end | less {against} |"
+    yield "|---|---:|---:|---:|---:|---:|"
+    for name, runs in found.items():
+        common = sorted(set(runs) & set(other))
+        asked = statistics.mean(one.asked for one in runs.values())
+        answers = statistics.mean(one.curve[-1][0] for one in runs.values())
+        gaps = [runs[seed].end - other[seed].end for seed in common]
+        ends = _interval([one.end for one in runs.values()])
+        less = "-" if name == against or not gaps else _interval(gaps, "+")
+        yield f"| {name} | {len(runs)} | {answers:,.0f} | {f'{asked:,.0f}' if asked else '-'} | {ends} | {less} |"
+
+
+def half_width(values: Sequence[float]) -> float:
+    """Half of the 95 % interval of a mean by Student's t."""
+    return t_quantile(0.975, len(values) - 1) * _error(values) if len(values) > 1 else 0.0
+
+
+def _interval(values: Sequence[float], sign: str = "") -> str:
+    return f"{statistics.mean(values):{sign}.3f} ± {half_width(values):.3f}"
 
 
 def _row(outcomes: Sequence[Outcome]) -> Iterator[str]:
