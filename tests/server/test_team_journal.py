@@ -21,6 +21,7 @@ from tests.runtime.store.making import call, node, run
 from tests.server.program import GOOD, merrow, write
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
+from merrow_runtime.store import glance
 from merrow_runtime.store.address import INSECURE_VARIABLE, read_address
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.postgres.shared_store import SharedStore
@@ -108,6 +109,16 @@ def test_one_starts_and_another_watches_cancels_resumes_and_compares(url: str) -
     assert [one["author"] for one in merrow("runs", "--mine", "--format", "json", env=bob).json] == ["bob"]
     everything = merrow("runs", "--kind", "all", env=ann)
     assert all(name in everything.out for name in ("ann", "bob"))
+
+
+def test_a_shell_completes_the_ids_of_the_shared_journal(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MERROW_JOURNAL", url)
+    with closing(Store.open()) as store:
+        store.begin(run("shared-1"))
+    assert [one.id for one in glance.newest("run", 5)] == ["shared-1"]
+    assert not glance.has_evaluation("/w.mmd")
+    monkeypatch.setenv("MERROW_JOURNAL", "postgresql://127.0.0.1:1/m")
+    assert glance.newest("run", 5) == []
 
 
 def test_what_everybody_spends_is_one_sum_with_one_limit(url: str) -> None:

@@ -2,14 +2,11 @@
 
 from __future__ import annotations
 
-import os
 import tomllib
 from collections.abc import Callable, Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
-
-import platformdirs
 
 from merrow_analysis.bounded.toml import read_toml
 from merrow_runtime.errors import UsageFailure
@@ -17,9 +14,8 @@ from merrow_runtime.models.azure import AzureSettings
 from merrow_runtime.models.origins import origin_of
 from merrow_runtime.models.prices import PriceTable, dollars, read_price
 from merrow_runtime.models.spending_limits import SpendingLimits, read_limits, whole
+from merrow_runtime.settings_place import settings_path as settings_path
 
-FILE_NAME = "config.toml"
-FOLDER_VARIABLE = "MERROW_CONFIG_DIR"
 ASK_ABOVE_USD = 0.05
 _KEY_NAMES = frozenset({"api_key", "key", "openai_api_key", "token"})
 
@@ -67,12 +63,6 @@ class UserSettings:
     prices: PriceTable = field(default_factory=PriceTable)
     azure: AzureSettings = field(default_factory=AzureSettings)
     path: Path | None = None
-
-
-def settings_path(environment: Mapping[str, str] = os.environ) -> Path:
-    """Where the file lies: ``config.toml`` in the user's configuration folder for Merrow, or in ``MERROW_CONFIG_DIR``."""
-    folder = environment.get(FOLDER_VARIABLE, "").strip()
-    return Path(folder) / FILE_NAME if folder else platformdirs.user_config_path("merrow") / FILE_NAME
 
 
 def read_user_settings(path: Path | None = None) -> UserSettings:

@@ -13,6 +13,7 @@ from typing import Any
 from urllib.parse import parse_qsl, quote, unquote, urlencode, urlsplit
 
 from merrow_runtime.errors import UsageFailure
+from merrow_runtime.settings_place import settings_path
 
 VARIABLE = "MERROW_JOURNAL"
 """The environment variable with the URL; it goes before the user's settings."""
@@ -83,11 +84,11 @@ def configured(environment: Mapping[str, str] = os.environ) -> StoreAddress | No
     """The database that ``MERROW_JOURNAL`` or the user's settings name; None for the file. Raises `UsageFailure`."""
     text = environment.get(VARIABLE, "").strip()
     if not text:
-        from merrow_runtime.models.user_settings import read_user_settings, settings_path
-
         path = settings_path(environment)
         if not path.exists():
             return None
+        from merrow_runtime.models.user_settings import read_user_settings
+
         text = read_user_settings(path).journal.url or ""
     if not text:
         return None

@@ -12,10 +12,13 @@ from dataclasses import dataclass
 from pathlib import Path
 from typing import Any, Literal
 
-from merrow_runtime.errors import StoreFailure
+from merrow_runtime.errors import RunFailure, StoreFailure
+from merrow_runtime.store.address import configured, shared
 from merrow_runtime.store.connection import opened
 from merrow_runtime.store.location import FILE, state_folder
 
+_SOON = 2
+"""Seconds that the server of a shared journal has to answer."""
 _PATIENCE = 0.3
 """Seconds that another process may keep the journal to itself, as it does for a moment while it opens or closes it."""
 
@@ -60,12 +63,19 @@ def has_search(workflow: str) -> bool:
 
 
 def _rows(sql: str, value: str | int) -> list[tuple[Any, ...]]:
+    try:
+        if (address := configured()) is not None:
+            connection = shared("store.postgres.connection", "PostgresConnection")
+            with closing(connection(address, patience=_SOON)) as server:
+                return [tuple(row) for row in server.execute(sql, (value,)).fetchall()]
+    except RunFailure:
+        return []
     path = state_folder() / FILE
     # Where nothing can be written, SQLite reads a file in this way alone; one with a log is then left alone.
     for options in ("mode=ro", "immutable=1") if _has_no_log(path) else ("mode=ro",):
         with contextlib.suppress(StoreFailure):
-            address = f"{path.absolute().as_uri()}?{options}"
-            with closing(opened(str(path), address, timeout=_PATIENCE)) as database:
+            uri = f"{path.absolute().as_uri()}?{options}"
+            with closing(opened(str(path), uri, timeout=_PATIENCE)) as database:
                 fetched: list[tuple[Any, ...]] = database.execute(sql, (value,)).fetchall()
                 return fetched
     return []

@@ -92,12 +92,12 @@ class PostgresConnection:
     moments, and a process that dies loses nothing. It belongs to one thread.
     """
 
-    def __init__(self, address: StoreAddress, job: str = "", *, lasts: bool = True) -> None:
-        """Raises `DatabaseFailure` where the server does not answer within `PATIENCE` seconds or lets nobody in."""
+    def __init__(self, address: StoreAddress, job: str = "", *, lasts: bool = True, patience: int = _CONNECT) -> None:
+        """Raises `DatabaseFailure` where the server does not answer within ``patience`` seconds or lets nobody in."""
         self.address = address
         self.job = job
         self.refused: StoreFailure | None = None
-        self._lasts = lasts
+        self._lasts, self._patience = lasts, patience
         self._clock: tuple[float, float] = (0.0, -_CLOCK)
         self._depth = 0
         self.closing = False
@@ -109,7 +109,7 @@ class PostgresConnection:
                 self.address.url,
                 autocommit=True,
                 cursor_factory=RawCursor,
-                connect_timeout=_CONNECT,
+                connect_timeout=self._patience,
                 application_name="merrow",
                 keepalives_idle=15,
                 keepalives_interval=5,
