@@ -104,7 +104,8 @@ def answer(request: Received) -> Step:
         return Reply(json.dumps({name: _value(one) for name, one in properties.items()}))
     text = json.dumps(messages)
     if "function" in text or "def first" in text:
-        is_right = crc32(json.dumps(request.body, sort_keys=True).encode()) % 2
+        # Few are right: a start that has all of its items right leaves a search nothing to do.
+        is_right = crc32(json.dumps(request.body, sort_keys=True).encode()) % 4 == 0
         return Reply(f"```python\n{FUNCTION if is_right else FUNCTION.replace('return x', 'return 0')}```")
     number = re.findall(r"Case (\d+)|are (\d+) cats", text)
     known = int(max(number[0])) if number else 7
