@@ -330,6 +330,8 @@ def _wait(rows: list[tuple[float, int]], limits: MinuteLimits, tokens: int, now:
 
 
 _OPEN: WeakValueDictionary[Path | StoreAddress, Ledger] = WeakValueDictionary()
+_LAST: dict[str, Ledger] = {}
+"""The ledger of a shared journal that was opened last: it stays open, since each run would connect again."""
 _OPENING = threading.Lock()
 
 
@@ -345,7 +347,7 @@ def ledger(*, reading: bool = False) -> Ledger:
             return kept
         if address is not None:
             ours: Ledger = shared("spending.shared_ledger", "SharedLedger")(address)
-            _OPEN[path] = ours
+            _OPEN[path] = _LAST["shared"] = ours
             return ours
         assert isinstance(path, Path)  # noqa: S101 (there is no address)
         if reading:
