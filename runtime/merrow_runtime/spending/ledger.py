@@ -7,6 +7,7 @@ process is killed it stays there, and counts with what it used in any case.
 
 from __future__ import annotations
 
+import atexit
 import threading
 import time
 from collections.abc import Callable
@@ -332,6 +333,7 @@ def _wait(rows: list[tuple[float, int]], limits: MinuteLimits, tokens: int, now:
 _OPEN: WeakValueDictionary[Path | StoreAddress, Ledger] = WeakValueDictionary()
 _LAST: dict[str, Ledger] = {}
 """The ledger of a shared journal that was opened last: it stays open, since each run would connect again."""
+atexit.register(_LAST.clear)  # while there still is what it is closed with
 _OPENING = threading.Lock()
 
 
