@@ -22,12 +22,16 @@ from merrow_runtime.running.api import finish, resume, start
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.spending.meter import MonthSpent
 from merrow_runtime.store.contract import NodeRecord
-from merrow_runtime.store.database import Store
+from merrow_runtime.store.database import RunExists, Store
 from merrow_runtime.store.evaluations import ScoreRecord, output_of, output_text
+from merrow_runtime.store.lease import HeldElsewhere
 from merrow_runtime.usage import NOTHING, Usage
 
 METRIC_SECONDS = 300.0
 """Seconds after which a metric that has not scored an answer makes its item invalid."""
+
+_LOOK = 0.5
+"""Seconds between two looks at whether another process is done with an item."""
 
 _OWN_NAME = re.compile(r"[\w.@+=-]{1,80}")
 _DIGEST = re.compile(r"x[0-9a-f]{24}")
@@ -51,11 +55,20 @@ def ignore_failure(written: asyncio.Future[Any]) -> None:
 
 class Answering:
     """Answers the items of a plan by an endpoint. ``user`` is the user's store, with answers and scores; ``own`` the journal of
-    the runs, whose names begin with ``beginning``. ``is_resumed`` says that there may be runs already.
+    the runs, whose names begin with ``beginning``. ``is_resumed`` says that there may be runs already,
+    ``is_shared`` that other processes may be at the same item: what they are answering is waited for, and not asked twice.
     """
 
     def __init__(
-        self, beginning: str, plan: Plan, endpoint: Endpoint, user: Store, own: Store, *, is_resumed: bool
+        self,
+        beginning: str,
+        plan: Plan,
+        endpoint: Endpoint,
+        user: Store,
+        own: Store,
+        *,
+        is_resumed: bool,
+        is_shared: bool = False,
     ) -> None:
         self.plan = plan
         self._beginning = beginning
@@ -63,6 +76,7 @@ class Answering:
         self._user = user
         self._own = own
         self._is_resumed = is_resumed
+        self._is_shared = is_shared
         self._outputs = [node.id for node in plan.workflow.graph.outputs]
         options = unattended(plan.workflow, plan.options)
         self._options = replace(options, concurrency=plan.chosen.concurrency)
@@ -83,7 +97,7 @@ class Answering:
         name = run_name(self._beginning, item.id, repeat)
         paid = self._cleared(name, again=again)
         try:
-            result = await self._run(name, item, repeat)
+            result = await self._run_when_free(name, item, repeat)
         except MonthSpent as failure:  # before it began
             outcome = ItemOutcome(Status.UNANSWERED, None, "", failure.sentence)
             return ScoreRecord(item.id, repeat, *outcome, paid, 0.0, "", work, scored), Fatal.BUDGET
@@ -97,14 +111,18 @@ class Answering:
         return ScoreRecord(item.id, repeat, *outcome, usage, seconds, name, work, scored, output, stopped), fatal
 
     def unfinished(self, item: Item, repeat: int) -> ScoreRecord | None:
-        """After `answer` was cancelled, what it has paid so far, as an item without an answer; None where it paid nothing.
+        """After `answer` was cancelled, what it has paid so far, as an item without an answer; None where it paid nothing, and
+        where the run has its end, so that a resume needs no more than read it.
 
         To be called by the task that called `answer`. Raises `StoreFailure`.
         """
         name = run_name(self._beginning, item.id, repeat)
         scoring = ACCOUNT.get()
         usage = scoring.used if scoring is not None and scoring.name == name else NOTHING
-        run = self._own.run(name) if self._own.status(name) is not None else None
+        status = self._own.status(name)
+        if status == "finished" and not usage.calls:
+            return None
+        run = self._own.run(name) if status is not None else None
         if run is not None:
             usage += run.usage
         if not usage.calls:
@@ -141,6 +159,16 @@ class Answering:
         paid = self._own.run(name).usage
         self._own.delete(name)
         return paid
+
+    async def _run_when_free(self, name: str, item: Item, repeat: int) -> RunResult:
+        """See `_run`; where another process is at it, wait until that has ended or died, and read what it has."""
+        while True:
+            try:
+                return await self._run(name, item, repeat)
+            except (RunExists, HeldElsewhere):
+                if not self._is_shared:
+                    raise
+                await asyncio.sleep(_LOOK)
 
     async def _run(self, name: str, item: Item, repeat: int) -> RunResult:
         """The run that answers a task, begun or gone on with, at its end. Raises `MonthSpent` where none may begin."""

@@ -6,7 +6,8 @@ import time
 from collections.abc import Mapping
 from typing import Any
 
-from merrow_optimizer.evaluation.evaluator import Evaluator, OnScore
+from merrow_optimizer.evaluation.evaluator import AnswerEngine, Evaluator, OnScore
+from merrow_optimizer.evaluation.local_engine import LocalEngine
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_runtime.jobs.life import carry_out
 from merrow_runtime.program.workflow_files import whole_path
@@ -38,13 +39,28 @@ def begin(
     return record
 
 
-async def work(user: Store, evaluation: str, plan: Plan, told: OnScore = lambda _: None) -> Evaluator:
-    """Work on an evaluation to its end, whatever that is, and keep how it ended.
+async def work(
+    user: Store, evaluation: str, plan: Plan, told: OnScore = lambda _: None, engine: AnswerEngine | None = None
+) -> Evaluator:
+    """Work on an evaluation to its end, whatever that is, and keep how it ended. ``engine`` is where its items are answered;
+    None: in this process.
 
     Cancelling ends it: what is finished is kept. Raises `StoreFailure` where it can't begin: another process works on it.
     """
+    local: list[LocalEngine] = []
 
     def make(own: Store) -> Evaluator:
-        return Evaluator(evaluation, plan, user, own, user.evaluations.get(evaluation).seconds)
+        evaluator = Evaluator(evaluation, plan, user, user.evaluations.get(evaluation).seconds)
+        if engine is None:
+            is_resumed = bool(evaluator.scores) or own.has_runs
+            local.append(LocalEngine(evaluation, plan, user, own, evaluator.spent, is_resumed=is_resumed))
+        return evaluator
 
-    return await carry_out(user, user.evaluations, evaluation, make, lambda evaluator: evaluator.run(told))
+    async def run(evaluator: Evaluator) -> None:
+        chosen = engine or local[0]
+        try:
+            await evaluator.run(chosen, told)
+        finally:
+            chosen.close()
+
+    return await carry_out(user, user.evaluations, evaluation, make, run, spread=engine is not None)

@@ -11,7 +11,7 @@ from typing import Any, Literal, Protocol, TypeVar
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.jobs.clock import Clock
 from merrow_runtime.store.database import Store
-from merrow_runtime.store.lease import BEAT
+from merrow_runtime.store.lease import BEAT, STALE, WorkersLeft
 from merrow_runtime.store.listed import Listed, ListedStatus, PlannedRecord
 
 _LOOK = 0.5
@@ -50,14 +50,16 @@ async def carry_out(
     run: Callable[[J], Coroutine[Any, Any, None]],
     *,
     has_runs: bool = True,
+    spread: bool = False,
 ) -> J:
     """Make and run the job of one of ``kept``, with a journal of its own, and keep how it ended. Cancelling ends it: what is
     finished is kept. The journal of one that ``has_runs`` not goes with its end: nothing is in it but who works on the job.
+    Where the work is ``spread``, other processes have the journal open beside this one.
 
     Raises `StoreFailure` where it can't begin since another process works on it, or where another one has taken it over.
     """
     try:
-        own = user.of_job(identity, alone=True)
+        own = await _of_job(user, identity, spread=spread)
     except StoreFailure as problem:
         raise StoreFailure(f"{kept.word.capitalize()} {identity} can't continue. {problem}") from None
     with closing(own):
@@ -87,6 +89,20 @@ async def carry_out(
     if not has_runs and job.stopped_by is None:
         user.remove_journal(identity)
     return job
+
+
+async def _of_job(user: Store, identity: str, *, spread: bool) -> Store:
+    """The journal of a job for the process that leads the work; workers that are left of an earlier one are waited for where it
+    is not ``spread``. Raises `StoreFailure`.
+    """
+    clock = Clock(STALE)
+    while True:
+        try:
+            return user.of_job(identity, alone=True, spread=spread)
+        except WorkersLeft:
+            if not clock.left:
+                raise
+            await asyncio.sleep(_LOOK)
 
 
 class _Watch:

@@ -81,6 +81,10 @@ def _what(told: Told) -> tuple[object, ...]:
     return told.event.endswith("_started"), told.path, told.composite, told.which
 
 
+class RunExists(UsageFailure):
+    """There is a run with this id already."""
+
+
 class Store:
     """One connection to a journal. It belongs to the thread (and event loop) that opened it."""
 
@@ -120,6 +124,7 @@ class Store:
         *,
         answers: Store | None = None,
         alone: bool = False,
+        spread: bool = False,
         spare: bool = True,
         reading: bool = False,
     ) -> Store:
@@ -127,9 +132,10 @@ class Store:
         `merrow_runtime.store.address.configured` names, else `FILE` in the state folder.
 
         ``answers`` is the store that has its answers and what is learned of endpoints, the user's own for a journal of an
-        evaluation or a search; the caller closes it, after this one. No run is pruned while a journal is open like this. None:
-        they are in the same file. ``alone`` with ``answers`` refuses a journal that another process has open like this. ``spare``
-        reserves space for a full disk, which readers don't need; in a journal with ``answers`` it is released at the end.
+        evaluation or a search; the caller closes it, after this one. No run is pruned while a journal is open like this.
+        None: they are in the same file. ``alone`` with ``answers`` refuses a journal that another process has open like this,
+        but for workers where it is ``spread``; without it, this is a worker. ``spare`` reserves space for a full disk, which
+        readers don't need; in a journal with ``answers`` it is released at the end.
         ``reading``, of a caller that only reads, also opens a journal that can't be written, on a read-only file system or a full
         disk. Raises `StoreFailure`.
         """
@@ -147,15 +153,15 @@ class Store:
             _set_aside(ballast)
         store = cls(Writer(database, ballast, None if answers is None else answers._writer), path, ballast, answers)
         if answers is not None:
-            store._note_opening(alone=alone)
-            store._is_alone = alone
+            store._note_opening(alone=alone, spread=spread)
+            store._is_alone = alone and not spread
         return store
 
-    def _note_opening(self, *, alone: bool) -> None:
+    def _note_opening(self, *, alone: bool, spread: bool) -> None:
         """Record that this process has the journal, which is one of its own, open. Raises `StoreFailure`, and closes it."""
-        opening = lease.Holder.here()
+        opening = lease.Holder.here() if alone else lease.Holder.worker()
         try:
-            self._writer.now(partial(lease.note_opening, holder=opening, alone=alone))
+            self._writer.now(partial(lease.note_opening, holder=opening, alone=alone, spread=spread))
         except StoreFailure:
             self.close()
             raise
@@ -166,17 +172,29 @@ class Store:
         """Where the journal is, for a person."""
         return "in memory" if self.path is None else str(self.path)
 
+    def journal_id(self) -> str:
+        """A text that is the same for all who have this very journal open."""
+        if self.path is None:
+            return ""
+        file = self.path.stat()
+        return f"{self.path.resolve()} {file.st_dev}:{file.st_ino}"
+
     def journal_path(self, identity: str) -> Path:
         """The file with the runs of a job."""
         assert self.path is not None  # noqa: S101 (the user's store is a file)
         return self.path.parent / JOBS_FOLDER / f"{identity}.sqlite"
 
-    def of_job(self, identity: str, *, alone: bool = False, reading: bool = False) -> Store:
-        """The journal with the runs of a job of this store; ``alone`` refuses one that another process works on, ``reading`` is
-        for a caller that only reads. The caller closes it, before this one. Raises `StoreFailure`.
+    def of_job(self, identity: str, *, alone: bool = False, spread: bool = False, reading: bool = False) -> Store:
+        """The journal with the runs of a job of this store; ``alone`` refuses one that another process works on, but for
+        workers where the work is ``spread``; without it, this process is a worker. ``reading`` is for a caller that only
+        reads. The caller closes it, before this one. Raises `StoreFailure`.
         """
         path = self.journal_path(identity)
-        return Store.open(path, reading=True) if reading else Store.open(path, answers=self, alone=alone)
+        return (
+            Store.open(path, reading=True)
+            if reading
+            else Store.open(path, answers=self, alone=alone, spread=spread, spare=alone)
+        )
 
     @contextlib.contextmanager
     def looking_into(self, identity: str) -> Iterator[Store | None]:
@@ -637,9 +655,9 @@ def _refuse_taken(database: Database, run: str) -> None:
         raise is_taken(run)
 
 
-def is_taken(run: str) -> UsageFailure:
+def is_taken(run: str) -> RunExists:
     """That there is a run of this name."""
-    return UsageFailure(f"There is a run {run} already; choose another name, or continue it: merrow resume {run}")
+    return RunExists(f"There is a run {run} already; choose another name, or continue it: merrow resume {run}")
 
 
 def damaged_run(run: str) -> str:

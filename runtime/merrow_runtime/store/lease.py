@@ -20,6 +20,18 @@ STALE = 30.0
 """Seconds without one after which another process may take the run; for a process of this machine that is known at once."""
 
 
+class WorkersLeft(StoreFailure):
+    """Workers have a journal open that one process is to have alone. They close it when they have nothing to do any more."""
+
+
+class HeldElsewhere(StoreFailure):
+    """Another process works on a run."""
+
+
+_WORKER = "worker-"
+"""What the token of a worker begins with."""
+
+
 @dataclass(frozen=True, slots=True)
 class Holder:
     """A process, told apart from a later one with the same number by its time of birth."""
@@ -34,6 +46,11 @@ class Holder:
         """This process, with a token of its own for each lease."""
         return cls(*_process(os.getpid()))
 
+    @classmethod
+    def worker(cls) -> Holder:
+        """The same as one of the workers that another process leads."""
+        return cls(*_process(os.getpid()), f"{_WORKER}{uuid.uuid4().hex}")
+
 
 def take(database: Database, run: str, holder: Holder) -> None:
     """Take a run for ``holder``, inside a transaction. Raises `StoreFailure` where another process works on it."""
@@ -41,7 +58,7 @@ def take(database: Database, run: str, holder: Holder) -> None:
     if row is not None and row[0] is not None:
         _, host, pid, born, beat = row
         if _alive(database, host, pid, born, beat):
-            raise StoreFailure(
+            raise HeldElsewhere(
                 f"Run {run} is being worked on by process {pid} on {host}; wait for it, or stop it with: merrow cancel {run}"
             )
     database.execute(
@@ -58,17 +75,22 @@ def is_held(database: Database, run: str) -> bool:
     return row[0] is not None and _alive(database, *row[1:])
 
 
-def note_opening(database: Database, holder: Holder, *, alone: bool = False) -> None:
-    """Record that a process has the journal open as one of its own; entries of dead processes are deleted. Raises `StoreFailure`
-    where it is to be ``alone`` and another one has.
+def note_opening(database: Database, holder: Holder, *, alone: bool = False, spread: bool = False) -> None:
+    """Record that a process has the journal open as one of its own; entries of dead processes are deleted.
+
+    One process is ``alone``, or leads where the work is ``spread``: then workers have it open, too, as they do that are neither.
+    Raises `StoreFailure` where another one leads; `WorkersLeft` where workers are left, and it is to be without any.
     """
-    if alone and (other := opened_by(database)) is not None:
-        host, pid = other
-        raise StoreFailure(
-            f"It is being worked on by process {pid} on {host}; wait for it, or end it with Ctrl-C there."
-        )
     openings = database.execute("SELECT token, host, pid, born, at FROM openings").fetchall()
-    gone = [(token,) for token, *process in openings if not _alive(database, *process)]
+    living = [opening for opening in openings if _alive(database, *opening[1:])]
+    if alone:
+        for _, host, pid, *_ in (opening for opening in living if not opening[0].startswith(_WORKER)):
+            raise StoreFailure(
+                f"It is being worked on by process {pid} on {host}; wait for it, or end it with Ctrl-C there."
+            )
+        for _, host, pid, *_ in living if not spread else ():
+            raise WorkersLeft(f"Process {pid} on {host} still works for it; try again when that has ended.")
+    gone = [(opening[0],) for opening in openings if opening not in living]
     database.executemany("DELETE FROM openings WHERE token = ?", gone)
     opened = holder.token, holder.host, holder.pid, holder.born, database.now()
     database.execute("INSERT INTO openings (token, host, pid, born, at) VALUES (?, ?, ?, ?, ?)", opened)

@@ -67,10 +67,10 @@ class SharedStore(Store):
         """A text that is the same for all who have this very journal open."""
         return str(self._rows("SELECT journal FROM merrow", ())[0][0])
 
-    def of_job(self, identity: str, *, alone: bool = False, reading: bool = False) -> Store:
+    def of_job(self, identity: str, *, alone: bool = False, spread: bool = False, reading: bool = False) -> Store:
         own = SharedStore(self._database.address, identity)
         if not reading:
-            own._note_opening(alone=alone)
+            own._note_opening(alone=alone, spread=spread)
         return own
 
     @contextlib.contextmanager

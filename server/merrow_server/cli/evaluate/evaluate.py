@@ -14,6 +14,7 @@ from merrow_server.cli import NOT_WELL, OK, Command
 from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import format_option, with_options
 from merrow_server.cli.options.data import DATA_OPTIONS, MODEL_OPTIONS, asked_of
+from merrow_server.cli.options.engine import ENGINE_OPTIONS, check_engine, cluster_of
 from merrow_server.cli.options.gates import GATE_OPTIONS, any_gate, check_gates, gates_of
 from merrow_server.cli.options.masking import MASK_OPTIONS
 from merrow_server.cli.options.refining import REFINE_OPTIONS
@@ -50,6 +51,7 @@ OFTEN = {
     merrow evaluate flow.mmd --dataset gsm8k_validate.jsonl --memory none,all,last:3
     merrow evaluate flow.mmd --dataset flow-tasks --mask 0.2 --refine both --repeat 5
     merrow evaluate a.mmd b.mmd --dataset own.jsonl --gold answer --models gpt-4o-mini,gpt-4o
+    merrow evaluate flow.mmd --dataset own.jsonl --gold answer --engine dask --scheduler tcp://10.0.0.7:8786
     merrow evaluate --compare 4f2a 9c1d                                     two evaluations, item by item
     merrow evaluate --compare old.mmd new.mmd --dataset own.jsonl --gold answer
     """,
@@ -84,6 +86,7 @@ OFTEN = {
 )
 @with_options(REFINE_OPTIONS[1:])
 @with_options(MASK_OPTIONS)
+@with_options(ENGINE_OPTIONS)
 @with_options(GATE_OPTIONS)
 @format_option(forms=("text", "json", "csv", "junit", "github", "html", "inspect"))
 @click.pass_context
@@ -133,6 +136,7 @@ def _check(file: str | None, compare: tuple[str, str] | None, given: dict[str, A
     if compare is not None:
         _check_comparison(file, given)
     check_gates(given)
+    check_engine(given)
 
 
 def _check_comparison(file: str | None, given: dict[str, Any]) -> None:
@@ -163,7 +167,8 @@ async def _table(user: Store, files: tuple[str, ...], given: dict[str, Any]) -> 
     if given["dry_run"]:
         await dry_run(user, table, asked, as_json=as_json)
         return OK
-    return await carry_out(user, table, asked, as_json=as_json)
+    async with cluster_of(given) as cluster:
+        return await carry_out(user, table, asked, as_json=as_json, cluster=cluster)
 
 
 async def _dry_run(user: Store, file: str, given: dict[str, Any]) -> None:
@@ -194,8 +199,12 @@ async def _evaluated(user: Store, file: str, given: dict[str, Any]) -> tuple[int
     from merrow_server.evaluations.prepared_evaluation import prepare
 
     prepared = await prepare(load(file), asked_of(given, given["repeat"]), user)
-    record = begun(user, prepared)
-    return await watch(user, record, prepared), record
+    try:
+        async with cluster_of(given) as cluster:
+            record = begun(user, prepared)
+            return await watch(user, record, prepared, cluster), record
+    finally:
+        await prepared.close()
 
 
 def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> int:

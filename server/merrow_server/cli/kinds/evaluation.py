@@ -50,16 +50,23 @@ def show(user: Store, identity: str, view: View) -> None:
 
 
 def resume(user: Store, identity: str, given: Json) -> int:
+    from merrow_server.cli.options.engine import check_engine, cluster_of
     from merrow_server.cli.sessions.evaluation import report, watch
     from merrow_server.continuing import changed_by
     from merrow_server.evaluations.prepared_evaluation import prepare_again
 
     check_gates(given)
+    check_engine(given)
     record = user.evaluations.get(identity)
     baseline = None if given["baseline"] is None else user.evaluations.get(given["baseline"])
 
     async def work() -> int:
-        return await watch(user, record, await prepare_again(record, user, changed_by(given)))
+        prepared = await prepare_again(record, user, changed_by(given))
+        try:
+            async with cluster_of(given) as cluster:
+                return await watch(user, record, prepared, cluster)
+        finally:
+            await prepared.close()
 
     code = asyncio.run(work())
     passes = report(user, record, gates_of(given), baseline, "text")

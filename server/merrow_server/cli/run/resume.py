@@ -10,6 +10,7 @@ import click
 from merrow_server.cli import Command
 from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import with_options
+from merrow_server.cli.options.engine import ENGINE_OPTIONS
 from merrow_server.cli.options.gates import GATE_OPTIONS, any_gate
 from merrow_server.cli.options.running import RUN_OPTIONS
 from merrow_server.errors import InputError
@@ -41,6 +42,7 @@ OFTEN = {
 @click.argument("run", required=False, shell_complete=shell_completion.unfinished)
 @click.option("--verbose", is_flag=True, help="Show answers as they arrive.")
 @click.option("--jobs", type=click.IntRange(min=1, max=64), help="For a search: the number of jobs that it began with.")
+@with_options(ENGINE_OPTIONS)
 @with_options(RUN_OPTIONS)
 @with_options(GATE_OPTIONS)
 @click.pass_context

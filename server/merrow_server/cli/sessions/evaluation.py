@@ -5,8 +5,10 @@ from __future__ import annotations
 import sys
 from collections.abc import Callable, Iterator
 from contextlib import contextmanager
+from typing import TYPE_CHECKING
 
 from merrow_optimizer.evaluation.data.names import data_name
+from merrow_optimizer.evaluation.evaluator import AnswerEngine
 from merrow_optimizer.evaluation.gates import Gates
 from merrow_optimizer.evaluation.plan import forecast
 from merrow_optimizer.evaluation.sessions import begin, work
@@ -24,6 +26,9 @@ from merrow_server.evaluations.tables import CUT, comparison_lines, report_lines
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.terminal import console, echo, emit, style
 
+if TYPE_CHECKING:
+    from merrow_server.workers.cluster import Cluster
+
 
 def begun(user: Store, prepared: PreparedEvaluation) -> EvaluationRecord:
     """Put a new evaluation into the journal, after telling what it may cost and what is remarkable about it."""
@@ -39,11 +44,16 @@ def notice(sentence: str) -> None:
     echo(f"{style('Note:', fg='yellow')} {sentence}", err=True)
 
 
-async def watch(user: Store, record: EvaluationRecord, prepared: PreparedEvaluation) -> int:
-    """Work on an evaluation to its end, with its progress on a terminal; the exit code without gates."""
+async def watch(
+    user: Store, record: EvaluationRecord, prepared: PreparedEvaluation, cluster: Cluster | None = None
+) -> int:
+    """Work on an evaluation to its end, with its progress on a terminal; the exit code without gates. Its items are answered by
+    the workers of a ``cluster`` where there is one, else in this process.
+    """
     plan = prepared.plan
+    engine = None if cluster is None else _engine(cluster, user, record, prepared)
     progress = _progress(user, record, len(plan.items) * plan.repeats)
-    code, _ = await watched(prepared, progress, lambda told: work(user, record.id, plan, told))
+    code, _ = await watched(prepared, progress, lambda told: work(user, record.id, plan, told, engine))
     again = f"merrow resume {record.id}"
     if code == INTERRUPTED:
         echo(f"{style('Stopped', fg='yellow')}: what is finished is kept; continue it with: {again}", err=True)
@@ -53,6 +63,17 @@ async def watch(user: Store, record: EvaluationRecord, prepared: PreparedEvaluat
             err=True,
         )
     return code
+
+
+def _engine(cluster: Cluster, user: Store, record: EvaluationRecord, prepared: PreparedEvaluation) -> AnswerEngine:
+    from merrow_server.workers.engine import DaskEngine
+    from merrow_server.workers.facts import facts_of
+    from merrow_server.workers.terms import ChunkTerms
+
+    for sentence in cluster.notices:
+        notice(sentence)
+    terms = ChunkTerms(facts_of(prepared, user), prepared.plan.options.concurrency)
+    return DaskEngine(cluster, record.id, prepared.plan, user, terms, notice)
 
 
 def report(user: Store, record: EvaluationRecord, gates: Gates, baseline: EvaluationRecord | None, output: str) -> bool:

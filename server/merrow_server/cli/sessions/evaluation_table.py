@@ -6,7 +6,7 @@ import json
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, replace
 from itertools import product
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merrow_optimizer.evaluation.data.names import data_name
 from merrow_optimizer.evaluation.plan import forecast
@@ -28,6 +28,9 @@ from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import cells, visible
 from merrow_server.rendering.terminal import echo, emit, style
 from merrow_server.reports.run_report import cost_text
+
+if TYPE_CHECKING:
+    from merrow_server.workers.cluster import Cluster
 
 
 @dataclass(frozen=True, slots=True)
@@ -95,7 +98,9 @@ async def dry_run(user: Store, table: Sequence[Cell], asked: EvaluationRequest, 
         echo("No call was made.")
 
 
-async def carry_out(user: Store, table: Sequence[Cell], asked: EvaluationRequest, *, as_json: bool) -> int:
+async def carry_out(
+    user: Store, table: Sequence[Cell], asked: EvaluationRequest, *, as_json: bool, cluster: Cluster | None = None
+) -> int:
     """Evaluate cell after cell and print the table; the exit code, that of the first cell which stopped before its end. What
     is finished is kept, and not paid again when the same table is asked for.
     """
@@ -104,7 +109,7 @@ async def carry_out(user: Store, table: Sequence[Cell], asked: EvaluationRequest
         echo(style(visible(cell.name), bold=True), err=True)
         prepared = await prepare(cell.workflow(), _asked(asked, cell), user)
         record = begun(user, prepared)
-        code = await watch(user, record, prepared)
+        code = await watch(user, record, prepared, cluster)
         if code != OK:
             return code
         records.append(user.evaluations.get(record.id))
