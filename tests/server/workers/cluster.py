@@ -221,7 +221,9 @@ class Shared:
 
 
 @contextmanager
-def shared(folder: Path, answering: Callable[[Received], Step] = answer) -> Iterator[Shared]:
+def shared(
+    folder: Path, answering: Callable[[Received], Step] = answer, journal: str | None = None
+) -> Iterator[Shared]:
     folder.mkdir(parents=True, exist_ok=True)
     with serving(answering) as server:
         variables = {
@@ -230,6 +232,7 @@ def shared(folder: Path, answering: Callable[[Received], Step] = answer) -> Iter
             "MERROW_STATE_DIR": str(folder / "state"),
             "MERROW_CONFIG_DIR": str(folder / "config"),
             "MERROW_CONCURRENCY": "8",
+            **({} if journal is None else {"MERROW_JOURNAL": journal}),
         }
         with cluster(folder / "cluster", environment=variables) as made:
             yield Shared(folder, server, made, variables)

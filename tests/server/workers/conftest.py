@@ -7,11 +7,20 @@ from collections.abc import Iterator
 import pytest
 from tests.server.workers.cluster import FLOW, Shared, data, shared, write
 
+JOURNALS = ("file", pytest.param("postgres", marks=pytest.mark.slow))
+"""Where the journal is: each test that depends on it runs with both."""
 
-@pytest.fixture(scope="session")
-def team(tmp_path_factory: pytest.TempPathFactory) -> Iterator[Shared]:
+
+def journal_of(request: pytest.FixtureRequest) -> str | None:
+    """The address of the journal of a fixture with these parameters; None for a file in the state folder."""
+    url: str | None = request.getfixturevalue("postgres").url() if request.param == "postgres" else None
+    return url
+
+
+@pytest.fixture(scope="session", params=JOURNALS)
+def team(tmp_path_factory: pytest.TempPathFactory, request: pytest.FixtureRequest) -> Iterator[Shared]:
     """A cluster that all tests use which do it no harm."""
-    with shared(tmp_path_factory.mktemp("team")) as made:
+    with shared(tmp_path_factory.mktemp("team"), journal=journal_of(request)) as made:
         yield made
 
 

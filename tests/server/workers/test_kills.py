@@ -12,6 +12,7 @@ import subprocess
 import sys
 import time
 from collections import Counter
+from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
@@ -30,6 +31,7 @@ from tests.server.workers.cluster import (
     slowly,
     waited,
 )
+from tests.server.workers.conftest import JOURNALS, journal_of
 from tests.sizes import sized
 
 pytestmark = [
@@ -58,9 +60,9 @@ def came_to_the_same(at: Shared, evaluation: str, disturbed: int) -> None:
     assert set(counts.values()) == {1}
 
 
-@pytest.fixture
-def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> object:
-    with shared(tmp_path / "place", slowly) as made:
+@pytest.fixture(params=JOURNALS)
+def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, request: pytest.FixtureRequest) -> Iterator[Shared]:
+    with shared(tmp_path / "place", slowly, journal_of(request)) as made:
         for name, value in made.variables.items():
             monkeypatch.setenv(name, value)
         monkeypatch.chdir(made.folder)

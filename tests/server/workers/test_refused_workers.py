@@ -14,6 +14,7 @@ from tests.server.workers.cluster import KEY, OWN, Shared, Worker, begun, data, 
 pytestmark = [
     pytest.mark.skipif(sys.platform == "win32", reason="processes of POSIX"),
     pytest.mark.thinned(3, "workers that are refused"),
+    pytest.mark.parametrize("team", ["file"], indirect=True),
 ]
 
 

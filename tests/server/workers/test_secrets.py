@@ -50,7 +50,7 @@ def test_the_key_is_nowhere_but_at_the_endpoint(at: Shared, tmp_path: Path, monk
     other = Cluster(tmp_path / "cluster", environment=at.variables)
     other.folder.mkdir()
     try:
-        scheduler = other.scheduler()
+        scheduler = other.scheduler(environment={"OPENAI_API_KEY": ""})
         other.worker()
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         data(60)

@@ -14,7 +14,10 @@ from cryptography.x509.oid import NameOID
 from tests.server.program import merrow
 from tests.server.workers.cluster import OWN, Cluster, Shared
 
-pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="processes of POSIX")
+pytestmark = [
+    pytest.mark.skipif(sys.platform == "win32", reason="processes of POSIX"),
+    pytest.mark.parametrize("team", ["file"], indirect=True),
+]
 
 
 def certificates(folder: Path) -> dict[str, Path]:
