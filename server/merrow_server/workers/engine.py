@@ -250,7 +250,7 @@ class DaskEngine:
                     tally.ended(task, record)
                 elif chunk.suspected:
                     await self._fail(task, None if own is None or status is None else own, tally)
-                elif status in (None, "finished"):
+                elif status is None:
                     self._left.append(task)
                 else:
                     suspects.append(task)

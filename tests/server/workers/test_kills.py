@@ -5,7 +5,6 @@ Every item ends once, no committed call is made again, and the result is that of
 
 from __future__ import annotations
 
-import json
 import random
 import signal
 import subprocess
@@ -170,16 +169,6 @@ def test_a_worker_that_freezes_and_comes_back(place: Shared, seed: int) -> None:
     came_to_the_same(place, newest(), 4)
 
 
-DEADLY = """\
----
-workflow: {model: m-1}
----
-flowchart TD
-    PROBLEM([Problem]):::Interface
-    A@{op: Custom, prompt: "first"}
-    RETURN([Answer]):::Interface
-    PROBLEM --> A --> RETURN
-"""
 KILLER = """
 import os, signal
 import merrow_optimizer.evaluation.answering as answering
@@ -202,10 +191,7 @@ def test_an_item_that_kills_its_worker_has_failed_and_the_others_go_on(place: Sh
     place.cluster.environment = {**place.variables, "PYTHONPATH": str(tmp_path / "site"), "DEADLY": "1"}
     place.cluster.worker(nanny=True)
     place.cluster.worker(nanny=True)
-    write(
-        "own.jsonl",
-        "".join(json.dumps({"id": f"q{n}", "problem": f"{n}?", "answer": str(n)}) + "\n" for n in range(20)),
-    )
+    data(20)
     process = evaluating(place, "--chunk", "4")
     _, err = process.communicate()
     assert process.returncode == 0, err
