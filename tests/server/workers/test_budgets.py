@@ -1,4 +1,4 @@
-"""What an evaluation may use is shared out to its workers: never more of it is used, and none of it is left where items still need it."""
+"""What an evaluation may use is shared out to its workers: never more is used, and nothing is left where items still need it."""
 
 from __future__ import annotations
 
