@@ -327,6 +327,11 @@ CASES: dict[str, list[Case]] = {
         case("runs", "--delete", TEXT),
         case("runs", "--limit", TEXT),
     ],
+    "journal": [
+        case("journal", "info", shows=False),
+        case("journal", "copy", NAME, f"postgresql://{TEXT}/x", shows=False),
+        case("journal", TEXT),
+    ],
     "serve": [
         case("serve", "--log-file", f"missing/{NAME}"),
         case("serve", "--tcp", TEXT),

@@ -145,7 +145,7 @@ async def _prepared(
         asking = LateAsker(asked.judge_model or asked.model or workflow.analysis.settings.model or DEFAULT_MODEL)
         judging = {"ask": asking.ask, "model": asking.model}
     elif name == LABELS:
-        judging = {"said": user.labels.get, "edition": user.labels.edition}
+        judging = {"verdict_of": user.labels.get, "edition": user.labels.edition}
     given = {**own, **asked.metric_options}
     check_options(name, given)
     scored_by = metric(name, **given, **judging)

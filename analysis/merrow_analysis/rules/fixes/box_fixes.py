@@ -81,7 +81,7 @@ def into_box(context: GraphContext, rule: Rule, node: TypedNode, box: str) -> It
 
 def _what_moving_brings(rule: Rule) -> bool:
     # A path that leaves the box now and comes back is the move's own doing.
-    return what_edges_bring(rule) and rule.code != "MW119"
+    return what_edges_bring(rule) and rule.name != "path-comes-back"
 
 
 def as_group(context: GraphContext, rule: Rule, box: Composite) -> Iterator[Fix]:

@@ -39,7 +39,7 @@ FILE_OPTIONS = ("file", "schema")
 NUMBER_OPTIONS = ("tolerance", "letters")
 """Options that are numbers."""
 _TEXT_OPTIONS = ("separator", "pattern", "file", "rubric")
-_INNER = frozenset({"ask", "model", "said", "edition", "sandbox"})
+_INNER = frozenset({"ask", "model", "verdict_of", "edition", "sandbox"})
 """What Merrow itself gives to metrics."""
 
 
