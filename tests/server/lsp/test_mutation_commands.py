@@ -119,7 +119,7 @@ def test_an_edit_that_the_client_does_not_apply_is_no_success(editor: Editor, re
         ("merrow.mutate", FLOW, {"id": "0" * 12}),
         ("merrow.mutations", FLOW, {}),
         ("merrow.moreMutations", FLOW, {}),
-        ("merrow.repair", DEFECT, {"preview": True}),
+        ("merrow.repair", DEFECT.replace("|input|", "|inptu|"), {"preview": True}),
     ],
 )
 def test_a_search_whose_text_changes_meanwhile_ends(
