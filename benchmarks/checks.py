@@ -306,7 +306,7 @@ def main() -> None:
     """Print the tables."""
     options = argparse.ArgumentParser(prog="python -m benchmarks.checks", description="What each check is worth.")
     options.add_argument("--seeds", default="0-29", help="first and last seed (default 0-29)")
-    options.add_argument("--runs", type=int, default=0, help="also run so many of the accepted candidates")
+    options.add_argument("--runs", type=int, default=0, help="also run this many of the accepted candidates")
     given = options.parse_args()
     first, last = map(int, given.seeds.split("-"))
     seeds = range(first, last + 1)

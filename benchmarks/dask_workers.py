@@ -42,7 +42,7 @@ _TICKS = os.sysconf("SC_CLK_TCK")
 
 @dataclass
 class Figures:
-    """Seconds by the clock and of CPU by process, MB of memory that the coordinator had at most, of so many items."""
+    """Wall-clock seconds, CPU seconds of each process, and the peak memory of the coordinator in MB, for a number of items."""
 
     items: int
     wall: float = 0.0
@@ -71,7 +71,7 @@ def waited(log: Path, pattern: str) -> str:
 
 
 def measured(workers: int, items: int, flow: str, more: list[str]) -> Figures:
-    """One evaluation by so many workers; what they needed to get ready is left out."""
+    """One evaluation by a number of workers, without the time that they need to start."""
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         os.environ.update(MERROW_STATE_DIR=f"{name}/state", MERROW_CONFIG_DIR=f"{name}/config")
