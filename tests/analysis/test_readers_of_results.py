@@ -24,6 +24,7 @@ def test_all_at_once_are_as_one_after_another(text: str, memory: Memory) -> None
     assert typed is not None
     singly = {node.id: [source.id for source in remembered(typed, node, chosen)[1]] for node in typed.nodes}
     assert readers(typed, chosen) == {name: sources for name, sources in singly.items() if sources}
+    assert not any(name in sources for name, sources in singly.items())
 
 
 def test_a_workflow_with_too_many_is_not_listed_in_part() -> None:
