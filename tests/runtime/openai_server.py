@@ -126,6 +126,8 @@ class OpenAIServer:
         """What it lists at ``GET /models``, a question that isn't recorded; None for a server that doesn't list its models."""
         self.scripts_models = False
         """Whether ``GET /models`` is recorded and answered as every other request is."""
+        self.answers_at_most: int | None = None
+        """Requests after so many wait for their answer until this is None again; any thread may set it."""
         self._at_once = 0
         self._script: deque[Step] = deque()
         self._arrival = asyncio.Condition()
@@ -147,6 +149,17 @@ class OpenAIServer:
         """What the next requests are answered with."""
         self._script.extend(steps)
         return self
+
+    @contextmanager
+    def holding(self, count: int) -> Iterator[None]:
+        """No more than ``count`` requests are answered meanwhile, so that what is tried in the middle of a run is in its middle
+        on every machine.
+        """
+        self.answers_at_most = count
+        try:
+            yield
+        finally:
+            self.answers_at_most = None
 
     async def arrived(self, count: int) -> None:
         """Wait until so many requests have come."""
@@ -203,6 +216,9 @@ class OpenAIServer:
             step = self._script.popleft() if self._script else self.answer(request)
             if method != ("GET" if path.partition("?")[0].endswith("/models") else "POST"):
                 step = Status(405, f"{method} is not for {path}")
+            place = len(self.requests)
+            while self.answers_at_most is not None and place > self.answers_at_most:
+                await asyncio.sleep(0.01)
             return await self._perform(step, request, reader, writer)
         finally:
             self._at_once -= 1

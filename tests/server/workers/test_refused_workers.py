@@ -107,16 +107,20 @@ def test_where_all_are_refused_it_stops_before_the_first_call_and_can_be_continu
 
 def test_one_that_joins_later_is_checked_too_and_works(at: Shared, tmp_path: Path) -> None:
     data(400)
-    process = begun("evaluate", "flow.mmd", *OWN, "--fresh", "--engine", "dask", "--scheduler", at.cluster.address)
-    waited(lambda: len(at.server.requests) > 60)
-    good, bad = at.cluster.worker(waits=False), odd(at, tmp_path, "endpoint")
+    refused = "is not used: its own settings lead to http://127.0.0.1:1,"
+    with at.server.holding(60):
+        process = begun("evaluate", "flow.mmd", *OWN, "--fresh", "--engine", "dask", "--scheduler", at.cluster.address)
+        waited(lambda: len(at.server.requests) > 60)
+        good, bad = at.cluster.worker(), odd(at, tmp_path, "endpoint")
+        assert process.stderr is not None
+        before = next(line for line in process.stderr if refused in line)
     try:
         _, err = process.communicate()
     finally:
         good.end()
         bad.end()
     assert process.returncode == 0, err
-    assert err.count("is not used: its own settings lead to http://127.0.0.1:1,") == 1
+    assert (before + err).count(refused) == 1
     assert len(at.server.requests) == 1200
 
 

@@ -52,9 +52,10 @@ def test_what_is_known_is_not_asked_again_by_either_engine(at: Shared) -> None:
 def test_ctrl_c_ends_it_within_a_moment_and_either_engine_continues(at: Shared) -> None:
     data(300)
     own = ("evaluate", "flow.mmd", *OWN, "--fresh", "--engine", "dask", "--scheduler", at.cluster.address)
-    process = begun(*own)
-    waited(lambda: len(at.server.requests) > 60)
-    process.send_signal(signal.SIGINT)
+    with at.server.holding(60):
+        process = begun(*own)
+        waited(lambda: len(at.server.requests) > 60)
+        process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == 130, err
     assert "Stopped: what is finished is kept" in err
@@ -73,14 +74,15 @@ def test_ctrl_c_ends_it_within_a_moment_and_either_engine_continues(at: Shared) 
 
 def test_cancel_from_another_process_and_resume_at_the_cluster(at: Shared) -> None:
     data(300)
-    process = begun("evaluate", "flow.mmd", *OWN, "--fresh", "--engine", "dask", "--scheduler", at.cluster.address)
-    waited(lambda: len(at.server.requests) > 60)
-    evaluation = newest()
-    second = merrow("resume", evaluation, "--engine", "dask", "--scheduler", at.cluster.address)
-    assert second.code == 2
-    assert f"Evaluation {evaluation} can't continue. It is being worked on by process {process.pid}" in second.err
-    cancelled = merrow("cancel", evaluation)
-    assert cancelled.code == 0, cancelled.err
+    with at.server.holding(60):
+        process = begun("evaluate", "flow.mmd", *OWN, "--fresh", "--engine", "dask", "--scheduler", at.cluster.address)
+        waited(lambda: len(at.server.requests) > 60)
+        evaluation = newest()
+        second = merrow("resume", evaluation, "--engine", "dask", "--scheduler", at.cluster.address)
+        assert second.code == 2
+        assert f"Evaluation {evaluation} can't continue. It is being worked on by process {process.pid}" in second.err
+        cancelled = merrow("cancel", evaluation)
+        assert cancelled.code == 0, cancelled.err
     _, err = process.communicate()
     assert process.returncode == 130, err
     done = merrow("resume", evaluation, "--engine", "dask", "--scheduler", at.cluster.address)
@@ -95,9 +97,10 @@ def test_without_a_scheduler_it_starts_workers_on_this_machine(at: Shared) -> No
     assert done.code == 0, done.err
     assert len(at.server.requests) == 120
     assert made_again(at.server.requests) == (0, [])
-    process = begun("evaluate", "flow.mmd", *OWN, "--fresh", "--engine", "dask")
-    waited(lambda: len(at.server.requests) > 130)
-    process.send_signal(signal.SIGINT)
+    with at.server.holding(130):
+        process = begun("evaluate", "flow.mmd", *OWN, "--fresh", "--engine", "dask")
+        waited(lambda: len(at.server.requests) > 130)
+        process.send_signal(signal.SIGINT)
     out, err = process.communicate()
     assert process.returncode == 130, err
     assert "Traceback" not in out + err

@@ -54,10 +54,11 @@ def test_the_key_is_nowhere_but_at_the_endpoint(at: Shared, tmp_path: Path, monk
         other.worker()
         monkeypatch.setenv("OPENAI_API_KEY", KEY)
         data(60)
-        process = started("evaluate", "flow.mmd", *OWN, "--fresh", "--engine", "dask", "--scheduler", other.address)
-        waited(lambda: len(at.server.requests) > 40)
-        told = _asked(other.address)
-        memory = memory_of(scheduler.process.pid)
+        with at.server.holding(40):
+            process = started("evaluate", "flow.mmd", *OWN, "--fresh", "--engine", "dask", "--scheduler", other.address)
+            waited(lambda: len(at.server.requests) > 40)
+            told = _asked(other.address)
+            memory = memory_of(scheduler.process.pid)
         out, err = process.communicate()
     finally:
         other.end()
