@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
 from itertools import islice
 from types import MappingProxyType
+from typing import Literal
 
 from merrow_analysis.definitions.types import (
     ANSWER,
@@ -66,6 +67,11 @@ INTERFACE_PARAMETERS = frozenset({"op", "type", "default"})
 
 INTERFACE_CLASS = "Interface"
 
+Effect = Literal["none", "model", "person", "tool", "store", "environment"]
+"""What an operator reaches beyond its inputs. What a model answers can be asked for again and costs only money; what a person was
+asked, or a tool, a store or an environment did, has happened.
+"""
+
 
 @dataclass(frozen=True, slots=True)
 class InputPort:
@@ -106,7 +112,7 @@ class OperatorSpec:
     ``idle`` are keys that it may have as every node may, and that change nothing.
     ``literals`` are ports that a parameter of the same name may feed. ``sources`` is how many different nodes the
     first port needs (ensembles: two). ``prompt`` is the text of a user's operator. ``style`` is the published
-    drawing style. ``computes`` says that it asks no model.
+    drawing style. ``prompt_key`` is the parameter with the text that whoever answers is shown, a model or a person.
     """
 
     name: str
@@ -124,7 +130,8 @@ class OperatorSpec:
     style: str = "fill:#e8e8e8,stroke:#777777,stroke-width:2px"
     class_spelling: str = ""
     built_in: bool = True
-    computes: bool = False
+    effect: Effect = "model"
+    prompt_key: str = "prompt"
     ports: Mapping[str, InputPort] = field(init=False, repr=False)
 
     def __post_init__(self) -> None:
@@ -167,6 +174,23 @@ class OperatorSpec:
         return self is SELECT
 
     @property
+    def is_human(self) -> bool:
+        """Whether a person answers."""
+        return self is HUMAN
+
+    @property
+    def asks_model(self) -> bool:
+        """Whether a model answers, so that settings of models mean something at it."""
+        return self.effect == "model"
+
+    @property
+    def acts(self) -> bool:
+        """Whether it does something in the world that can't be undone, or asked for again as a model's answer can: only people
+        decide whether and how often.
+        """
+        return self.effect not in ("none", "model")
+
+    @property
     def is_ensemble(self) -> bool:
         return self.sources > 1
 
@@ -194,6 +218,9 @@ _OF_MODEL_CALLS = COMMON_PARAMETERS - {"op", "on_error", "default"}
 _JUDGED = frozenset({"validate", "on_invalid"})
 """Keys of nodes whose result is validated; those that ask no model have no further attempt."""
 
+NOT_REPEATED = frozenset({"samples", "attempts", "retries"})
+"""Keys that carry out a node several times, which no operator with an effect beyond a model may have."""
+
 DECISION = OperatorSpec(
     "Decision",
     (InputPort("when", ANY), InputPort("value", ANY, required=False)),
@@ -203,7 +230,7 @@ DECISION = OperatorSpec(
     note="Chooses one of its outgoing edges by their labels; further named inputs are for `if:`. "
     "`ask:` has a model choose.",
     style=_style("ffffff", "444444", "stroke-width:1px,stroke-dasharray:2 2"),
-    computes=True,
+    effect="none",
 )
 
 PASS = OperatorSpec(
@@ -214,7 +241,7 @@ PASS = OperatorSpec(
     idle=_OF_MODEL_CALLS - {"returns", "samples"} - _JUDGED,
     note="Hands on what it is given. With `returns:` and a record, each field is a port, and the record is the output.",
     style=_style("f5f5f5", "777777"),
-    computes=True,
+    effect="none",
 )
 
 SELECT = OperatorSpec(
@@ -226,7 +253,7 @@ SELECT = OperatorSpec(
     idle=_OF_MODEL_CALLS - {"samples"} - _JUDGED,
     note="Selects the items with the highest numbers: of records by the field that `by:` names. `keep:` says how many.",
     style=_style("f9e4b7", "b99b37"),
-    computes=True,
+    effect="none",
 )
 
 CALL = OperatorSpec(
@@ -248,6 +275,20 @@ PLANNED_CALL = replace(
     "says how each of them stands. In later turns of a Loop it reuses what is finished.",
 )
 """A Call without `workflow:`; with it, it is a Call of a file."""
+
+HUMAN = OperatorSpec(
+    "Human",
+    (InputPort("input", ANY, required=False, many=True), InputPort("draft", TEXT, required=False)),
+    (OutputPort("answer", TEXT), OutputPort("note", TEXT)),
+    bulk="input",
+    parameters=frozenset({"ask", "deadline"}),
+    idle=_OF_MODEL_CALLS - _JUDGED - {"returns", "template", "locked", "turns"} - NOT_REPEATED,
+    note="Asks a person and waits for the answer, for days if need be. `returns:` says what is asked for: Bool for approval, an "
+    "enumeration for a choice, a record for a form. With an edge into `draft`, the person edits that text.",
+    style=_style("ffe8d6", "c2571a"),
+    effect="person",
+    prompt_key="ask",
+)
 
 BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
     OperatorSpec(
@@ -362,6 +403,7 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
     CALL,
     PASS,
     SELECT,
+    HUMAN,
     DECISION,
 )
 

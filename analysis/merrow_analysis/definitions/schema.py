@@ -9,6 +9,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from merrow_analysis.definitions.durations import DURATION, LONGEST_SECONDS
 from merrow_analysis.definitions.validator_schema import VALIDATION_KEYS, VALIDATORS
 
 Fragment = Mapping[str, Any]
@@ -145,7 +146,26 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
     "ask": {
         "type": "string",
         "minLength": 1,
-        "description": "What a model is asked that chooses the case; it sees all that arrives at `input`.",
+        "description": "What is asked. At a Decision a model chooses the case; at a Human a person answers. Both see all that"
+        " arrives at `input`.",
+    },
+    "deadline": {
+        "anyOf": [
+            {
+                "title": "a number of seconds above 0",
+                "type": "number",
+                "exclusiveMinimum": 0,
+                "maximum": LONGEST_SECONDS,
+            },
+            {
+                "title": "a length of time such as 90m or 2d",
+                "type": "string",
+                "pattern": f"^{DURATION}$",
+                "examples": ["2d", "90m"],
+            },
+        ],
+        "description": "How long a person has for the answer, counted from asking: seconds, or a number with s, m, h, d or w,"
+        " such as 90m or 2d. After that the node fails, and `on_error` says what follows.",
     },
     "by": {
         "type": "string",

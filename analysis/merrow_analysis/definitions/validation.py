@@ -164,11 +164,13 @@ _WORDS = {
 
 def wanted(fragment: Fragment) -> str:
     """What a fragment allows, as a phrase: "a number from 0 to 2", "fail, skip or default"."""
+    if "title" in fragment:
+        return str(fragment["title"])
     if "anyOf" in fragment:
         parts: list[str] = []
         for option in fragment["anyOf"]:
             # A text of a pattern is another spelling of something that is named already.
-            parts += option.get("enum") or ([] if "pattern" in option else [wanted(option)])
+            parts += option.get("enum") or ([] if "pattern" in option and "title" not in option else [wanted(option)])
         return _either(parts)
     if "enum" in fragment:
         return _either(fragment["enum"])

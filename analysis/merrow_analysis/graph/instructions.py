@@ -1,4 +1,4 @@
-"""What a node tells its model: the name of its prompt, the prompt, what it remembers; and how its result is validated."""
+"""What a node tells its model, or asks a person: its prompt with its name, what it remembers; and how its result is validated."""
 
 from __future__ import annotations
 
@@ -27,9 +27,11 @@ def prompt_of(node: TypedNode, prompts: PromptBook) -> Prompt | str | None:
 
 
 def _prompt_of(node: TypedNode, prompts: PromptBook) -> Prompt | str | None:
-    own = node.resolution.parameters.get("prompt")
+    own = node.resolution.parameters.get("prompt" if node.spec is None else node.spec.prompt_key)
     if own is not None and isinstance(own.value, str) and own.value.strip():
         return own.value
+    if node.spec is not None and node.spec.is_human:
+        return None
     if node.spec is not None and node.spec.prompt is not None:
         return node.spec.prompt
     role = role_of(node)
@@ -107,6 +109,6 @@ def validation_of(node: TypedNode, settings: GraphSettings) -> ValidationInstruc
         return None
     attempts, end = parameters.get("attempts"), parameters.get("on_invalid")
     spec = node.spec
-    once = spec is None or spec.computes or spec.is_call
+    once = spec is None or spec.is_call or spec.effect not in ("model", "person")
     most = DEFAULT_ATTEMPTS if attempts is None or not isinstance(attempts.value, (int, float)) else int(attempts.value)
     return ValidationInstruction(tuple(names), 1 if once else most, "fail" if end is None else str(end.value))

@@ -61,7 +61,7 @@ def template_texts(graph: TypedGraph, book: PromptBook, front: Front, own: Workf
     texts: dict[object, TemplateText] = {}
     for index in graph.ranked:
         node = graph.node(index)
-        if node.kind != "operator" or node.spec is None or node.spec.computes:
+        if node.kind != "operator" or node.spec is None or node.spec.effect == "none":
             continue
         prompt = prompt_of(node, book)
         text = prompt.text if isinstance(prompt, Prompt) else prompt
@@ -76,7 +76,7 @@ def _source(
     node: TypedNode, prompt: Prompt | str | None, front: Front, own: WorkflowSettings
 ) -> tuple[object, Block | None, Span]:
     """What the template that a node uses is known by, and where it is written."""
-    parameter = node.resolution.parameters.get("prompt")
+    parameter = node.resolution.parameters.get(_key(node))
     if parameter is not None and isinstance(parameter.value, str) and parameter.value.strip():
         return node.id, *_at_node(node)
     if node.spec is not None and node.spec.prompt is not None:
@@ -95,16 +95,21 @@ def _source(
     return path, front[1], (start + places[1][0], start + places[1][1])
 
 
+def _key(node: TypedNode) -> str:
+    return "prompt" if node.spec is None else node.spec.prompt_key
+
+
 def _at_node(node: TypedNode) -> tuple[Block | None, Span]:
-    parameter, parts = node.resolution.parameters["prompt"], node.resolution.label_parts
+    key = _key(node)
+    parameter, parts = node.resolution.parameters[key], node.resolution.label_parts
     if parameter.block is not None:
         metadata, block = node.flow.metadata[parameter.block]
-        return block, source_span(metadata, block, parse_metadata(metadata.body).value_span("prompt"))
+        return block, source_span(metadata, block, parse_metadata(metadata.body).value_span(key))
     label, block_of_label = node.flow.label, node.flow.label_block
     if parts is None or label is None or block_of_label is None:
         return None, (0, 0)
     at = block_of_label.text.find(label.text, *label.span)
-    start, end = parts.parameters["prompt"].value_span
+    start, end = parts.parameters[key].value_span
     return (None, (0, 0)) if at == -1 else (block_of_label, (at + start, at + end))
 
 

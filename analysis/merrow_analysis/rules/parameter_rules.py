@@ -133,7 +133,7 @@ def _why_idle(resolution: Resolution, key: str, value: object) -> str | None:
     if spec is None:
         return None
     if key in spec.idle and (resolution.ask is None or key in IDLE_WHERE_ASKED):
-        why = "asks no model" if spec.computes else "says itself how the model is to answer"
+        why = "asks no model" if not spec.asks_model else "says itself how the model is to answer"
         why = why if resolution.ask is None else "asks what its `ask` or its text says, once"
         return f"`{key}` changes nothing: {spec.name} {why}; remove it."
     if key == "memory" and value == "agent" and (agent_name(resolution) is None or resolution.ask is not None):

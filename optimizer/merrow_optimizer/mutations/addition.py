@@ -41,7 +41,7 @@ def proposals(original: Original) -> Sequence[Proposal]:
 
 
 def _can_stand_between(spec: OperatorSpec) -> bool:
-    return not spec.computes and not spec.is_ensemble and bool(spec.inputs) and bool(spec.outputs)
+    return spec.asks_model and not spec.is_ensemble and bool(spec.inputs) and bool(spec.outputs)
 
 
 def insert(original: Original, edge: TypedEdge, spec: OperatorSpec) -> Mutation:

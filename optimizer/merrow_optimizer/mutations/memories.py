@@ -139,4 +139,4 @@ def _joining(original: Original, node: TypedNode) -> InputPort | None:
     if node.kind != "operator" or spec is None or spec.is_ensemble or node.id in original.closed or not node.incoming:
         return None
     port = spec.through
-    return port if port is not None and port.many and not spec.computes else None
+    return port if port is not None and port.many and spec.asks_model else None

@@ -29,7 +29,7 @@ def proposals(original: Original) -> Sequence[Proposal]:
     operators that ask no model take nobody's place.
     """
     table = original.typed.operators.specs.values()
-    specs = [spec for spec in table if not spec.computes and spec.inputs and spec.outputs]
+    specs = [spec for spec in table if spec.asks_model and spec.inputs and spec.outputs]
     nodes = [node for node in original.typed.nodes if node.kind == "operator" and node.id not in original.closed]
     number = {spec: index for index, spec in enumerate(specs)}
     known = [node for node in nodes if node.spec in number]

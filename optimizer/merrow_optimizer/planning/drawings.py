@@ -81,7 +81,7 @@ def _asking(graph: TypedGraph | None) -> list[str]:
     return [
         node.id
         for node in nodes
-        if node.kind == "operator" and node.spec is not None and not node.spec.computes and not node.asks
+        if node.kind == "operator" and node.spec is not None and node.spec.asks_model and not node.asks
     ]
 
 

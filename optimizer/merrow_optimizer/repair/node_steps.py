@@ -16,7 +16,7 @@ from merrow_optimizer.repair.steps import RepairStep, of_change
 def node_steps(original: Original, about: Concerned) -> Iterator[RepairStep]:
     """All that may be done to the nodes that a finding is about."""
     specs = [
-        spec for spec in original.typed.operators.specs.values() if not spec.computes and spec.inputs and spec.outputs
+        spec for spec in original.typed.operators.specs.values() if spec.asks_model and spec.inputs and spec.outputs
     ]
     for node in about.nodes:
         if node.kind in ("operator", "unknown"):

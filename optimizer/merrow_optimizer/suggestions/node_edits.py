@@ -30,7 +30,7 @@ def prompt_text(analysis: Analysis, node: TypedNode) -> str | None:
 def takes_prompt(node: TypedNode) -> bool:
     """Whether a node has a prompt that can be another one."""
     spec = node.spec
-    return node.kind == "operator" and spec is not None and not spec.computes and not spec.is_call
+    return node.kind == "operator" and spec is not None and spec.asks_model and not spec.is_call
 
 
 def with_prompt(text: str, analysis: Analysis, name: str, prompt: str) -> str:

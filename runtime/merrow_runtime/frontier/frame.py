@@ -249,7 +249,7 @@ class Frame(Inflow):
     def start(self, node: TypedNode, inputs: Inputs, work: Work | None) -> Start:
         """A visit of one of its nodes starts."""
         visit = self.visits[node.index] = self._new_visit(node)
-        if node.asks or (node.spec is not None and not node.spec.computes):
+        if node.asks or (node.spec is not None and node.spec.effect != "none"):
             self.shared.called += 1
         past = self.shared.past
         if past is not None and work is not None:

@@ -128,7 +128,13 @@ def one_list(context: GraphContext, rule: Rule, first: TypedEdge, edge: TypedEdg
 def give_list(context: GraphContext, rule: Rule, edge: TypedEdge, given: str) -> Iterator[Fix]:
     """Say at a node that it gives a list, or bring its value as one."""
     spec = edge.source.spec
-    if spec is not None and spec.bulk is not None and not spec.is_ensemble and not spec.computes and not edge.raised:
+    if (
+        spec is not None
+        and spec.bulk is not None
+        and not spec.is_ensemble
+        and spec.effect != "none"
+        and not edge.raised
+    ):
         title = f"Write returns: {list_of(given)} at {edge.source.id}"
         yield from asked(context).with_parameter(rule, title, edge.source, "returns", list_of(given))
     yield from other_word(context, rule, edge, EACH, None)

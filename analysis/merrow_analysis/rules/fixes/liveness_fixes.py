@@ -103,7 +103,7 @@ def second_voice(context: GraphContext, rule: Rule, node: TypedNode, port: str) 
 
 
 def _can_sample(node: TypedNode) -> bool:
-    return node.spec is not None and not node.spec.computes and "samples" in node.spec.allowed_parameters()
+    return node.spec is not None and node.spec.asks_model and "samples" in node.spec.allowed_parameters()
 
 
 def _voices(

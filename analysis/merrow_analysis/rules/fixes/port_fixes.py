@@ -58,7 +58,7 @@ def promise(edge: TypedEdge, wanted: Type | None, before: str) -> str:
         or edge.lowered is not None
         or edge.output not in (None, next(iter(source.own_outputs), None))
         or source.spec.bulk is None
-        or source.spec.computes
+        or not source.spec.asks_model
         or source.spec.is_ensemble
         or source.resolution.samples
     ):

@@ -321,7 +321,7 @@ def _is_meant(part: SingleOutputPart, chosen: set[str]) -> bool:
 
 def _specs(original: Original) -> list[OperatorSpec]:
     table = original.typed.operators.specs.values()
-    return [spec for spec in table if not spec.computes and spec.inputs and spec.outputs]
+    return [spec for spec in table if spec.asks_model and spec.inputs and spec.outputs]
 
 
 def _distance(node: TypedNode, other: TypedNode) -> int:
