@@ -10,6 +10,8 @@ from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.reports.run_report import cost_text
 
+ALL_KNOWN = "All answers are known already; no call is made."
+
 
 def cost_sentence(forecast: Mapping[str, Any], model: str, judge: str | None, origin: str) -> str:
     """What asking ``model`` and a ``judge`` (None: there is none) may cost, said before the first call. ``forecast`` has bounds

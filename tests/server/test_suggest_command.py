@@ -90,15 +90,21 @@ def prices(model: Model, dollars: float) -> str:
     return f'[prices."{server.origin}"."*"]\ninput = {dollars:f}\noutput = {dollars:f}\n'
 
 
+def is_forecast(line: str, origin: str, money: str) -> bool:
+    """Whether it says what the suggestions of these tests may cost; their tokens depend on each word of the instructions."""
+    told = rf"3 to 19 calls to test-model at {re.escape(origin)}, at most about 1[45]\d,\d{{3}} tokens, {re.escape(money)}\."
+    return re.fullmatch(told, line) is not None
+
+
 @pytest.mark.slow
 def test_suggestions_are_shown_as_differences_and_one_is_written(model: Model) -> None:
     done = merrow("suggest", "flow.mmd", "--yes")
     assert done.code == 0, done.err
     assert done.out == SHOWN
     origin = model.server.origin  # type: ignore[attr-defined]
-    *lines, last = done.err.splitlines()
+    first, *lines, last = done.err.splitlines()
+    assert is_forecast(first, origin, "the price is not known")
     assert lines == [
-        f"3 to 19 calls to test-model at {origin}, at most about 148,489 tokens, the price is not known.",
         "Refused: Impossible: The menu has no mutation nonsense.",
         "Valid at the first try: 2 of 3; after repair: 2 of 3 (moves 2 and 2 of 3).",
         "5 calls, cost unknown.",
@@ -109,7 +115,7 @@ def test_suggestions_are_shown_as_differences_and_one_is_written(model: Model) -
     again = merrow("suggest", "flow.mmd")
     assert (again.code, again.out) == (0, SHOWN)
     assert again.err.splitlines() == [
-        "All answers are known already; no call was made.",
+        "All answers are known already; no call is made.",
         "Refused: Impossible: The menu has no mutation nonsense.",
         "Valid at the first try: 2 of 3; after repair: 2 of 3 (moves 2 and 2 of 3).",
         "Write one with: merrow suggest flow.mmd --apply K (and the same options).",
@@ -118,7 +124,7 @@ def test_suggestions_are_shown_as_differences_and_one_is_written(model: Model) -
     count = len(model.requests)
     done = merrow("suggest", "flow.mmd", "--apply", "2")
     assert (done.code, done.out) == (0, "")
-    assert done.err == "All answers are known already; no call was made.\nflow.mmd is written.\n"
+    assert done.err == "All answers are known already; no call is made.\nflow.mmd is written.\n"
     assert len(model.requests) == count
     assert Path("flow.mmd").read_text() == FLOW.replace("Solve the problem step by step.", "Check each step.")
 
@@ -149,7 +155,7 @@ def test_json_has_all_of_it(model: Model) -> None:
     written = merrow(
         "suggest", "flow.mmd", "--format", "json", "--optimizer-model", "big", "--judge-model", "fair", "--apply=2"
     )
-    assert written.err == "All answers are known already; no call was made.\nflow.mmd is written.\n"
+    assert written.err == "All answers are known already; no call is made.\nflow.mmd is written.\n"
     assert written.json["suggestions"] == told["suggestions"]
 
 
@@ -177,10 +183,9 @@ def test_what_may_cost_much_is_asked_for_first(model: Model) -> None:
     told = merrow("suggest", "flow.mmd", "--dry-run")
     origin = model.server.origin  # type: ignore[attr-defined]
     assert (told.code, told.err) == (0, "")
-    assert told.out.splitlines() == [
-        f"3 to 19 calls to test-model at {origin}, at most about 148,489 tokens, at most about $0.0015.",
-        "No call was made.",
-    ]
+    first, last = told.out.splitlines()
+    assert is_forecast(first, origin, "at most about $0.0015")
+    assert last == "No call was made."
     dry = merrow("suggest", "flow.mmd", "--dry-run", "--format", "json").json
     assert (dry["calls"]["least"], dry["calls"]["most"], model.requests) == (3, 19, [])
     assert 0 < dry["cost_usd"]["least"] < dry["cost_usd"]["most"] < 0.05
@@ -325,7 +330,7 @@ def test_without_a_suggestion_it_exits_with_1(model: Model) -> None:
     model.first = FIRST
     done = merrow("suggest", "flow.mmd", "--yes", "--fresh", "--apply", "7")
     assert done.code == 1
-    assert done.err.splitlines()[1:] == ["merrow: Suggestions that passed: 2, so number 7 can't be applied."]
+    assert done.err.splitlines()[1] == "merrow: Suggestions that passed: 2, so number 7 can't be applied."
     assert Path("flow.mmd").read_text() == FLOW
 
 

@@ -185,7 +185,10 @@ CASES: dict[str, list[Case]] = {
         case("diff", "chain.mmd", "chain2.mmd", "--format", "json", shows=False),
     ],
     "models": [case("models", "--no-discovery", shows=False), case("models", "use", f"http://{TEXT}/", shows=False)],
-    "doctor": [case("doctor", "--base-url", "SERVER"), case("doctor", "--base-url", f"http://{TEXT}/", shows=False)],
+    "doctor": [
+        case("doctor", "--base-url", "SERVER", shows=False),
+        case("doctor", "--base-url", f"http://{TEXT}/", shows=False),
+    ],
     "evaluate": [
         case("evaluate", "chain.mmd", "--dataset", "data.jsonl", *MAPPED),
         case("evaluate", "chain.mmd", "--dataset", "refused.jsonl", *MAPPED),

@@ -12,7 +12,7 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.jobs import JobRecord
 from merrow_server.asking_jobs import Asking, AskingKind, Choosing, EndedJob, Told, job_object
-from merrow_server.asking_words import usage_sentence
+from merrow_server.asking_words import ALL_KNOWN, usage_sentence
 from merrow_server.continuing import changed_by
 from merrow_server.jobs.desk import Json, Kind, ReadyJob
 from merrow_server.jobs.orders import PlanOrder, SuggestionOrder
@@ -125,7 +125,7 @@ class _ReadyAsking(ReadyJob[_Done], Generic[_Outcome, _Done]):
         told: Told,
     ) -> None:
         self._jobs, self._asking, self._record, self._ended, self._told = jobs, asking, record, known, told
-        sentence = asking.sentence() if known is None else "All answers are known already; no call is made."
+        sentence = asking.sentence() if known is None else ALL_KNOWN
         self.forecast = {
             **asking.forecast(),
             "endpoint": asking.chosen.endpoint.origin,

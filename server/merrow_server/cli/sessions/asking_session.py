@@ -13,7 +13,7 @@ import click
 
 from merrow_runtime.store.jobs import JobRecord
 from merrow_server.asking_jobs import Asking, EndedJob, Told
-from merrow_server.asking_words import usage_sentence
+from merrow_server.asking_words import ALL_KNOWN, usage_sentence
 from merrow_server.cli import INTERRUPTED, NOT_WELL
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.watching import worked
@@ -43,6 +43,7 @@ async def carry_out(asking: Asking[O], finish: Finish[O], *, agreed: bool, as_js
     try:
         known = await asking.known()
         if known is not None:
+            echo(ALL_KNOWN, err=True)
             return _finished(asking, known, finish)
         for sentence in asking.notices:
             notice(visible(sentence))
