@@ -43,7 +43,7 @@ def is_found(type_: str, value: Any) -> tuple[bool, bool]:
         )
     )
     found = {one.code for one in analysis.errors}
-    assert found <= {"MW319"}, found
+    assert found <= {"MW305"}, found
     assert analysis.typed is not None
     try:
         read_inputs(analysis.typed, {"PROBLEM": "x"})

@@ -27,10 +27,10 @@ store names, journals and recordings, revising and compiling what their commands
 """
 BY_RULE = {
     "operators/registry.py operator_for": "MW104",
-    "program/fallbacks.py check_fallback_case": "MW319 MW320",
-    "program/fallbacks.py fallback_of": "MW319 MW320",
+    "program/fallbacks.py check_fallback_case": "MW305 MW320",
+    "program/fallbacks.py fallback_of": "MW305 MW320",
     "program/fallbacks.py plain_value": "MW322",
-    "program/inputs.py typed_value": "MW319",
+    "program/inputs.py typed_value": "MW305",
     "program/validating.py _check_schema": "MW333",
     "program/validating.py resolve_validation": "MW322 MW333",
     "workflow.py _check_numbers": "MW305",
@@ -200,7 +200,7 @@ def test_an_input_without_errors_is_never_refused(type_: str, default: str) -> N
     text = text.replace("PARAMETERS", 'op: Custom, prompt: "Answer."')
     errors, refused = prepared(text)
     assert refused is None
-    assert errors <= {"MW207", "MW319"}, errors
+    assert errors <= {"MW207", "MW305"}, errors
 
 
 PLANNED = 'op: Custom, prompt: p, on_error: default, default: "flowchart TD\\n {}", returns: Workflow'
@@ -218,21 +218,21 @@ def only(text: str, parameters: str) -> list[str]:
     ("text", "parameters", "expected"),
     [
         (FLOW, "op: Custom, prompt: p, on_error: default", ["MW320"]),
-        (FLOW, "op: Custom, prompt: p, on_error: default, default: none, returns: Number", ["MW319"]),
+        (FLOW, "op: Custom, prompt: p, on_error: default, default: none, returns: Number", ["MW305"]),
         (FLOW, "op: Custom, prompt: p, on_error: default, default: 5, returns: Number", []),
         (FLOW, "op: Custom, prompt: p, on_error: default, default: .nan", ["MW322"]),
         (FLOW, "op: Custom, prompt: p, on_error: skip, default: none, returns: Number", []),
         (FLOW, "\n op: Custom\n prompt: p\n returns: Step\n on_error: default\n default:\n  kind: Note\n  text: a\n ", []),
-        (FLOW, "\n op: Custom\n prompt: p\n returns: Step\n on_error: default\n default:\n  kind: Other\n ", ["MW319"]),
+        (FLOW, "\n op: Custom\n prompt: p\n returns: Step\n on_error: default\n default:\n  kind: Other\n ", ["MW305"]),
         (FLOW, "op: Custom, prompt: p, on_error: default, default: 5, samples: 3, returns: Number", []),
-        (FLOW, 'op: Custom, prompt: p, on_error: default, default: "def f(:", returns: Code', ["MW319"]),
+        (FLOW, 'op: Custom, prompt: p, on_error: default, default: "def f(:", returns: Code', ["MW305"]),
         (FLOW, 'op: Custom, prompt: p, on_error: default, default: "x = 1", returns: Code', []),
-        (FLOW, 'op: Custom, prompt: p, on_error: default, default: "flowchart TD", returns: Workflow', ["MW319"]),
+        (FLOW, 'op: Custom, prompt: p, on_error: default, default: "flowchart TD", returns: Workflow', ["MW305"]),
         (FLOW, 'op: Custom, prompt: p, on_error: default, default: "flowchart TD\\n A[a] --> B[b]", returns: Workflow', []),
         (FLOW, PLANNED.format(chain(48)), []),
-        (FLOW, PLANNED.format(chain(51)), ["MW319"]),
+        (FLOW, PLANNED.format(chain(51)), ["MW305"]),
         (ASKING, 'ask: "Short?", on_error: default', ["MW320"]),
-        (ASKING, 'ask: "Short?", on_error: default, default: maybe', ["MW319"]),
+        (ASKING, 'ask: "Short?", on_error: default, default: maybe', ["MW305"]),
         (ASKING, 'ask: "Short?", on_error: default, default: "No"', []),
     ],
 )  # fmt: skip

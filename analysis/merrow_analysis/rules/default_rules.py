@@ -11,13 +11,11 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules.context import TextContext
 from merrow_analysis.rules.default_values import why_not
+from merrow_analysis.rules.key_rules import WRONG_VALUE
 from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import listed, named, parameter_range, report
 
 _FAMILY = RuleFamily[TextContext](Scope.TEXT)
-UNUSABLE_DEFAULT = _FAMILY.rule(
-    "MW319", "unusable-default", "A default is not of the type of what it stands for.", Severity.ERROR
-)
 MISSING_DEFAULT = _FAMILY.rule(
     "MW320",
     "missing-default",
@@ -58,7 +56,11 @@ def check_defaults(context: TextContext) -> Iterator[Diagnostic]:
             continues = (on_error if parameter is None or parameter.value is None else parameter.value) == "default"
             if node.kind == "operator" and not node.asks:
                 yield from _values(node)
-                yield from _operator(node, graph.types) if continues else ()
+                if continues:
+                    yield from _operator(node, graph.types)
+                elif node.spec is not None and node.spec.is_human:
+                    # An evaluation answers with it in a person's place.
+                    yield from _outputs(node, graph.types)
             elif continues:
                 yield from _decision(node)
 
@@ -104,6 +106,14 @@ def _operator(node: TypedNode, types: TypeTable) -> Iterator[Diagnostic]:
         message = f"{named(node)}: `on_error: default` needs a `default:` to continue with; write one."
         yield report(MISSING_DEFAULT, parameter_range(node, "on_error"), message)
         return
+    yield from _outputs(node, types)
+
+
+def _outputs(node: TypedNode, types: TypeTable) -> Iterator[Diagnostic]:
+    """What is wrong with a default that there is."""
+    default = node.resolution.parameters.get("default")
+    if default is None or default.value is None:
+        return
     value = default.value
     if not is_json(value):
         message = (
@@ -137,7 +147,7 @@ def _unusable(
     why = why_not(value, type_, types)
     if why is not None:
         message = f"{named(node)}: its `default:`{where} must be of type {type_}, but {why}{advice}."
-        yield report(UNUSABLE_DEFAULT, parameter_range(node, "default"), message)
+        yield report(WRONG_VALUE, parameter_range(node, "default"), message)
 
 
 def _decision(node: TypedNode) -> Iterator[Diagnostic]:
@@ -154,4 +164,4 @@ def _decision(node: TypedNode) -> Iterator[Diagnostic]:
         yield report(MISSING_DEFAULT, parameter_range(node, "on_error"), message)
     else:
         message = f"{named(node)}: its `default:` must be one of its cases, {labels}."
-        yield report(UNUSABLE_DEFAULT, parameter_range(node, "default"), message)
+        yield report(WRONG_VALUE, parameter_range(node, "default"), message)

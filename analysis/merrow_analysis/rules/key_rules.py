@@ -73,6 +73,13 @@ NOT_VALIDATED = FAMILY.rule(
     Severity.WARNING,
     fix="always",
 )
+REPEATED_EFFECT = FAMILY.rule(
+    "MW319",
+    "repeated-effect",
+    "A parameter has something done several times that a person is asked for, or that happens outside.",
+    Severity.ERROR,
+    fix="sometimes",
+)
 MALFORMED = FAMILY.rule(
     "MW308",
     "malformed-parameters",

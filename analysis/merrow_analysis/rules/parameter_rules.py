@@ -6,6 +6,7 @@ from collections.abc import Iterator, Mapping
 
 from merrow_analysis.bounded.schema_forms import problem_of_schema
 from merrow_analysis.definitions.labels.metadata import MetaDoc, parse_metadata
+from merrow_analysis.definitions.operators import NOT_REPEATED
 from merrow_analysis.definitions.schema import (
     EDGE_KEYS,
     INTERFACE_KEYS,
@@ -28,6 +29,7 @@ from merrow_analysis.rules.key_rules import (
     FRAGMENTS,
     IDLE,
     NOT_VALIDATED,
+    REPEATED_EFFECT,
     WRONG_VALUE,
     KeyFinding,
     conflicts,
@@ -104,6 +106,7 @@ def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[KeyFinding]:
         yield from metadata_findings(doc, index, allowed, what, MERMAID_NODE_KEYS)
     yield from _idle(resolution)
     yield from _not_validated(resolution)
+    yield from _repeated(resolution)
     yield from _no_schema(resolution)
     parts = resolution.label_parts
     if parts is not None and resolution.kind == "operator":
@@ -141,13 +144,38 @@ def _why_idle(resolution: Resolution, key: str, value: object) -> str | None:
     return None
 
 
+_AGAIN = {
+    "person": "a person would be asked again",
+    "tool": "the tool would be used again",
+    "store": "it would be stored again",
+    "environment": "the action would be taken again",
+}
+
+
+def _repeated(resolution: Resolution) -> Iterator[KeyFinding]:
+    """Parameters that would do again what has an effect beyond a model's answer."""
+    spec = resolution.spec
+    if spec is None or not spec.acts:
+        return
+    for key in sorted(NOT_REPEATED & resolution.parameters.keys()):
+        parameter = resolution.parameters[key]
+        written = None if resolution.label_parts is None else resolution.label_parts.parameters.get(key)
+        message = f"`{key}` can't be used at {spec.name}, since {_AGAIN[spec.effect]}; remove it."
+        repair = removed(key, parameter.block)
+        if parameter.block is not None:
+            yield KeyFinding(REPEATED_EFFECT, message, parameter.block, (key,), on_key=True, repair=repair)
+        elif written is not None:
+            yield KeyFinding(REPEATED_EFFECT, message, None, span=written.key_span, repair=repair)
+
+
 def _not_validated(resolution: Resolution) -> Iterator[KeyFinding]:
     """What is said of attempts where nothing is validated, or nobody tries again."""
     if resolution.kind == "decision":
         return
     validated = "validate" in resolution.parameters
+    acts = resolution.spec is not None and resolution.spec.acts
     for key in ("attempts",) if validated else ("attempts", "on_invalid"):
-        parameter = resolution.parameters.get(key)
+        parameter = None if acts and key in NOT_REPEATED else resolution.parameters.get(key)
         if parameter is None or (validated and resolution.kind != "output"):
             continue
         why = "at an output, where nobody tries again" if validated else "without `validate`"

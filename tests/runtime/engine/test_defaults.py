@@ -76,5 +76,5 @@ async def test_a_default_that_json_does_not_have_is_refused_before_the_run(defau
     [("Number", "\n  number: many", "number"), ("Number", "none", "first"), ("Text", "\n  way: up", "way")],
 )
 async def test_a_default_of_another_type_is_refused_before_the_run(first: str, default: str, named: str) -> None:
-    with pytest.raises(UsageFailure, match=f"its `default:` for its output {named} must be of type .*MW319"):
+    with pytest.raises(UsageFailure, match=f"its `default:` for its output {named} must be of type .*MW305"):
         await outputs(first, default)

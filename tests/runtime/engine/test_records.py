@@ -177,7 +177,7 @@ async def test_defaults_are_checked_too() -> None:
     result = await merrow_runtime.run(good, {}, endpoint=FakeEndpoint(), store=MemoryStore())
     assert result.outputs == {"RETURN": "Bonn"}
     with pytest.raises(
-        UsageFailure, match=r"its `default:` must be of type Place, but its field rank is missing.*MW319"
+        UsageFailure, match=r"its `default:` must be of type Place, but its field rank is missing.*MW305"
     ):
         await merrow_runtime.run(
             with_input("\n default:\n  city: Bonn\n"), {}, endpoint=FakeEndpoint(), store=MemoryStore()
