@@ -26,6 +26,7 @@ from merrow_analysis.graph.bare.conditions import ALWAYS
 from merrow_analysis.graph.drawings.fold import MOST_EDGES_READ, fold
 from merrow_analysis.graph.flow import Undrawn
 from merrow_analysis.graph.measures.call_bounds import call_bounds
+from merrow_analysis.graph.measures.kept_effects import acting
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.rules.call_rules import ENDLESS_CALL
@@ -45,7 +46,8 @@ FindErrors = Callable[[str, str, Provider, Config, Callees], list[Diagnostic]]
 
 @dataclass(frozen=True, slots=True)
 class _Outline:
-    """What the text of a file says alone. ``calls`` are the files that it names, from its own folder.
+    """What the text of a file says alone. ``calls`` are the files that it names, from its own folder; ``acts`` says that a node
+    of its own has an effect beyond a model's answer.
 
     ``outputs`` have None for a type that isn't written. ``problem`` says why it can't be called, ``at`` where.
     """
@@ -57,6 +59,7 @@ class _Outline:
     calls: tuple[str, ...] = ()
     places: Mapping[str, Range] = field(default_factory=dict)
     problem: str | None = None
+    acts: bool = False
 
 
 @dataclass(frozen=True, slots=True)
@@ -148,7 +151,10 @@ class CalledFiles:
         else:
             meaning = self._meaning(name)
             outputs, types, calls = meaning.outputs, {**outline.types, **meaning.types}, meaning.calls
-        callee = Callee(shown, outline.inputs, outputs, types, outline.title, places=outline.places, calls=calls)
+        acts = any(self._outline(file).acts for file in (name, *self._reached(name)))
+        callee = Callee(
+            shown, outline.inputs, outputs, types, outline.title, places=outline.places, calls=calls, acts=acts
+        )
         errors = self._all_errors(name) if is_entry or not calls_back else []
         if calls_back:
             errors = [error for error in errors if error.code != ENDLESS_CALL.code]
@@ -344,6 +350,7 @@ def _outline_of(name: str, text: str, files: Provider, config: Config) -> _Outli
         title if isinstance(title, str) else None,
         tuple(dict.fromkeys(calls)),
         {node.id: node.flow.range for node in (*graph.inputs, *graph.outputs) if not node.implied},
+        acts=bool(acting(graph)),
     )
 
 

@@ -19,7 +19,8 @@ class Callee:
     ``inputs`` and ``outputs`` are None where they can't be told. Their types are those of the called file; ``types`` has each
     of them that is not built in, with what it is (`meaning_of`). ``problem`` is a sentence, ``related`` the place in the called
     file that it speaks of. ``places`` are where its inputs and outputs are declared, by name. ``calls`` is how many calls it
-    makes at least and at most, None where nothing bounds it but the Calls' `depth`.
+    makes at least and at most, None where nothing bounds it but the Calls' `depth`. ``acts`` says that it, or a file that it
+    calls, asks people or has another effect beyond a model's answers.
     """
 
     path: str
@@ -31,6 +32,7 @@ class Callee:
     related: Related | None = None
     places: Mapping[str, Range] = field(default_factory=dict)
     calls: tuple[int, int | None] = (0, None)
+    acts: bool = False
 
     def spec(self, types: TypeTable) -> OperatorSpec:
         """The Call's signature where a caller has these types.

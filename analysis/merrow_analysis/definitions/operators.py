@@ -284,7 +284,8 @@ HUMAN = OperatorSpec(
     parameters=frozenset({"ask", "deadline"}),
     idle=_OF_MODEL_CALLS - _JUDGED - {"returns", "template", "locked", "turns"} - NOT_REPEATED,
     note="Asks a person and waits for the answer, for days if need be. `returns:` says what is asked for: Bool for approval, an "
-    "enumeration for a choice, a record for a form. With an edge into `draft`, the person edits that text.",
+    "enumeration for a choice, a record for a form. With an edge into `draft`, the person edits that text. Nobody is asked where "
+    "neither a connected `draft` nor, without one, anything at `input` arrives.",
     style=_style("ffe8d6", "c2571a"),
     effect="person",
     prompt_key="ask",

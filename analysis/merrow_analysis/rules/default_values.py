@@ -25,6 +25,7 @@ from merrow_analysis.definitions.types import (
     item_of,
 )
 from merrow_analysis.graph.decisions import KIND
+from merrow_analysis.graph.measures.kept_effects import acting
 from merrow_analysis.rules.configuration import Config
 
 VALUE = "value"
@@ -106,6 +107,9 @@ def _no_workflow(text: str) -> str | None:
         return f"in its line {first.range.start.line + 1}: {first.message.rstrip('.')}"
     if analysis.typed is None:
         return "it is not a workflow"
+    beyond = next(iter(acting(analysis.typed)), None)
+    if beyond is not None:
+        return f"its {beyond.id} is a {beyond.operator}, and such a workflow can only ask models"
     inputs, outputs = list(analysis.typed.inputs), list(analysis.typed.outputs)
     asked = [node for node in inputs if "default" not in node.resolution.parameters] or inputs
     if len(asked) != 1:

@@ -19,6 +19,7 @@ from typing import NamedTuple
 from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.edits.replacements import CannotWriteError
+from merrow_analysis.graph.measures.kept_effects import acting, why_not_kept
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.suppressions import has_suppression
@@ -246,10 +247,16 @@ def _child(plan: _ChildPlan, parents: tuple[Analysis, Analysis], names: Names = 
         text = join(parents[plan.host], parents[1 - plan.host], plan.joint)
     except (NamesError, CannotWriteError):
         return None
-    boxes = any(parent.typed is not None and parent.typed.composites for parent in parents)
-    if boxes or not plan.is_exact or _silences(parents):
+    host, donor = parents[plan.host].typed, parents[1 - plan.host].typed
+    if host is None or donor is None:
+        return None
+    boxes, people = bool(host.composites or donor.composites), bool(acting(host) or acting(donor))
+    if boxes or people or not plan.is_exact or _silences(parents):
         child = analyse(text)
         if not _fits(child, parents) or (boxes and _tears(plan.joint, child)):
+            return None
+        # Calls of files aren't read here, but a part with one in it that asks people is known by its parent.
+        if people and (child.typed is None or _moves_effects(plan, host, donor, child.typed)):
             return None
     places = (_places(plan.joint.host_from, plan.joint.host_to), _places(plan.joint.donor_from, plan.joint.donor_to))
     return Child(
@@ -260,6 +267,15 @@ def _child(plan: _ChildPlan, parents: tuple[Analysis, Analysis], names: Names = 
         places if plan.host == 0 else (places[1], places[0]),
         text,
     )
+
+
+def _moves_effects(plan: _ChildPlan, host: TypedGraph, donor: TypedGraph, child: TypedGraph) -> bool:
+    """Whether something that asks people would go from one parent to the other, or not be asked as it is in the host."""
+    if any(node.id in plan.joint.taken for node in acting(donor)):
+        return True
+    if any(node.id in plan.joint.removed for node in acting(host)):
+        return True
+    return why_not_kept(host, child) is not None
 
 
 def _silences(parents: tuple[Analysis, Analysis]) -> bool:

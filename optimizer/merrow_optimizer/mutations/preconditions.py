@@ -13,6 +13,7 @@ from dataclasses import dataclass
 from merrow_analysis.definitions.types import TypeTable
 from merrow_analysis.edits.change import as_it_is
 from merrow_analysis.graph.boxes.edge_words import AGAIN
+from merrow_analysis.graph.measures.kept_effects import acting, why_not_kept
 from merrow_analysis.graph.measures.siblings import is_voice
 from merrow_analysis.graph.nodes import TypedEdge
 from merrow_analysis.graph.placing.arrived import is_odd_result
@@ -254,21 +255,42 @@ BOXES = Precondition(
     "boxes", "i", "The words on edges of a Loop or Map stay, and so do the nodes that its parameters name.", _boxes
 )
 
+
+def _effects(change: Mutation) -> str | None:
+    """People are asked, and what is done outside is done, as before."""
+    specs = [node.spec for node in (*change.added, *change.substituted.values())]
+    if not change.original.remembered(_acts) and not any(spec.acts or spec.is_call for spec in specs):
+        return None
+    return why_not_kept(change.original.typed, change.after)
+
+
+def _acts(original: Original) -> bool:
+    return bool(acting(original.typed))
+
+
+EFFECTS = Precondition(
+    "effects",
+    "k",
+    "Nodes that ask people stay, run no more often, are given the same, and keep what lets them through.",
+    _effects,
+)
+"""The one precondition that can't be left out."""
+
 MEMORY = Precondition("memory", "j", "A step that gets another memory is shown other results by it.", lambda _: None)
 
-ALL: tuple[Precondition, ...] = (TYPES, BRIDGE, SIDES, PORTS, CAPACITY, KINDS, PROMISES, ORDER, BOXES, MEMORY)
+ALL: tuple[Precondition, ...] = (TYPES, BRIDGE, SIDES, PORTS, CAPACITY, KINDS, PROMISES, ORDER, BOXES, MEMORY, EFFECTS)
 """All preconditions, in the order of their letters."""
 
 NAMES: tuple[str, ...] = tuple(precondition.name for precondition in ALL)
 
 
 def failing(change: Mutation, preconditions: Collection[Precondition] = ALL) -> MoveRefusal | None:
-    """The first precondition that fails for a change; None where it is safe."""
+    """The first precondition that fails for a change; None where it is safe. `EFFECTS` is always among them."""
     for name, doubt in change.doubts:
         if any(precondition.name == name for precondition in preconditions):
             return MoveRefusal(name, doubt, change.title)
     for precondition in ALL:
-        if precondition in preconditions:
+        if precondition in preconditions or precondition is EFFECTS:
             reason = precondition.check(change)
             if reason is not None:
                 return MoveRefusal(precondition.name, reason, change.title)

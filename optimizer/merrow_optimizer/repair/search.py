@@ -13,6 +13,7 @@ from typing import NamedTuple
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.graph.measures.kept_effects import acting, why_not_kept
 from merrow_analysis.text import OverlappingEditsError, TextEdit, apply_edits
 from merrow_optimizer.repair.concerned import concerned, is_about_edges, is_about_graph
 from merrow_optimizer.repair.edge_steps import edge_steps
@@ -287,6 +288,8 @@ class RepairSearch:
             return None
         self._read += 1
         reading = self._reader.read(text)
+        if self._moves_effects(reading):
+            return None
         if not step.is_exact:
             weight += weight_of_difference(before.analysis, reading.analysis, edits) - step.least
         self._texts[text] = min(weight, self._texts.get(text, weight))
@@ -295,6 +298,13 @@ class RepairSearch:
             return None
         taken = TakenStep(step.title, weight - state.weight, tuple(sorted({code for code, _ in gone})), step.gives_up)
         return _State(reading, weight, state, taken)
+
+    def _moves_effects(self, reading: AnalysedText) -> bool:
+        """Whether people would be asked otherwise than the text that is repaired says, as far as it can be understood."""
+        before, after = self._reader.first.analysis.typed, reading.analysis.typed
+        if before is None:
+            return False
+        return bool(acting(before)) if after is None else why_not_kept(before, after, repaired=True) is not None
 
     def _reached(self, state: _State) -> None:
         reading = state.reading

@@ -18,6 +18,7 @@ from merrow_analysis.edits.replacements import CannotWriteError, edits_both_ways
 from merrow_analysis.edits.workflow_text import WorkflowText
 from merrow_analysis.edits.write import write
 from merrow_analysis.graph.boxes.edge_words import AGAIN
+from merrow_analysis.graph.measures.kept_effects import acting, why_not_kept
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.places.occurrences import occurrences_of
 from merrow_analysis.places.symbols import symbol
@@ -161,11 +162,18 @@ class _Making:
             text = self._forgotten(text, name)
         for change in self.said:
             text = self._values(text, change)
+        acting_nodes = {node.id for node in acting(self.graph)}
         for name in [redone for redone in self.redone if redone not in self.gone]:
+            if name in acting_nodes:
+                raise CannotReviseError(f"{name} can't be made again: only a person has another person asked twice.")
             text = self._again(text, name)
         renamed = {new: old for new, old in self.names.items() if old not in self.gone}
         for new, old in renamed.items():
             text = self._called(text, old, new)
+        after = self._read(text).typed
+        not_kept = None if after is None else why_not_kept(self.graph, after, renamed)
+        if not_kept is not None:
+            raise CannotReviseError(not_kept)
         return RevisedWorkflow(text, renamed, tuple(name for name in self.bypassed if name in self.gone))
 
     # Reading changes

@@ -13,6 +13,7 @@ from merrow_analysis.definitions.front_matter import FrontMatterDoc
 from merrow_analysis.definitions.operators import OperatorSpec
 from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.measures.call_bounds import count_of
+from merrow_analysis.graph.measures.kept_effects import why_not_kept
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.syntax.tree import (
     Chain,
@@ -65,6 +66,9 @@ def what_is_forbidden(before: Analysis, after: Analysis) -> list[str]:
 
 def _forbidden(before: Analysis, after: Analysis, old: TypedGraph, new: TypedGraph) -> Iterator[str]:
     yield from front_matter(before.settings.document, after.settings.document)
+    not_kept = why_not_kept(old, new)
+    if not_kept is not None:
+        yield not_kept
     for name, node in old.by_id.items():
         kept = new.by_id.get(name)
         if node.kind in ("input", "output") and (kept is None or kept.kind != node.kind):

@@ -290,6 +290,10 @@ class _Placer:
     # Ports
 
     def _required(self) -> list[str]:
+        if self.spec is not None and self.spec.is_human:
+            # A person is asked about something: where all that a branch would have brought is missing, nobody is asked.
+            brought = {feed.port for feeds in self.feeds for feed in feeds}
+            return next(([port.name] for port in reversed(self.spec.inputs) if port.name in brought), [])
         if not self.is_decision or self.facts.expression is None:
             return [name for name, port in self.ports.items() if port.required and name not in self.facts.literals]
         expression = read_expression(self.facts.expression)

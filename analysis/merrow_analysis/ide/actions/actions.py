@@ -15,6 +15,7 @@ INLINE_PROMPT = "refactor.inline.prompt"
 MOVE_PARAMETERS = "refactor.move.parameters"
 SPELLING = "refactor.rewrite.spelling"
 AS_WORKFLOW = "refactor.rewrite.workflow"
+INSERT_APPROVAL = "refactor.rewrite.approval"
 
 Edits = tuple[TextEdit, ...]
 

@@ -14,6 +14,7 @@ from merrow_analysis.ide.actions.actions import (
     AS_WORKFLOW,
     EXTRACT_PROMPT,
     INLINE_PROMPT,
+    INSERT_APPROVAL,
     MOVE_PARAMETERS,
     QUICK_FIX,
     SPELLING,
@@ -22,6 +23,7 @@ from merrow_analysis.ide.actions.actions import (
     Request,
     now,
 )
+from merrow_analysis.ide.actions.approval import insert_approval
 from merrow_analysis.ide.actions.parameters import to_label, to_metadata
 from merrow_analysis.ide.actions.prompts import extract_prompt, inline_prompt
 from merrow_analysis.ide.actions.spelling import rename_variants
@@ -59,6 +61,7 @@ PROVIDERS: tuple[tuple[str, Provider], ...] = (
     (MOVE_PARAMETERS, to_label),
     (SPELLING, rename_variants),
     (AS_WORKFLOW, read_as_workflow),
+    (INSERT_APPROVAL, insert_approval),
     (QUICK_FIX, fix_all),
     (QUICK_FIX, ignore_here),
     (QUICK_FIX, ignore_in_file),

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import re
+from collections.abc import Callable
 
 from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.schema import FRONT_MATTER, Fragment
-from merrow_analysis.definitions.types import BUILT_IN_TYPES
+from merrow_analysis.definitions.types import BUILT_IN_TYPES, Type, TypeTable
 from merrow_analysis.ide.completion.items import CompletionItems
 from merrow_analysis.ide.cursor.place import InFrontMatter
 from merrow_analysis.ide.cursor.schema_walk import keys_at, words_at
@@ -107,12 +108,16 @@ def wants_type(path: tuple[str, ...]) -> bool:
     return len(path) == 4 or path[4:] == ("type",)
 
 
-def add_types(items: CompletionItems, length: int, rank: int = 0) -> None:
-    """Add all types; ``list[...]`` of each is left to the writer."""
+def add_types(
+    items: CompletionItems, length: int, fits: Callable[[Type, TypeTable], bool] | None = None, rank: int = 0
+) -> None:
+    """Add all types that fit, or all; ``list[...]`` of each is left to the writer."""
     typed = items.analysis.typed
-    parents = (typed.types if typed is not None else BUILT_IN_TYPES).parents
+    types = typed.types if typed is not None else BUILT_IN_TYPES
     own = items.analysis.settings.types
-    for name, parent in parents.items():
+    for name, parent in types.parents.items():
+        if fits is not None and not fits(name, types):
+            continue
         kind = f"a kind of {parent}" if parent is not None else "any value"
         first = 0 if name in own else 1
         items.add(name, "type", items.range(length), rank=rank + first, detail=kind, subject=("type", name))

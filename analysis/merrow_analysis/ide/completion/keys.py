@@ -5,9 +5,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.definitions.operators import INTERFACE_CLASS, OperatorSpec
+from merrow_analysis.definitions.operators import INTERFACE_CLASS, NOT_REPEATED, OperatorSpec
 from merrow_analysis.definitions.schema import INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, OUTPUT_KEYS, Fragment
-from merrow_analysis.definitions.types import NUMBER
+from merrow_analysis.definitions.types import NUMBER, Type, TypeTable
 from merrow_analysis.definitions.validators import told
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.ide.completion.boxes import box_values, operator_of_title
@@ -20,10 +20,21 @@ from merrow_analysis.ide.cursor.place import InStatement
 from merrow_analysis.ide.cursor.schema_walk import fragments_at, keys_at, words_at
 from merrow_analysis.ide.texts.box_text import KEYS_BY_OPERATOR, drawing_keys
 from merrow_analysis.ide.texts.describe import KEYS
+from merrow_analysis.people.forms import UnanswerableError, form_of
 from merrow_analysis.syntax.shapes import SHAPES, is_shape
 
 _PROMPT_KEYS = ("role", "instruction")
 _PATH_KEY = "workflow"
+_DEADLINES = (("2h", "two hours"), ("2d", "two days"), ("1w", "a week"))
+
+
+def _answerable(type_: Type, types: TypeTable) -> bool:
+    """Whether a person can be asked for a value of a type."""
+    try:
+        form_of(type_, types)
+    except UnanswerableError:
+        return False
+    return True
 
 
 def parameter_keys(spec: OperatorSpec | None, node: TypedNode | None) -> dict[str, Fragment]:
@@ -31,6 +42,8 @@ def parameter_keys(spec: OperatorSpec | None, node: TypedNode | None) -> dict[st
     if spec is None and node is not None and node.kind in ("input", "output"):
         return dict(INTERFACE_KEYS if node.kind == "input" else OUTPUT_KEYS)
     allowed = spec.allowed_parameters() - spec.idle if spec is not None else KEYS.keys() - MERMAID_NODE_KEYS.keys()
+    if spec is not None and spec.acts:
+        allowed -= NOT_REPEATED
     own = () if spec is None else (spec.instruction_key or "", *sorted(spec.parameters))
     return {key: KEYS[key] for key in (*own, *NODE_KEYS, *KEYS) if key in allowed and key in KEYS}
 
@@ -174,7 +187,8 @@ def _values(
     if key == _PATH_KEY and in_label:
         items.path = path_place(items, length, in_label=True)
     elif key in ("returns", "type"):
-        add_types(items, length)
+        is_human = node is not None and node.spec is not None and node.spec.is_human
+        add_types(items, length, _answerable if key == "returns" and is_human else None)
     elif key == "by" and node is not None:
         for name in _numbers(node):
             items.add(name, "value", place, detail="field")
@@ -189,6 +203,9 @@ def _values(
         items.add(word, "value", place)
     if path == ("memory",):
         add_memories(items, length, "" if in_label else '"')
+    if path == ("deadline",):
+        for duration, what in _DEADLINES:
+            items.add(duration, "value", place, detail=what)
     for fragment in fragments_at({"properties": KEYS}, path)[:1]:
         if isinstance(fragment.get("default"), (int, float)) and not isinstance(fragment.get("default"), bool):
             items.add(str(fragment["default"]), "value", place, rank=1, detail="the default")

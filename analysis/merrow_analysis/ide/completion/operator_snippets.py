@@ -89,6 +89,9 @@ def _lines(
     node = _Stop(name)
     if spec.is_decision:
         lines = [_SnippetLine((node, "{", _Stop("passed?"), "}"))]
+    elif spec.is_human:
+        ask, answer = _Stop("Do you approve?"), _Stop("Bool")
+        lines = [_SnippetLine((node, f"[\"{spec.name}<br/>(ask: '", ask, "', returns: ", answer, ')"]'))]
     elif spec.instruction_key is not None:
         key = spec.instruction_key
         lines = [_SnippetLine((node, f'["{spec.name}<br/>({key}: ', _Stop(key), ')"]'))]
@@ -108,7 +111,7 @@ def _edges(sources: list[TypedNode], graph: TypedGraph, spec: OperatorSpec) -> I
     """An edge for each input that must be fed, from the source that fits best: one not used yet, the nearest above."""
     used: set[int] = set()
     for port in spec.inputs:
-        if not port.required:
+        if not port.required and not (spec.is_human and port.name == spec.bulk):
             continue
         count = spec.sources if port is spec.through else 1
         for _ in range(count):

@@ -16,6 +16,7 @@ from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import edge_notes
 from merrow_analysis.ide.texts.markup import CodeSpan, Inline, Markup
 from merrow_analysis.ide.texts.memory_text import memory_text
+from merrow_analysis.ide.texts.person_text import person_text
 from merrow_analysis.ide.texts.validator_text import validation_text
 from merrow_analysis.rules.reporting import claim_range
 
@@ -43,12 +44,16 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
     text.join(_known_by(node))
     text.join(_parameters(node))
     text.join(_agent(analysis, node))
-    text.join(_prompt(analysis, node) if node.kind != "decision" else Markup())
+    is_human = spec is not None and spec.is_human
+    if is_human:
+        text.join(person_text(analysis, node))
+    elif node.kind != "decision":
+        text.join(_prompt(analysis, node))
     text.join(validation_text(analysis, node))
     text.join(_asked(analysis, node))
     text.join(memory_text(analysis, node))
     declared = node.resolution.declared
-    if node.is_promise:
+    if node.is_promise and not is_human:
         text.say("Its author promises by ", CodeSpan("returns"), " that it answers with ", CodeSpan(declared), ".")
     return text.join(_edges("In", [*node.incoming, *node.again_in])).join(_edges("Out", node.ways))
 
@@ -74,7 +79,8 @@ def _written(claim: Claim) -> str:
 def _parameters(node: TypedNode) -> Markup:
     lines: list[Inline] = []
     for key, parameter in node.resolution.parameters.items():
-        if key == "op" or (key == "prompt" and isinstance(parameter.value, str)):
+        told = "prompt" if node.spec is None else node.spec.prompt_key
+        if key == "op" or (key == told and isinstance(parameter.value, str)):
             continue
         where = "label" if parameter.block is None else "metadata"
         lines.append((CodeSpan(f"{key}:"), " ", describe.literal(parameter.value), f" ({where})"))

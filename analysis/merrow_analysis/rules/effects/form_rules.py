@@ -11,7 +11,7 @@ from merrow_analysis.edits.parameters import Moved, rewrite
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.people.forms import ANSWER, FLAT, MOST_FIELDS, UnanswerableError, form_of
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.fixes.fix_context import asked, what_edges_bring
+from merrow_analysis.rules.fixes.fix_context import asked
 from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import named, parameter_range, report
 
@@ -62,7 +62,7 @@ def _flat(context: GraphContext, node: TypedNode, declared: Type) -> Iterator[Fi
     returning = rewrite(node, Moved(frozenset({"returns"}), {"returns": name}))
     if declaring is not None and returning is not None:
         flat = Fix(f"Use a flat record: returns: {name}", (declaring, *returning), Applicability.UNSAFE)
-        yield from asked(context).sound(UNANSWERABLE_FORM, [flat], what_edges_bring)
+        yield from asked(context).sound(UNANSWERABLE_FORM, [flat])
 
 
 def _fields(type_: Type, types: TypeTable, before: str, depth: int) -> Iterator[tuple[str, Type]]:

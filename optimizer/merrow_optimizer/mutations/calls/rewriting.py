@@ -10,11 +10,13 @@ from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.edits.difference import line_edits
 from merrow_analysis.edits.replacements import CannotWriteError
+from merrow_analysis.graph.measures.kept_effects import why_not_kept
 from merrow_analysis.text import Range
 from merrow_optimizer.mutations.base import Move, MoveRefusal, NewFile, move_id, workflow_difference
 from merrow_optimizer.mutations.calls.file_set import Files
 from merrow_optimizer.mutations.operator_names import SUBGRAPH
 from merrow_optimizer.mutations.original import Original
+from merrow_optimizer.mutations.preconditions import EFFECTS
 
 FILES = "files"
 """The precondition that a move between files must hold: both do together what was done before."""
@@ -61,6 +63,10 @@ class Rewriting:
         reason = _what_is_wrong((original.analysis, *made.taken), after, made.bodies)
         if reason is None and not made.means_the_same(after):
             reason = "It would not do the same in the other file."
+        if reason is None and after.typed is not None:
+            kept = why_not_kept(original.typed, after.typed)
+            if kept is not None:
+                return MoveRefusal(EFFECTS.name, kept, self.title)
         if reason is not None:
             return MoveRefusal(FILES, reason, self.title)
         return Move(

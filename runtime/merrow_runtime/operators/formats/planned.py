@@ -14,6 +14,7 @@ from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.definitions.provider import NoFiles
 from merrow_analysis.definitions.types import ANY, TEXT
 from merrow_analysis.graph.measures.call_bounds import call_bounds, count_of
+from merrow_analysis.graph.measures.kept_effects import acting
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_analysis.rules.configuration import Config
@@ -119,6 +120,8 @@ def _refused(analysis: Analysis, graph: TypedGraph) -> Iterator[str]:
         yield "How many calls it makes has no bound, since it runs a planned workflow itself; draw its steps instead."
     elif bounds.most > MOST_CALLS or any(_times(graph, box.id) > MOST_CALLS for box in graph.composites):
         yield f"It may make more than {MOST_CALLS:,} calls; lower `max` of its Loops and Maps, or `samples`."
+    for node in acting(graph):
+        yield f"{node.id} is a {node.operator}, and a planned workflow can only ask models; leave it out."
     yield from _signature(graph)
     block = analysis.settings.document.values.get("workflow")
     keys = block if isinstance(block, dict) else {}

@@ -1,0 +1,281 @@
+"""What a machine changes never asks people more often, elsewhere, or without what must have let it through.
+
+The facts are found without `kept_effects`: guards by going through what every Decision can choose.
+"""
+
+from __future__ import annotations
+
+from collections.abc import Iterator
+from itertools import islice, product
+from random import Random
+from typing import Any
+
+import pytest
+from tests.people.flows import CLASSES, EACH, ENDS, ROW, with_people
+from tests.sizes import sized
+
+from merrow_analysis.check import Analysis, analyse
+from merrow_analysis.graph.bare.reach import reach
+from merrow_analysis.graph.liveness.live_nodes import RunTruth, spread
+from merrow_analysis.graph.measures.call_bounds import most_calls
+from merrow_analysis.graph.measures.kept_effects import why_not_kept
+from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_optimizer.crossover.children import CrossoverRefusedError, children
+from merrow_optimizer.mutations.base import MoveRefusal
+from merrow_optimizer.mutations.moves import changes, draw_from, identity, make, moves, random_mutants
+from merrow_optimizer.mutations.original import Original
+from merrow_optimizer.mutations.preconditions import BRIDGE
+from merrow_optimizer.repair.search import repair
+from merrow_optimizer.suggestions.allowed import what_is_forbidden
+
+FLOWS = with_people()
+_MOST_CHOICES = 400
+
+
+def graph_of(text: str) -> TypedGraph:
+    analysis = analyse(text)
+    assert analysis.typed is not None
+    assert not analysis.errors, [one.message for one in analysis.errors]
+    return analysis.typed
+
+
+def people(graph: TypedGraph) -> list[TypedNode]:
+    return [node for node in graph.nodes if node.operator == "Human"]
+
+
+def choices(graph: TypedGraph) -> Iterator[dict[int, int]]:
+    """What the Decisions may choose, all combinations or some hundred of them, the same ones each time."""
+    sizes = {node.index: len(node.cases.labels) for node in graph.decisions if node.cases is not None}
+    every = product(*(range(size) for size in sizes.values()))
+    known = list(islice(every, 4 * _MOST_CHOICES))
+    if len(known) > _MOST_CHOICES:
+        known = Random(1).sample(known, _MOST_CHOICES)
+    for chosen in known:
+        yield dict(zip(sizes, chosen, strict=True))
+
+
+def guards(graph: TypedGraph) -> dict[str, dict[str, set[str]]]:
+    """For each Human the Humans and Decisions before it that ran in every run in which it did, with what these chose."""
+    found: dict[str, dict[str, set[str]]] = {}
+    candidates = [node for node in graph.nodes if node.operator in ("Human", "Decision")]
+    for human in people(graph):
+        behind = reach(graph.shape.before, [human.index])
+        mine = {node.id: set[str]() for node in candidates if behind[node.index] and node is not human}
+        for chosen in choices(graph):
+            truth = RunTruth(chosen)
+            truth.untils = dict.fromkeys(graph.composites.boxes, False)
+            runs = spread(graph.combinations.plan, truth, graph.combinations.loops).runs
+            if runs.get(human.index, True) is not True:
+                continue
+            for name in list(mine):
+                guard = graph.by_id[name]
+                if runs.get(guard.index, True) is not True:
+                    del mine[name]
+                elif guard.cases is not None:
+                    mine[name].add(guard.cases.labels[chosen[guard.index]])
+        found[human.id] = mine
+    return found
+
+
+def facts(graph: TypedGraph) -> dict[str, Any]:
+    """What must stay of each Human: what it is, where, and what it is given."""
+    return {
+        node.id: (
+            node.operator,
+            graph.composites.around(node.id),
+            sorted((key, repr(one.value)) for key, one in node.resolution.parameters.items()),
+            sorted((edge.source.id, edge.arrow.label.text if edge.arrow.label else "") for edge in node.flow.incoming),
+        )
+        for node in people(graph)
+    }
+
+
+def assert_kept(before: TypedGraph, after: TypedGraph, what: str) -> None:
+    assert facts(after) == facts(before), what
+    for node in people(before):
+        most, now = most_calls(before, node), most_calls(after, after.by_id[node.id])
+        assert most is not None
+        assert now is not None
+        assert now <= most, what
+    now_by_id = guards(after)
+    for name, wanted in guards(before).items():
+        for guard, cases in wanted.items():
+            assert guard in now_by_id[name], f"{what}: {name} without {guard}"
+            assert now_by_id[name][guard] <= cases, f"{what}: {name} in {now_by_id[name][guard]} of {guard}"
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_mutants_keep_what_people_are_asked(name: str) -> None:
+    text = FLOWS[name]
+    before = graph_of(text)
+    assert people(before)
+    made = 0
+    for seed in range(sized(1, 20)):
+        titles = []
+        for mutant in random_mutants(text, sized(12, 50), seed):
+            titles.append(mutant.move.title)
+            assert_kept(before, graph_of(mutant.text), f"{titles}\n{mutant.text}")
+            made += 1
+    assert made >= sized(8, 800), "too few mutants to say anything"
+
+
+@pytest.mark.thinned(5)
+@pytest.mark.parametrize("name", FLOWS)
+def test_every_move_that_is_offered_keeps_them(name: str) -> None:
+    before = graph_of(FLOWS[name])
+    for number, move in enumerate(moves(analyse(FLOWS[name]))):
+        if number % sized(12, 1) == 0:
+            assert_kept(before, graph_of(move.apply(FLOWS[name])), move.title)
+
+
+def refusal(text: str, title: str) -> MoveRefusal | None:
+    """Why a change with this title is refused; None where it is made."""
+    change = next(change for change in changes(Original(analyse(text))) if change.title == title)
+    made = make(change)
+    return made if isinstance(made, MoveRefusal) else None
+
+
+@pytest.mark.parametrize(
+    ("flow", "title"),
+    [
+        (ROW, "Remove EDIT"),
+        (ROW, "Remove DECIDE"),
+        (ROW, "Remove REVIEW"),
+        (ROW, "Remove SHORT"),
+        (EACH, "Remove CHECK"),
+    ],
+)
+def test_nothing_is_taken_away_from_a_person(flow: str, title: str) -> None:
+    refused = refusal(flow, title)
+    assert refused is not None
+    assert refused.precondition in ("effects", "bridge", "ports", "capacity"), refused
+
+
+def test_the_precondition_can_not_be_left_out() -> None:
+    original = Original(analyse(ROW))
+    removal = next(change for change in changes(original) if change.title == "Remove EDIT")
+    made = make(removal, [BRIDGE])
+    assert isinstance(made, MoveRefusal)
+    assert made.precondition == "effects"
+    assert made.reason == "EDIT is a Human: only an author takes it away or makes something else of it."
+    assert identity(removal)
+
+
+def test_all_else_still_changes() -> None:
+    """Workflows with people are not frozen."""
+    original = Original(analyse(ROW))
+    assert draw_from(original, Random(3)) is not None
+    titles = {move.title for move in moves(original.analysis)}
+    assert len(titles) > 20
+    assert not any("Human" in title for title in titles), "no operator becomes one, and none is inserted"
+
+
+PLAIN = (
+    "---\nworkflow:\n  prompts: {write: Write it., check: Check it.}\n---\n"
+    + ENDS
+    + """    FIRST["Custom<br/>(role: write)"]
+    SECOND["Custom<br/>(role: check)"]
+    PROBLEM -->|input| FIRST
+    FIRST -->|input| SECOND
+    SECOND --> RETURN
+"""
+    + CLASSES
+)
+IN_A_ROW = PLAIN.replace('SECOND["Custom<br/>(role: check)"]', "SECOND[\"Human<br/>(ask: 'Is it right?')\"]")
+
+
+TAIL = IN_A_ROW.replace(
+    "    SECOND --> RETURN\n",
+    '    THIRD["Custom<br/>(role: write)"]\n    FOURTH["Custom<br/>(role: check)"]\n    SECOND -->|input| THIRD\n'
+    "    THIRD -->|input| FOURTH\n    FOURTH --> RETURN\n",
+)
+
+
+@pytest.mark.parametrize("text", [ROW, IN_A_ROW, TAIL], ids=["row", "in a row", "tail"])
+def test_no_child_has_another_parents_people(text: str) -> None:
+    first, second = analyse(text), analyse(PLAIN)
+    hosts = set[int]()
+    try:
+        for child in islice(children(first, second), sized(30, 1000)):
+            graph = graph_of(child.text)
+            hosts.add(child.host)
+            if child.host == 0:
+                assert_kept(graph_of(text), graph, child.title)
+            else:
+                assert not people(graph), child.title
+    except CrossoverRefusedError:
+        pass
+    assert text != TAIL or hosts == {0, 1}, "what is no person's is crossed over as before"
+
+
+@pytest.mark.parametrize(
+    ("old", "new", "said"),
+    [
+        ('    LAST["Human<br/>(ask: \'Is it short enough?\')"]\n', "", "LAST is a Human"),
+        ("ask: 'Edit it.'", "ask: 'Edit it well.'", "What EDIT is told"),
+        ("WRITE -->|draft| EDIT", "REVIEW -->|draft| EDIT", "EDIT would be given something else"),
+        ("VERDICT -->|shorten:input| SHORT", "VERDICT -->|stop:input| SHORT", "LAST could run in other cases of VERDICT"),
+        ("VERDICT -->|shorten:input| SHORT", "EDIT -->|input| SHORT", "LAST could run without DECIDE"),
+        (
+            "    DECIDE -->|answer:when| VERDICT\n",
+            "    PICK[\"Custom<br/>(role: check, returns: Verdict)\"]\n    PROBLEM -->|input| PICK\n"
+            "    PICK -->|when| VERDICT\n    DECIDE -->|input| PICK\n",
+            "VERDICT, which decides whether LAST runs, would decide by something else",
+        ),
+        (
+            "    SHORT -->|draft| LAST\n",
+            "    SHORT -->|draft| LAST\n    MORE[\"Human<br/>(ask: 'And this?')\"]\n    SHORT -->|input| MORE\n"
+            "    MORE -->|input| SORRY\n",
+            "MORE would be a new Human",
+        ),
+        (
+            '    LAST["Human<br/>(ask: \'Is it short enough?\')"]\n',
+            '    subgraph TURNS["Loop (max: 3)"]\n    LAST["Human<br/>(ask: \'Is it short enough?\')"]\n    end\n'
+            "    LAST -->|again:input| LAST\n",
+            "LAST would be in other Loops or Maps than now",
+        ),
+    ],
+)  # fmt: skip
+def test_a_suggestion_that_touches_people_is_forbidden(old: str, new: str, said: str) -> None:
+    assert old in ROW
+    changed = analyse(ROW.replace(old, new))
+    assert any(said in sentence for sentence in what_is_forbidden(analyse(ROW), changed)), [
+        *what_is_forbidden(analyse(ROW), changed)
+    ]
+
+
+def test_more_turns_around_a_person_are_refused_and_fewer_are_not() -> None:
+    text = FLOWS["write_approve_send"]
+    before = graph_of(text)
+    more, fewer = (graph_of(text.replace("Loop (max: 4)", f"Loop (max: {turns})")) for turns in (5, 3))
+    assert why_not_kept(before, more) == "APPROVE could run more often: 5 times instead of 4."
+    assert why_not_kept(before, fewer) is None
+    assert why_not_kept(before, before) is None
+
+
+def understood(analysis: Analysis) -> set[str]:
+    return {node.id for node in people(analysis.typed)} if analysis.typed is not None else set()
+
+
+@pytest.mark.parametrize("name", FLOWS)
+def test_a_repair_leaves_people_alone(name: str) -> None:
+    """Lines are broken or go; what the rest says of people stays, whatever is repaired."""
+    lines = FLOWS[name].splitlines(keepends=True)
+    chance = Random(5)
+    edges = [number for number, line in enumerate(lines) if "-->" in line]
+    tried = 0
+    for number in chance.sample(edges, min(len(edges), sized(3, 30))):
+        broken = "".join(line for place, line in enumerate(lines) if place != number)
+        before = analyse(broken)
+        if not before.errors or before.typed is None:
+            continue
+        tried += 1
+        found = repair(broken, limit=sized(1, 2))
+        after = analyse(found.text)
+        assert understood(after) == understood(before), f"without {lines[number]}:\n{found.text}"
+        assert after.typed is not None
+        for human in people(before.typed):
+            now = most_calls(after.typed, after.typed.by_id[human.id])
+            most = most_calls(before.typed, human)
+            assert most is None or (now is not None and now <= most)
+    assert tried
