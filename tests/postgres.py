@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import shutil
+import signal
 import subprocess
 import tempfile
 from collections.abc import Iterator
@@ -66,6 +67,23 @@ class PostgresServer:
     def stop(self, mode: str = "immediate") -> None:
         """Stop it; ``immediate`` as a crash does."""
         self._run("pg_ctl", "-D", str(self.folder / "data"), "-w", "-m", mode, "stop")
+
+    def freeze(self) -> None:
+        """Let it keep its sockets and answer nothing, as a machine does that stands still."""
+        self._signal(signal.SIGSTOP)
+
+    def thaw(self) -> None:
+        """Let it go on."""
+        self._signal(signal.SIGCONT)
+
+    def _signal(self, number: int) -> None:
+        postmaster = int((self.folder / "data" / "postmaster.pid").read_text().partition("\n")[0])
+        os.kill(postmaster, number)  # before it can have more children
+        listed = subprocess.run(["ps", "-eo", "pid=,ppid="], check=True, capture_output=True, text=True).stdout
+        for pid, parent in (line.split() for line in listed.splitlines()):
+            if int(parent) == postmaster:
+                with suppress(ProcessLookupError):
+                    os.kill(int(pid), number)
 
     def make(self) -> None:
         """Make an empty database cluster."""
@@ -142,6 +160,8 @@ def server() -> Iterator[PostgresServer]:
     try:
         yield made
     finally:
+        with suppress(OSError):  # the test may have frozen it
+            made.thaw()
         with suppress(RuntimeError):  # the test may have stopped it
             made.stop()
         shutil.rmtree(made.folder, ignore_errors=True)

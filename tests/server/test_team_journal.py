@@ -9,7 +9,7 @@ import subprocess
 import sys
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from pathlib import Path
 
@@ -21,9 +21,10 @@ from tests.runtime.store.making import call, node, run
 from tests.server.program import GOOD, merrow, write
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
-from merrow_runtime.store import glance
+from merrow_runtime.store import glance, sql
 from merrow_runtime.store.address import INSECURE_VARIABLE, read_address
 from merrow_runtime.store.database import Store
+from merrow_runtime.store.postgres import connection
 from merrow_runtime.store.postgres.shared_store import SharedStore
 from merrow_runtime.usage import Usage
 
@@ -308,43 +309,129 @@ def test_those_who_come_first_at_the_same_moment_make_the_tables_once(url: str) 
     assert failures == []
 
 
+@pytest.fixture(scope="module")
+def own() -> Iterator[PostgresServer]:
+    """A server that tests stop and start again."""
+    with server() as made:
+        yield made
+
+
 async def test_a_server_that_crashes_during_a_run_is_waited_for_and_nothing_is_lost(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    with server() as own:
-        monkeypatch.setenv("MERROW_JOURNAL", own.url())
-        with closing(Store.open()) as store:
-            journal = store.begin(run())
-            await journal.record_call(call())
-            own.stop()
-            waiting = asyncio.ensure_future(journal.record_call(call(number=1)))
-            await asyncio.sleep(0.5)
-            assert not waiting.done()
-            own.start()
-            await waiting
-            await journal.finish("finished", {}, Usage(), None)
-            await journal.close()
-            assert [one.key.step for one in store.calls("run-1")] == ["answer 0", "answer 1"]
-            assert store.run("run-1").status == "finished"
+    monkeypatch.setenv("MERROW_JOURNAL", own.url())
+    with closing(Store.open()) as store:
+        journal = store.begin(run())
+        await journal.record_call(call())
+        own.stop()
+        waiting = asyncio.ensure_future(journal.record_call(call(number=1)))
+        await asyncio.sleep(0.5)
+        assert not waiting.done()
+        own.start()
+        await waiting
+        await journal.finish("finished", {}, Usage(), None)
+        await journal.close()
+        assert [one.key.step for one in store.calls("run-1")] == ["answer 0", "answer 1"]
+        assert store.run("run-1").status == "finished"
 
 
 async def test_a_server_that_stays_away_is_told_and_what_waited_is_kept_when_it_is_back(
-    tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+    own: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    from merrow_runtime.store.postgres import writer
+    monkeypatch.setattr(sql, "AWAY", 0.5)
+    monkeypatch.setenv("MERROW_JOURNAL", own.url())
+    with closing(Store.open()) as store:
+        journal = store.begin(run())
+        own.stop()
+        with pytest.raises(StoreFailure, match="can't be reached"):
+            await journal.record_call(call())
+        own.start()
+        await journal.record_call(call(number=1))
+        assert [one.key.step for one in store.calls("run-1")] == ["answer 0", "answer 1"]
+        await journal.close()
 
-    monkeypatch.setattr(writer, "AWAY", 0.5)
-    with server() as own:
-        monkeypatch.setenv("MERROW_JOURNAL", own.url())
-        with closing(Store.open()) as store:
-            journal = store.begin(run())
-            own.stop()
-            with pytest.raises(StoreFailure, match="can't be reached"):
-                await journal.record_call(call())
-            own.start()
-            await journal.record_call(call(number=1))
-            assert [one.key.step for one in store.calls("run-1")] == ["answer 0", "answer 1"]
-            await journal.close()
+
+async def test_what_a_server_forgets_of_an_evaluation_when_it_crashes_is_put_in_again(
+    own: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It doesn't wait for the disk there: a run that has just begun is gone, and its number might be another's."""
+    own.stop()
+    own.start("-c wal_writer_delay=10s")  # the last moments are long
+    monkeypatch.setenv("MERROW_JOURNAL", own.url())
+    with closing(Store.open()) as user, closing(user.of_job("ev1")) as store:
+        journal = store.begin(run("ev1/q1", snapshot={"workflow": {"a": 1}, "inputs": {}}))
+        await journal.record_call(call())
+        own.stop()
+        own.start()
+        another = store.begin(run("ev1/q2", snapshot={"workflow": {"a": 1}, "inputs": {}}))
+        await another.record_call(call(number=1))
+        await journal.record_call(call(number=2))
+        assert [one.key.step for one in store.calls("ev1/q1")][-1] == "answer 2"
+        assert [one.key.step for one in store.calls("ev1/q2")] == ["answer 1"]
+        for each in (journal, another):
+            await each.finish("finished", {}, Usage(), None)
+            await each.close()
+        assert {one.status for one in store.runs()} == {"finished"}
+        assert all(one.snapshot["workflow"] == {"a": 1} for one in store.runs())
+
+
+def test_a_commit_that_a_server_forgot_is_not_taken_for_that_of_another_with_its_number(own: PostgresServer) -> None:
+    own.stop()
+    own.start("-c wal_writer_delay=10s")
+    address = read_address(own.url())
+    SharedStore.reached(address).close()
+    with closing(connection.PostgresConnection(address, lasts=False)) as lost:
+        for name in ("kept", "forgotten"):
+            if name == "forgotten":
+                own.sql("CHECKPOINT")
+            lost.transaction(lambda database, name=name: database.execute("INSERT INTO merrow VALUES (1, ?)", (name,)))
+        numbers = {
+            name: int(lost.asked("SELECT xmin::text FROM merrow WHERE journal = $1", [name]).fetchone()[0])
+            for name in ("kept", "forgotten")
+        }
+        since = lost._server
+        own.stop()
+        own.start()
+        with closing(connection.PostgresConnection(address)) as another:
+            for name in ("other", "others"):
+                another.transaction(
+                    lambda database, name=name: database.execute("INSERT INTO merrow VALUES (1, ?)", (name,))
+                )
+            rows = {name for (name,) in another.asked("SELECT journal FROM merrow")}
+            assert {name: another.was_committed(number, since) for name, number in numbers.items()} == {
+                name: name in rows for name in numbers
+            }
+
+
+async def test_a_server_that_freezes_is_noticed_and_waited_for(
+    own: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """It keeps its sockets and answers nothing. One that is busy with a statement isn't taken for that."""
+    monkeypatch.setattr(connection, "_SILENCE", 0.5)
+    monkeypatch.setattr(connection, "_PROBE", 2)
+    address = read_address(own.url())
+    with closing(SharedStore.reached(address)) as store, closing(SharedStore.reached(address)) as looking:
+        database = looking._database
+        pid = database.asked("SELECT pg_backend_pid()").fetchone()
+        assert database.asked("SELECT pg_sleep(1.5), pg_backend_pid()").fetchone()[1:] == pid, "the same connection"
+        database.waits = 0.0
+        journal = store.begin(run())
+        await journal.record_call(call())
+        own.freeze()
+        try:
+            with pytest.raises(StoreFailure, match=r"can't be reached: .*\. Try again when it is there"):
+                looking.runs()
+            waiting = asyncio.ensure_future(journal.record_call(call(number=1)))
+            threading.Timer(1.0, own.thaw).start()
+            store._database.waits = sql.AWAY
+            assert [one.id for one in store.runs()] == ["run-1"]
+            await waiting
+        finally:
+            own.thaw()
+        assert [one.key.step for one in store.calls("run-1")] == ["answer 0", "answer 1"]
+        await journal.finish("finished", {}, Usage(), None)
+        await journal.close()
+        assert [one.status for one in looking.runs()] == ["finished"]
 
 
 async def test_a_full_disk_is_told_and_what_came_meanwhile_is_kept_when_there_is_room(

@@ -9,7 +9,7 @@ from merrow_runtime.errors import StoreFailure
 from merrow_runtime.spending.ledger import Ledger
 from merrow_runtime.store.address import StoreAddress
 from merrow_runtime.store.postgres.opening import connect
-from merrow_runtime.store.sql import Database, DatabaseFailure
+from merrow_runtime.store.sql import AWAY, Database, DatabaseFailure
 
 T = TypeVar("T")
 
@@ -20,6 +20,7 @@ class SharedLedger(Ledger):
     def __init__(self, address: StoreAddress) -> None:
         """Raises `StoreFailure` where the database can't be reached."""
         self._database = connect(address, lasts=False)
+        self._database.waits = AWAY
         self._begin_empty(self._database.now)
 
     def is_at_its_path(self) -> bool:

@@ -66,7 +66,7 @@ def _rows(sql: str, value: str | int) -> list[tuple[Any, ...]]:
     try:
         if (address := configured()) is not None:
             connection = shared("store.postgres.connection", "PostgresConnection")
-            with closing(connection(address, patience=_SOON)) as server:
+            with closing(connection(address, seconds=_SOON)) as server:
                 return [tuple(row) for row in server.execute(sql, (value,)).fetchall()]
     except RunFailure:
         return []

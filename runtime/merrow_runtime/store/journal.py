@@ -16,7 +16,7 @@ from merrow_runtime.requests import CallKey
 from merrow_runtime.store import revisions, rows
 from merrow_runtime.store.cache import dropped, kept
 from merrow_runtime.store.contract import CallRecord, Pages, RevisionRecord, RunFailed, RunStatus, Told
-from merrow_runtime.store.lease import BEAT, Holder
+from merrow_runtime.store.lease import BEAT, STALE, Holder
 from merrow_runtime.store.packing import CALLS, NODES, pack
 from merrow_runtime.store.schema import DEFINITIONS
 from merrow_runtime.store.sql import Database, Statement
@@ -70,6 +70,7 @@ class DatabaseJournal:
         self._holder = holder
         self._cancel = False
         self._lost_lease = False
+        self._signed = _clocks()
         self._beating: asyncio.TimerHandle | None = None
         self._yielded = time.monotonic()
         self._release: Statement | None = None
@@ -100,6 +101,7 @@ class DatabaseJournal:
         None also if its record is damaged. Raises `StoreFailure`.
         """
         self._show_life()
+        self._check()
         numbers = self._known.get((*_parts(key), request_hash), {})
         number = max(numbers.values(), default=None) if endpoint is None else numbers.get(endpoint)
         if number is None:
@@ -309,6 +311,11 @@ class DatabaseJournal:
             await self._writer.write(self._release)
 
     def _check(self) -> None:
+        """Raise `StoreFailure` where another process has the run. One that was frozen looks first: another may have made its next
+        call meanwhile.
+        """
+        if self._holder is not None and not self._released and _passed(self._signed) > STALE / 3:
+            self._writer.database.transaction(self._sign)
         if self._lost_lease:
             raise self._taken_over()
 
@@ -336,9 +343,20 @@ class DatabaseJournal:
             self._lost_lease = True
             return
         self._cancel = bool(row[1])
+        self._signed = _clocks()
         now = database.now()
         if now - row[2] >= BEAT:
             database.execute("UPDATE holders SET beat = ? WHERE run = ?", (now, self.run))
+
+
+def _clocks() -> tuple[float, float]:
+    """Now, by the clock that nobody sets, and by the one that goes on while the machine sleeps."""
+    return time.monotonic(), time.time()
+
+
+def _passed(clocks: tuple[float, float]) -> float:
+    """The seconds since then, by the clock that says more."""
+    return max(now - then for now, then in zip(_clocks(), clocks, strict=True))
 
 
 _Key = tuple[str, int, str, int, str, int, str]

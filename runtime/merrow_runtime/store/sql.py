@@ -15,7 +15,18 @@ Values = Sequence[Any] | Mapping[str, Any]
 PATIENCE = 10.0
 """Seconds that a write waits for another program which holds the journal."""
 
+AWAY = 90.0
+"""Seconds for which a process that works on something waits for a server that is away."""
+
 Why = Literal["busy", "full", "damaged", "read-only", "away", "conflict", "other"]
+
+
+class Interruption:
+    """That the user wants this process to end: nothing waits for a database any more which is away. A handler of signals sets it,
+    so it is no more than a value.
+    """
+
+    is_wanted = False
 
 
 class DatabaseFailure(StoreFailure):

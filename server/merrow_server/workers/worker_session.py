@@ -16,6 +16,7 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.local_engine import LocalEngine
 from merrow_optimizer.evaluation.plan import EvaluationLimits, Plan
 from merrow_runtime.errors import RunFailure, StoreFailure
+from merrow_runtime.jobs.clock import Clock
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.selection import OFFLINE_NAMES
 from merrow_runtime.models.trust import WorkspaceValue
@@ -24,11 +25,15 @@ from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.store.lease import BEAT
+from merrow_runtime.store.sql import AWAY, DatabaseFailure
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_server.continuing import ResumeChanges
 from merrow_server.evaluations.prepared_evaluation import PreparedEvaluation, prepare_again
 from merrow_server.workers.facts import refusal_of_access, refusal_of_journal, refusal_of_program
 from merrow_server.workers.terms import ChunkAllowance, ChunkEnd, ChunkTerms, WorkerFacts
+
+_PAUSE = 0.5
+"""Seconds between two tries to open a journal that is away."""
 
 
 class RefusedError(Exception):
@@ -51,10 +56,15 @@ class WorkerSession:
     @classmethod
     async def open(cls, evaluation: str, terms: ChunkTerms) -> Self:
         """Make ready what is needed, and check that it is what the coordinator has. Raises `RefusedError`."""
-        try:
-            return await cls._opened(evaluation, terms)
-        except RunFailure as problem:
-            raise RefusedError(str(problem)) from None
+        clock = Clock(AWAY)
+        while True:
+            try:
+                return await cls._opened(evaluation, terms)
+            except RunFailure as problem:
+                # A worker that comes while the database is away is as good as the others, which wait for it, too.
+                if not (isinstance(problem, DatabaseFailure) and problem.why == "away" and clock.left):
+                    raise RefusedError(str(problem)) from None
+            await asyncio.sleep(_PAUSE)
 
     @classmethod
     async def _opened(cls, evaluation: str, terms: ChunkTerms) -> Self:

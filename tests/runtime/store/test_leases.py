@@ -15,6 +15,7 @@ from tests.runtime.store.making import PAID, call, node, run
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.requests import CallKey
+from merrow_runtime.store import journal as journals
 from merrow_runtime.store.database import Store
 
 LINUX = pytest.mark.skipif(not sys.platform.startswith("linux"), reason="the birth of a process is read from /proc")
@@ -50,6 +51,29 @@ async def test_a_process_that_lost_its_run_writes_nothing_of_any_kind(path: Path
     assert (other.calls("run-1"), other.lost("run-1"), other.run("run-1")) == before
     assert other.nodes("run-1") == []
     assert other.run("run-1").status == "running", "the lease is still the other's"
+    await taken.close()
+    store.close()
+    other.close()
+
+
+@pytest.mark.parametrize("does", ["begins a call", "has an answer"])
+async def test_a_process_that_was_frozen_looks_whether_it_has_its_run_before_anything_else(
+    path: Path, does: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Its heartbeat would tell, and comes too late: another process may have made the next call."""
+    store, other = Store.open(path), Store.open(path)
+    frozen = store.begin(run())
+    with sqlite3.connect(path) as database:
+        database.execute("UPDATE holders SET beat = 0")
+    _, taken = other.take("run-1")
+    clocks = journals._clocks
+    monkeypatch.setattr(journals, "_clocks", lambda: tuple(seconds + 60 for seconds in clocks()))
+    with pytest.raises(StoreFailure, match="taken over"):
+        await (frozen.recall(call().key, "x") if does == "begins a call" else frozen.record_call(call()))
+    assert other.calls("run-1") == []
+    await taken.record_call(call())
+    assert len(other.calls("run-1")) == 1
+    await frozen.close()
     await taken.close()
     store.close()
     other.close()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import re
 import time
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
 from contextlib import suppress
 from typing import Any, TypeVar
 
@@ -16,18 +16,33 @@ from psycopg.types.numeric import IntDumper
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store.address import StoreAddress, author
 from merrow_runtime.store.postgres.dialect import translated
-from merrow_runtime.store.sql import PATIENCE, DatabaseFailure, Values
+from merrow_runtime.store.sql import PATIENCE, DatabaseFailure, Interruption, Values
 
 T = TypeVar("T")
 
 _CONNECT = 8
 """Seconds that a server has to answer when a connection is made."""
+_HURRIED = 2
+"""The same for a process that was asked to end."""
+_SILENCE = 5.0
+"""Seconds without an answer to a statement after which another connection shows whether the server is still there."""
+_PROBE = 5
+"""Seconds that it has to answer there."""
 _PAUSE = 0.25
 """Seconds between two tries to reach a server that is away."""
 _TRIES = 50
 """How often a transaction is made again that another one was in the way of."""
 _LONGEST = 300
 """Characters of what a server says that are shown."""
+_SERVER = "extract(epoch FROM pg_postmaster_start_time())::text"
+_NEXT = "split_part(next_xid, ':', 1)::bigint * 4294967296 + split_part(next_xid, ':', 2)::bigint"
+_STATUS = (
+    f"SELECT CASE WHEN {_SERVER} = $2 OR $1::bigint < (SELECT {_NEXT} FROM pg_control_checkpoint())"  # noqa: S608
+    " THEN pg_xact_status($1::text::xid8) END"
+)
+"""A server that crashes may forget the numbers that it gave out last, and gives them to others. Below the next one after its
+recovery they are what they were.
+"""
 _SHOWN = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd]+")
 _CLOCK = 1.0
 """Seconds for which the server's clock is taken to go on like that of this process."""
@@ -55,8 +70,37 @@ class _Number(Loader):
         return float(text) if "." in text or "N" in text else int(text)
 
 
-class _Lost(Exception):  # noqa: N818 (how a transaction ended)
-    """The connection was lost while a transaction was committed."""
+class _Connection(psycopg.Connection[Any]):
+    """A connection that is not waited for without end.
+
+    A server that was stopped, or whose machine is, keeps its sockets and answers nothing. It can't be told from a statement that
+    takes long, so ``is_there`` is asked every few seconds; None: a few seconds without an answer are enough.
+    """
+
+    is_there: Callable[[], bool] | None = None
+
+    def wait(self, gen: Any, *given: Any, **named: Any) -> Any:
+        """As the method does that this replaces, which all statements go through."""
+        return super().wait(self._watched(gen), *given, **named)
+
+    def _watched(self, gen: Generator[Any, Any, Any]) -> Generator[Any, Any, Any]:
+        heard = time.monotonic()
+        try:
+            wanted = next(gen)
+            while True:
+                ready = yield wanted
+                # Where nothing came, psycopg says so ten times a second.
+                silent = 0.0 if ready else time.monotonic() - heard
+                if silent > (_HURRIED if Interruption.is_wanted else _SILENCE):
+                    if Interruption.is_wanted or self.is_there is None or not self.is_there():
+                        self.close()
+                        raise psycopg.OperationalError("it gives no answer")
+                    silent = 0.0
+                if not silent:
+                    heard = time.monotonic()
+                wanted = gen.send(ready)
+        except StopIteration as end:
+            return end.value
 
 
 class PostgresCursor:
@@ -92,30 +136,55 @@ class PostgresConnection:
     moments, and a process that dies loses nothing. It belongs to one thread.
     """
 
-    def __init__(self, address: StoreAddress, job: str = "", *, lasts: bool = True, patience: int = _CONNECT) -> None:
-        """Raises `DatabaseFailure` where the server does not answer within ``patience`` seconds or lets nobody in."""
+    def __init__(
+        self,
+        address: StoreAddress,
+        job: str = "",
+        *,
+        lasts: bool = True,
+        waits: float = PATIENCE,
+        seconds: int = _CONNECT,
+        is_open: bool = True,
+    ) -> None:
+        """A server has ``seconds`` to let it in. While it is away, a statement is tried again for ``waits`` seconds: `PATIENCE`,
+        or `AWAY` where something is worked on, which then holds for the first connection, too. One that isn't ``is_open``
+        is made by `reconnect`. Raises `DatabaseFailure`.
+        """
         self.address = address
         self.job = job
         self.refused: StoreFailure | None = None
-        self._lasts, self._patience = lasts, patience
+        self.waits = waits
+        self._seconds = seconds
+        self.has_given_up = False
+        """Whether the server was away for so long before: then it isn't waited for as long again."""
+        self.returned: Callable[[], Sequence[tuple[str, Values]]] | None = None
+        """What is to be executed again after the server has crashed, and may have lost the last moments."""
+        self.lasts = lasts
         self._clock: tuple[float, float] = (0.0, -_CLOCK)
         self._depth = 0
+        self._server = ""
         self.closing = False
-        self._connection = self._connected()
+        self._open: _Connection | None = None
+        if is_open:
+            self.reconnect(time.monotonic() + waits if waits > PATIENCE else 0.0)
 
-    def _connected(self) -> psycopg.Connection[Any]:
+    @property
+    def _connection(self) -> _Connection:
+        assert self._open is not None  # noqa: S101 (whoever made it so opens it first)
+        return self._open
+
+    @property
+    def is_open(self) -> bool:
+        """Whether it was connected; the connection may have been lost since."""
+        return self._open is not None
+
+    def _wait(self) -> float:
+        return min(self.waits, PATIENCE) if self.has_given_up else self.waits
+
+    def _connected(self, seconds: int) -> tuple[_Connection, str]:
+        """A new connection, and since when its server runs."""
         try:
-            connection = psycopg.Connection.connect(
-                self.address.url,
-                autocommit=True,
-                cursor_factory=RawCursor,
-                connect_timeout=self._patience,
-                application_name="merrow",
-                keepalives_idle=15,
-                keepalives_interval=5,
-                keepalives_count=3,
-                client_encoding="UTF8",
-            )
+            connection = self._reached(seconds)
             connection.adapters.register_dumper(bool, _Flag)
             connection.adapters.register_dumper(str, _Text)
             connection.adapters.register_loader("numeric", _Number)
@@ -123,14 +192,43 @@ class PostgresConnection:
                 "search_path": self.address.schema,
                 "merrow.job": self.job,
                 "merrow.author": author(),
-                "synchronous_commit": "on" if self._lasts else "off",
+                "synchronous_commit": "on" if self.lasts else "off",
                 "idle_in_transaction_session_timeout": "60s",
             }
-            sql = "SELECT " + ", ".join(f"set_config(${2 * k + 1}, ${2 * k + 2}, false)" for k in range(len(settings)))
-            connection.execute(sql, [part for setting in settings.items() for part in setting])
+            sql = f"SELECT {_SERVER}, " + ", ".join(
+                f"set_config(${2 * k + 1}, ${2 * k + 2}, false)" for k in range(len(settings))
+            )
+            row = connection.execute(sql, [part for setting in settings.items() for part in setting]).fetchone()
         except (psycopg.Error, UnicodeError) as problem:
             raise self.failure(problem) from problem
+        pid = connection.info.backend_pid
+        connection.is_there = lambda: self._answers(pid)
+        return connection, str((row or [""])[0])
+
+    def _reached(self, seconds: int) -> _Connection:
+        connection: _Connection = _Connection.connect(
+            self.address.url,
+            autocommit=True,
+            cursor_factory=RawCursor,
+            connect_timeout=_HURRIED if Interruption.is_wanted else seconds,
+            application_name="merrow",
+            keepalives_idle=15,
+            keepalives_interval=5,
+            keepalives_count=3,
+            tcp_user_timeout=30_000,
+            client_encoding="UTF8",
+        )
         return connection
+
+    def _answers(self, pid: int) -> bool:
+        """Whether the server answers on a connection of its own, and has begun what it was told on that of process ``pid``."""
+        try:
+            with self._reached(_PROBE) as other:
+                row = other.execute("SELECT state FROM pg_stat_activity WHERE pid = $1", [pid]).fetchone()
+        except psycopg.Error as problem:
+            # One that has too many connections, or can't be told who asks, is there.
+            return problem.sqlstate is not None
+        return row is None or not str(row[0]).startswith("idle")
 
     @property
     def in_transaction(self) -> bool:
@@ -147,15 +245,20 @@ class PostgresConnection:
 
     def asked(self, text: str, values: Sequence[Any] = ()) -> PostgresCursor:
         """A statement in PostgreSQL's own SQL. Outside of a transaction it is tried again where the connection was lost."""
-        end = time.monotonic() + PATIENCE
+        end = time.monotonic() + self._wait()
         while True:
             try:
-                return PostgresCursor(self, self._connection.execute(text, values))
-            except (psycopg.Error, UnicodeError) as problem:
-                failure = self.failure(problem)
+                return self._asked_once(text, values)
+            except DatabaseFailure as failure:
                 if failure.why != "away" or self._depth:
-                    raise failure from problem
+                    raise
                 self.reconnect(end)
+
+    def _asked_once(self, text: str, values: Sequence[Any] = ()) -> PostgresCursor:
+        try:
+            return PostgresCursor(self, self._connection.execute(text, values))
+        except (psycopg.Error, UnicodeError) as problem:
+            raise self.failure(problem) from problem
 
     def changed(self, sql: str, values: Values = ()) -> PostgresCursor:
         """A single statement that changes rows, committed by itself. Where the connection is lost it is made
@@ -186,22 +289,23 @@ class PostgresConnection:
     def transaction(self, work: Callable[[Any], T], patience: float = PATIENCE, *, is_alone: bool = True) -> T:
         """See `merrow_runtime.store.sql.Database.transaction`. Where it ``is_alone``, what it reads nobody changes before it is
         committed; ``work`` is done again where another transaction was in the way, and where the server was away for up to
-        ``patience`` seconds.
+        ``patience`` seconds, or as long as this connection `waits`. Without patience, a server that is away is tried once.
         """
         if self.refused is not None:
             raise DatabaseFailure(str(self.refused), "read-only")
-        end, tries = time.monotonic() + patience, 0
+        end, tries = time.monotonic() + (max(patience, self._wait()) if patience else 0.0), 0
         while True:
             number: int | None = None
+            server = self._server
             try:
-                self.asked("BEGIN ISOLATION LEVEL SERIALIZABLE" if is_alone else "BEGIN")
+                self._asked_once("BEGIN ISOLATION LEVEL SERIALIZABLE" if is_alone else "BEGIN")
                 self._depth += 1
                 result = work(self)
                 number = self.asked("SELECT pg_current_xact_id_if_assigned()::text::bigint").fetchone()[0]
                 self.asked("COMMIT")
             except BaseException as problem:
                 self._depth = 0
-                again = self._ended(problem, number, end)
+                again = self._ended(problem, number, server, end)
                 tries += 1
                 if again is None:
                     return result
@@ -211,12 +315,12 @@ class PostgresConnection:
                 self._depth = 0
                 return result
 
-    def _ended(self, problem: BaseException, number: int | None, end: float) -> bool | None:
+    def _ended(self, problem: BaseException, number: int | None, server: str, end: float) -> bool | None:
         """Whether a transaction that failed is to be made again; None where it was committed all the same."""
         why = problem.why if isinstance(problem, DatabaseFailure) else ""
         if why == "away":
             self.reconnect(end)
-            return None if number is not None and self.was_committed(number) else True
+            return None if number is not None and self.was_committed(number, server) else True
         with suppress(psycopg.Error):
             self._connection.execute("ROLLBACK")
         return why == "conflict"
@@ -232,11 +336,12 @@ class PostgresConnection:
         tries = 0
         while True:
             number: int | None = None
+            server = self._server
             written: dict[str, int] = {}
             try:
                 with self._connection.pipeline() as pipeline:
                     begun = self._connection.execute("BEGIN")
-                    if lasts != self._lasts:
+                    if lasts != self.lasts:
                         self._connection.execute(f"SET LOCAL synchronous_commit TO {'on' if lasts else 'off'}")
                     begun = self._connection.execute("SELECT pg_current_xact_id()::text::bigint")
                     cursors = [(sql, self._sent(sql, several)) for sql, several in kinds.items()]
@@ -250,7 +355,7 @@ class PostgresConnection:
                 tries += 1
                 if failure.why == "away":
                     self.reconnect(end)
-                    if number is not None and self.was_committed(number):
+                    if number is not None and self.was_committed(number, server):
                         return written
                     continue
                 with suppress(psycopg.Error):
@@ -270,10 +375,10 @@ class PostgresConnection:
             cursors.append(cursor)
         return cursors
 
-    def was_committed(self, number: int) -> bool:
-        """Whether a transaction was committed whose connection was lost meanwhile."""
+    def was_committed(self, number: int, server: str) -> bool:
+        """Whether a transaction was committed whose connection was lost meanwhile, to a server that ran since ``server``."""
         try:
-            status = self._connection.execute("SELECT pg_xact_status($1::text::xid8)", [str(number)]).fetchone()
+            status = self._connection.execute(_STATUS, [str(number), server]).fetchone()
         except psycopg.Error:  # its number was never written, so it is one of the future
             with suppress(psycopg.Error):
                 self._connection.execute("ROLLBACK")
@@ -281,18 +386,28 @@ class PostgresConnection:
         return status is not None and status[0] == "committed"
 
     def reconnect(self, end: float) -> None:
-        """Connect again, trying until the moment ``end``. Raises `DatabaseFailure`."""
-        with suppress(psycopg.Error):
-            self._connection.close()
+        """Connect again, trying until the moment ``end``, and once where that has passed. Raises `DatabaseFailure`."""
+        self.close()
+        waits = time.monotonic() < end
         while True:
             try:
-                self._connection = self._connected()
+                self._open, server = self._connected(self._seconds if waits or not self._server else _HURRIED)
+                if server != self._server and self.returned is not None:
+                    for sql, values in self.returned():
+                        self._again(sql, values)
+                self._server = server
             except DatabaseFailure as failure:
-                if failure.why != "away" or time.monotonic() >= end or self.closing:
+                if failure.why != "away" or time.monotonic() >= end or self.closing or Interruption.is_wanted:
+                    self.has_given_up = waits
                     raise
                 time.sleep(_PAUSE)
             else:
+                self.has_given_up = False
                 return
+
+    def _again(self, sql: str, values: Values) -> None:
+        text, order = translated(sql)
+        self._asked_once(text, [values[place] for place in order])  # type: ignore[index]
 
     def now(self) -> float:
         """Seconds since 1970 by the server's clock, which all who share the journal go by."""
@@ -315,8 +430,9 @@ class PostgresConnection:
         """The server does that by itself."""
 
     def close(self) -> None:
-        with suppress(psycopg.Error):
-            self._connection.close()
+        if self._open is not None:
+            with suppress(psycopg.Error):
+                self._open.close()
 
     def failure(self, problem: Exception) -> DatabaseFailure:
         """What went wrong, in a sentence that names the server and the remedy; never a password."""

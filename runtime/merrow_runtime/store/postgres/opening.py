@@ -7,19 +7,17 @@ from merrow_runtime.store.address import StoreAddress
 from merrow_runtime.store.postgres.connection import PostgresConnection
 from merrow_runtime.store.postgres.dialect import tables
 from merrow_runtime.store.schema import VERSION
-from merrow_runtime.store.sql import DatabaseFailure
+from merrow_runtime.store.sql import PATIENCE, DatabaseFailure
 
 STEPS: dict[int, tuple[str, ...]] = {}
 """What turns a journal of each older version into one of the next. The first version in PostgreSQL is 13."""
 
 
-def connect(address: StoreAddress, job: str = "", *, lasts: bool = True) -> PostgresConnection:
+def connect(address: StoreAddress, job: str = "", *, lasts: bool = True, waits: float = PATIENCE) -> PostgresConnection:
     """A connection to the journal at an address, with the tables of this version; for reading alone where its user may do no
-    more.
-
-    Raises `StoreFailure`.
+    more. See `PostgresConnection`. Raises `StoreFailure`.
     """
-    database = PostgresConnection(address, job, lasts=lasts)
+    database = PostgresConnection(address, job, lasts=lasts, waits=waits)
     try:
         _bring_up_to_date(database)
         database.refused = _why_not(database)

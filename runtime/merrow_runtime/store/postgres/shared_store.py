@@ -3,10 +3,13 @@
 from __future__ import annotations
 
 import contextlib
-from collections.abc import Iterator
+import secrets
+import time
+from collections.abc import Callable, Iterator
 from typing import Any
 
-from merrow_runtime.store import lease, rows
+from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store import lease, rows, sql
 from merrow_runtime.store.address import StoreAddress, author
 from merrow_runtime.store.contract import CallRecord, RunRecord
 from merrow_runtime.store.database import RUN_PLACES, Store, is_taken
@@ -16,10 +19,10 @@ from merrow_runtime.store.postgres.opening import connect
 from merrow_runtime.store.postgres.writer import PostgresWriter
 from merrow_runtime.store.pruning import Pruned
 from merrow_runtime.store.schema import WORKFLOW
-from merrow_runtime.store.sql import Database, Statement
+from merrow_runtime.store.sql import PATIENCE, Database, Statement, Values
 
 _BEGIN = (
-    f"WITH begun AS (INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({RUN_PLACES}) ON CONFLICT (id) DO NOTHING"  # noqa: S608 (texts of this package)
+    f"WITH begun AS (INSERT INTO runs (number, {rows.RUN_COLUMNS}) VALUES (?, {RUN_PLACES}) ON CONFLICT (id) DO NOTHING"  # noqa: S608 (texts of this package)
     " RETURNING number, id), held AS (INSERT INTO holders (run, holder, host, pid, born, beat, cancel)"
     " SELECT id, ?, ?, ?, ?, extract(epoch FROM clock_timestamp()), 0 FROM begun), used AS (INSERT INTO uses (run, part, body)"
     f" SELECT begun.number, '{WORKFLOW}', bodies.number FROM begun, bodies WHERE hash = ? RETURNING 1)"
@@ -43,12 +46,17 @@ class SharedStore(Store):
 
     _database: PostgresConnection
 
-    def __init__(self, address: StoreAddress, job: str = "") -> None:
+    def __init__(self, address: StoreAddress, job: str = "", *, waits: float = PATIENCE) -> None:
         """Use `reached`, or `of_job`. Raises `StoreFailure`."""
-        database = connect(address, job, lasts=not job)
+        database = connect(address, job, lasts=not job, waits=waits)
         super().__init__(PostgresWriter(database, lasts=not job))
         self._workflows: set[bytes] = set()
         """The hashes of workflows that are in the journal."""
+        self._begun: dict[int, tuple[tuple[str, Values], ...]] = {}
+        """What put the runs that this process works on into the journal, by their numbers, which a server that crashes may
+        forget.
+        """
+        database.returned = lambda: [statement for each in list(self._begun.values()) for statement in each]
 
     @classmethod
     def reached(cls, address: StoreAddress, *, reading: bool = False) -> SharedStore:
@@ -68,10 +76,30 @@ class SharedStore(Store):
         return str(self._rows("SELECT journal FROM merrow", ())[0][0])
 
     def of_job(self, identity: str, *, alone: bool = False, spread: bool = False, reading: bool = False) -> Store:
-        own = SharedStore(self._database.address, identity)
-        if not reading:
+        if reading:
+            return SharedStore(self._database.address, identity, waits=self._database.waits)
+        self._work()
+        own = SharedStore(self._database.address, identity, waits=self._database.waits)
+        with own._lasting():
             own._note_opening(alone=alone, spread=spread)
         return own
+
+    def _work(self) -> None:
+        """From now on wait for a server that is away: what this process has begun is worth more than a quick answer."""
+        self._database.waits = sql.AWAY
+
+    @contextlib.contextmanager
+    def _lasting(self) -> Iterator[None]:
+        """Within it, what is done at once is on the server's disk when it is done."""
+        if self._database.lasts:
+            yield
+            return
+        self._database.asked("SET synchronous_commit TO on")
+        try:
+            yield
+        finally:
+            with contextlib.suppress(StoreFailure):  # a new connection begins without
+                self._database.asked("SET synchronous_commit TO off")
 
     @contextlib.contextmanager
     def looking_into(self, identity: str) -> Iterator[Store | None]:
@@ -89,14 +117,21 @@ class SharedStore(Store):
 
         self._writer.now(work)
 
+    def take(self, run: str) -> tuple[RunRecord, DatabaseJournal]:
+        self._work()
+        with self._lasting():
+            return super().take(run)
+
     def begin(self, run: RunRecord) -> DatabaseJournal:
+        self._work()
         holder, workflow = lease.Holder.here(), rows.workflow_text(run)
         self._writer.flush()
         key = b"" if workflow is None else rows.hash_of(workflow)
         if workflow is not None and key not in self._workflows:
             self._database.changed(BODY, (key, workflow))
             self._workflows.add(key)
-        values = (*rows.run_values(run), holder.token, holder.host, holder.pid, holder.born, key)
+        given = _new_number()
+        values = (given, *rows.run_values(run), holder.token, holder.host, holder.pid, holder.born, key)
         begun = self._database.changed(_BEGIN, values).fetchone()
         if begun is None:
             # Where the connection was lost meanwhile, it may have been this process.
@@ -104,22 +139,28 @@ class SharedStore(Store):
         if begun is None:
             raise is_taken(run.id)
         number, used = begun
-        if (
-            workflow is not None and not used
-        ):  # the text went since: with the last moments of a server, or when runs were pruned
+        body = () if workflow is None else ((BODY, (key, workflow)),)
+        self._begun[number] = (*body, (_BEGIN, values))
+        if workflow is not None and not used:
+            # The text went since: with the last moments of a server, or when runs were pruned.
             for statement in sharing(number, WORKFLOW, workflow):
                 self._writer.write_later(statement)
             self._writer.flush()
         return self._journal(run.id, number, holder, is_new=True)
 
     def _journal(self, run: str, number: int, holder: lease.Holder | None, *, is_new: bool = False) -> DatabaseJournal:
-        return SharedJournal(self._writer, run, number, holder, self.cache.writer, is_new=is_new)
+        given = self._writer, run, number, holder, self.cache.writer
+        return SharedJournal(*given, is_new=is_new, ended=lambda: self._begun.pop(number, None))
 
     def prune(self, older_than_s: float | None, max_bytes: int | None) -> Pruned:
         pruned = super().prune(older_than_s, max_bytes)
         unused = "DELETE FROM bodies WHERE NOT EXISTS (SELECT FROM uses WHERE uses.body = bodies.number)"
         self._writer.now(lambda database: database.execute(unused))
         return pruned
+
+    def close(self) -> None:
+        self._database.waits = PATIENCE
+        super().close()
 
     def list_only_mine(self) -> None:
         self._writer.author = author()
@@ -133,8 +174,9 @@ class SharedJournal(DatabaseJournal):
     Both use the call that was kept first.
     """
 
-    def __init__(self, *given: Any, **named: Any) -> None:
+    def __init__(self, *given: Any, ended: Callable[[], object], **named: Any) -> None:
         super().__init__(*given, **named)
+        self._ended = ended
         self._again: dict[tuple[Any, ...], int] = {}
         """How many calls with a key are known; see `merrow_runtime.store.postgres.dialect.SHARED`."""
 
@@ -147,6 +189,14 @@ class SharedJournal(DatabaseJournal):
         self._again[place] = again + 1
         run, *columns = rows.call_values(self._number, call)
         return _CALL, (run, again, *columns)
+
+    async def finish(self, *given: Any, **named: Any) -> None:
+        await super().finish(*given, **named)
+        self._ended()
+
+    async def close(self) -> None:
+        await super().close()
+        self._ended()
 
     async def _stored(self, statement: Statement, call: CallRecord) -> CallRecord:
         key = call.key
@@ -163,3 +213,10 @@ class SharedJournal(DatabaseJournal):
             # Both were paid for, and one answer counts.
             await self.record_lost(key, call.request_hash, call.usage, "twice")
         return stored
+
+
+def _new_number() -> int:
+    """A number for a run that no other has. The server's own could be given out twice: one that crashes forgets the last ones.
+    They grow with time, so that indexes grow at their ends.
+    """
+    return time.time_ns() // 1000 << 10 | secrets.randbits(10)

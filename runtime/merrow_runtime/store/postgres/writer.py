@@ -9,12 +9,10 @@ from concurrent.futures import Future, ThreadPoolExecutor, wait
 from typing import Any
 
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store import sql
 from merrow_runtime.store.postgres.connection import PostgresConnection
 from merrow_runtime.store.sql import PATIENCE, DatabaseFailure
 from merrow_runtime.store.writer import PendingWrite, Writer
-
-AWAY = 90.0
-"""Seconds that what is to be written waits for a server that is away."""
 
 
 class PostgresWriter(Writer):
@@ -84,10 +82,15 @@ class PostgresWriter(Writer):
         future.add_done_callback(lambda done: _call(loop, self._landed, done))
 
     def _committed_by_thread(self, waiting: Sequence[PendingWrite]) -> dict[str, int]:
-        end = time.monotonic() + AWAY
+        end = time.monotonic() + sql.AWAY
         if self._background is None:
-            self._background = PostgresConnection(self.database.address, self.database.job, lasts=self._lasts)
-            self._background.refused = self.database.refused
+            background = PostgresConnection(
+                self.database.address, self.database.job, lasts=self._lasts, waits=sql.AWAY, is_open=False
+            )
+            background.refused, background.returned = self.database.refused, self.database.returned
+            self._background = background
+        if not self._background.is_open:
+            self._background.reconnect(end)
         kinds: dict[str, list[Sequence[Any]]] = {}
         for pending in waiting:
             kinds.setdefault(pending.statement[0], []).append(pending.statement[1])
@@ -110,6 +113,8 @@ class PostgresWriter(Writer):
             self._committed = time.monotonic()
         except DatabaseFailure as failure:
             problem = failure
+            if failure.why == "away":
+                self.database.has_given_up = True
             if failure.why in ("full", "away"):
                 # Nothing is given up: it is tried again with the next write.
                 self._waiting[:0] = [pending._replace(done=None) for pending in waiting]

@@ -8,6 +8,8 @@ import signal
 from collections.abc import Callable, Iterator
 from types import FrameType
 
+from merrow_runtime.store.sql import Interruption
+
 _BUSY_S = 1.5
 """Seconds of processor time after which a process that was asked to end, and only computes, is ended."""
 
@@ -33,6 +35,7 @@ def ended_by_signals(end: Callable[[int], object]) -> Iterator[None]:
         del frame
         for stop_signal in before:
             signal.signal(stop_signal, signal.SIG_DFL)
+        Interruption.is_wanted = True
         _end_in(_BUSY_S)
         with contextlib.suppress(RuntimeError):  # the loop has ended
             loop.call_soon_threadsafe(heard, number)
@@ -47,6 +50,7 @@ def ended_by_signals(end: Callable[[int], object]) -> Iterator[None]:
     try:
         yield
     finally:
+        Interruption.is_wanted = False
         _end_in(0.0)
         for number, handler in before.items():
             signal.signal(number, handler)
