@@ -98,7 +98,7 @@ def _defect(text: str, original: Original, random: Random) -> tuple[str, str] | 
 
 def _blind(text: str, original: Original, random: Random) -> tuple[str, str] | None:
     for name in random.sample(sorted(OPERATORS), len(OPERATORS)):
-        proposals = original.remembered(OPERATORS[name])
+        proposals = list(original.remembered(OPERATORS[name]))
         for place in random.sample(range(len(proposals)), min(4, len(proposals))):
             move = make(proposals[place](), ())
             if isinstance(move, Move):
@@ -176,7 +176,9 @@ def _lines(text: str) -> tuple[str, list[str]]:
 
 def _commented(text: str, random: Random) -> str:
     head, lines = _lines(text)
-    lines.insert(random.randrange(len(lines) + 1) if not _has_blocks(lines) else 0, "    %% A --> B is no edge here")
+    lines.insert(
+        random.randrange(len(lines) + 1) if not _has_blocks(lines) else 0, "    %% A --> B is not an edge here"
+    )
     return head + "\n".join(lines) + "\n"
 
 

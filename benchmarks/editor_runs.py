@@ -18,7 +18,7 @@ from typing import Any
 
 from lsprotocol import types
 from lsprotocol.converters import get_converter
-from pygls.lsp.client import BaseLanguageClient
+from pygls.lsp.client import LanguageClient
 
 from benchmarks.runtime_shapes import layered
 
@@ -26,7 +26,7 @@ SHAPE = layered(20, 10)
 
 
 class _Editor:
-    def __init__(self, client: BaseLanguageClient, uri: str) -> None:
+    def __init__(self, client: LanguageClient, uri: str) -> None:
         self._client = client
         self._uri = uri
 
@@ -40,7 +40,7 @@ class _Editor:
     async def run(self) -> None:
         argument: dict[str, Any] = {"uri": self._uri, "inputs": {"PROBLEM": "Why?"}, "fresh": True}
         params = types.ExecuteCommandParams("merrow.run", [argument])
-        answer = await self._client.workspace_execute_command_async(params)
+        answer: Any = await self._client.workspace_execute_command_async(params)
         if answer["status"] != "finished":
             raise SystemExit(f"A run is {answer['status']}: {answer}")
 
@@ -48,7 +48,7 @@ class _Editor:
 async def measure(hovers: int) -> tuple[list[float], list[float]]:
     """Seconds of hovers in peace, and while runs go on."""
     with tempfile.TemporaryDirectory() as folder:
-        client = BaseLanguageClient("benchmark", "1", converter_factory=get_converter)
+        client = LanguageClient("benchmark", "1", converter_factory=get_converter)
         for ignored in ("merrow/runEvent", types.TEXT_DOCUMENT_PUBLISH_DIAGNOSTICS):
             client.protocol.fm.add_builtin_feature(ignored, lambda _: None)
         environment = {name: value for name, value in os.environ.items() if not name.startswith("OPENAI_")}
@@ -78,7 +78,7 @@ async def measure(hovers: int) -> tuple[list[float], list[float]]:
         await running
         await client.shutdown_async(None)
         client.exit(None)
-        await client.stop()
+        await client.stop()  # type: ignore[no-untyped-call]  # pygls has no types here
         return peace, busy
 
 

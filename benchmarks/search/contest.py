@@ -52,6 +52,10 @@ class Oracle:
         parent = chance.choice(best)
         return self._proposer.child(parent, history.drafts[parent], chance)
 
+    def block(self, history: History, candidate: int) -> tuple[ItemRepeat, ...]:
+        """One answer: the truth is known."""
+        return history.next_places(candidate, 1)
+
     def crown(self, history: History) -> int:
         """The best."""
         return max(range(len(history.drafts)), key=lambda one: (self._true(history, one), -one))

@@ -124,6 +124,7 @@ class World:
         shown = shown_parts(messages[1]["content"])
         tries = sum(message["role"] == "assistant" for message in messages)
         chance = Random(f"{self.seed} {json.dumps(body['messages'])} {body.get('temperature')}")
+        said: dict[str, Any]
         if "shown one problem with its solution" in system:
             stage, said = "initial", {"steps": self.steps(int(re.findall(r"Problem (\d+)", shown["The problem"])[0]))}
         elif "You are told what kind of problems" in system:
