@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
 from random import Random
 from statistics import fmean
@@ -24,9 +24,11 @@ from merrow_optimizer.suggestions.proposing import ModelProposer, Proposal, Prop
 from merrow_optimizer.suggestions.tallies import REPAIRS, CandidateTally
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.purse import Purse
+from merrow_runtime.asking.question import QuestionAttempt, Source
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, UsageFailure
 from merrow_runtime.models.budget import NotEnoughLeft
 from merrow_runtime.program.workflow_files import whole_path
+from merrow_runtime.requests import ModelReply
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN
 from merrow_runtime.usage import NOTHING, Usage
@@ -36,6 +38,25 @@ _LOOKED_AT = 10
 _LONGEST_TITLE = 200
 _FAR = 100_003
 """From the seed of one attempt to that of the next."""
+
+
+class PaidRows:
+    """The rows of a question of a search. Its answers are in the cache alone, but with each one that was paid, ``paid`` keeps
+    what the question has used so far, in the same commit: a search that is killed then knows what it has paid.
+    """
+
+    def __init__(self, paid: Callable[[], Awaitable[object]]) -> None:
+        self._paid = paid
+
+    async def find(self, asked: QuestionAttempt) -> None:
+        """See `merrow_runtime.asking.asker.Rows`."""
+        del asked
+
+    async def keep(self, asked: QuestionAttempt, reply: ModelReply, source: Source, started: float) -> None:
+        """See `merrow_runtime.asking.asker.Rows`."""
+        del asked, reply, started
+        if source == "endpoint":
+            await self._paid()
 
 
 class Consulting:
@@ -120,7 +141,12 @@ class Consulting:
         failure: str | None = None
         is_off = False
         try:
-            asker = self._asker(is_fresh=known is not None)
+
+            def paid() -> Awaitable[bool]:
+                record = _cut(known, before, asker.used)
+                return self._user.optimizations.asking(self._id, number, record)
+
+            asker = self._asker(PaidRows(paid), is_fresh=known is not None)
             try:
                 for attempt in range(ATTEMPTS):
                     question = self._question(search, attempt)
@@ -163,14 +189,13 @@ class Consulting:
     ) -> None:
         """Keep what a question used that was cut off."""
         if used != NOTHING:
-            record = _said(before, None, used, None if known is None else known["failure"])
-            self._user.optimizations.propose(self._id, number, {**record, "cut": known is None})
+            self._user.optimizations.propose(self._id, number, _cut(known, before, used))
 
-    def _asker(self, *, is_fresh: bool) -> Asker:
+    def _asker(self, rows: PaidRows, *, is_fresh: bool) -> Asker:
         """Asks within the budget of the search. An answer that brought nothing is not taken again."""
         plan = self._plan
         purse = Purse(plan.base.chosen, whole_path(plan.start.name), self._answers.budget)
-        return Asker(purse, self._user.cache, KEY, fresh=is_fresh)
+        return Asker(purse, self._user.cache, KEY, rows, fresh=is_fresh)
 
     def _question(self, search: Search, attempt: int) -> SearchQuestion:
         """What is asked for before the next draw."""
@@ -209,6 +234,11 @@ class Consulting:
         if question.failures is None or len(wrong) <= question.failures:
             return wrong
         return Random(f"{self._plan.seed} failures {number}").sample(wrong, question.failures)  # noqa: S311 (no secret)
+
+
+def _cut(known: Mapping[str, Any] | None, before: Mapping[str, Any] | None, used: Usage) -> dict[str, Any]:
+    """What a question has used that has not ended; it is put again unless it is ``known`` what came of it."""
+    return {**_said(before, None, used, None if known is None else known["failure"]), "cut": known is None}
 
 
 def _said(

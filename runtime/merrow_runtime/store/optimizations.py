@@ -150,6 +150,10 @@ class Optimizations(Listed[OptimizationRecord]):
         text = rows.text_of(dict(proposal))
         self._writer.now(lambda database: database.execute(_PROPOSED, (search, draw, text)))
 
+    def asking(self, search: str, draw: int, used: Mapping[str, Any]) -> asyncio.Future[bool]:
+        """Keep what a question before a draw has used so far, in place of what there was of it; done once it is committed."""
+        return self._writer.write((_PROPOSED, (search, draw, rows.text_of(dict(used)))))
+
     def proposals(self, search: str) -> dict[int, Mapping[str, Any]]:
         """What a model proposed, by the number of the draw before which it did, in their order."""
         sql = f"SELECT draw, said FROM proposals WHERE optimization = {_NUMBER} ORDER BY draw"  # noqa: S608
