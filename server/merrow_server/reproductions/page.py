@@ -11,7 +11,7 @@ from typing import Any
 
 from merrow_server.rendering.snippet import plain
 from merrow_server.reproductions.table import reasons_of
-from merrow_server.reproductions.words import SIMULATED, table_rows
+from merrow_server.reproductions.words import SIMULATED, sentence, table_rows
 
 _STYLE = """
 :root { color-scheme: light dark; --line: #8886; }
@@ -46,7 +46,7 @@ def _lines(shown: Mapping[str, Any]) -> Iterator[str]:
     reasons = reasons_of(shown["rows"])
     if reasons:
         yield f"<h2>{mark}Reasons</h2>\n<ul>"
-        yield from (f"<li>{mark}{_safe(', '.join(rows))}: {_safe(why)}</li>" for why, rows in reasons.items())
+        yield from (f"<li>{mark}{_safe(', '.join(rows))}: {_safe(sentence(why))}</li>" for why, rows in reasons.items())
         yield "</ul>"
     yield "</body>\n</html>"
 

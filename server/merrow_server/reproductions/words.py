@@ -17,6 +17,8 @@ from merrow_server.reproductions.table import INSIDE, LOOK, OUTSIDE, reasons_of
 SIMULATED = "SIMULATED"
 _COLOURS = {INSIDE: "green", OUTSIDE: "red", LOOK: "yellow"}
 _MOST_NAMED = 6
+_LONGEST_CELL, _LONGEST_SENTENCE = 120, 1_000
+"""Characters that are shown of a text of others: of the name of a model, and of why a row is as it is."""
 
 
 def plan_lines(plan: Mapping[str, Any], style: Style = bare) -> Iterator[str]:
@@ -47,12 +49,12 @@ def _plan(plan: Mapping[str, Any], style: Style) -> Iterator[str]:
         yield ""
         yield style("Not run:", bold=True)
     for (what, _), names in lacking.items():
-        yield f"  {_names(names)}: {visible(what)}"
+        yield f"  {_names(names)}: {sentence(what)}"
     commands = list(dict.fromkeys(get for _, get in lacking if get is not None))
     if commands:
         yield ""
         yield style("To get what is missing:", bold=True)
-        yield from (f"  {command}" for command in commands)
+        yield from (f"  {visible(command)}" for command in commands)
 
 
 def sum_lines(plan: Mapping[str, Any]) -> Iterator[str]:
@@ -65,13 +67,13 @@ def sum_lines(plan: Mapping[str, Any]) -> Iterator[str]:
     lacking = [row for row in rows if row["missing"]]
     if lacking:
         reasons = dict.fromkeys(row["missing"][0]["what"] for row in lacking)
-        yield f"{counted(len(lacking), 'row')} can't be run: {visible(' '.join(reasons))}"
+        yield f"{counted(len(lacking), 'row')} can't be run: {sentence(' '.join(reasons))}"
 
 
 def _head(plan: Mapping[str, Any], asking: int) -> str:
     title = visible(plan["title"])
     return (
-        f"{title}: {counted(asking, 'row')} can be run by {named(plan['endpoint'])}."
+        f"{title}: {counted(asking, 'row')} can be run by {visible(named(plan['endpoint']))}."
         if asking
         else f"{title}: no row can be run."
     )
@@ -88,7 +90,7 @@ def _sum(found: Mapping[str, Any], asking: int) -> str:
 def _plan_row(row: Mapping[str, Any], estimate: Mapping[str, Any]) -> list[str]:
     models = ", ".join(dict.fromkeys(row["models"].values()))
     cost = _money(estimate["cost_usd"])
-    return [row["row"], row["system"], f"{estimate['calls']:,}", f"{estimate['tokens']:,}", cost, visible(models)]
+    return [row["row"], row["system"], f"{estimate['calls']:,}", f"{estimate['tokens']:,}", cost, _cell(models)]
 
 
 def _money(usd: float | None) -> str:
@@ -120,7 +122,7 @@ def _report(shown: Mapping[str, Any], style: Style) -> Iterator[str]:
         yield ""
         yield style("Reasons:", bold=True)
     for reason, names in reasons.items():
-        yield f"  {_names(names)}: {visible(reason)}"
+        yield f"  {_names(names)}: {sentence(reason)}"
     yield ""
     states = [row["status"] for row in shown["rows"] if row["status"] != "paper only"]
     counts = [f"{states.count(state)} {state}" for state in dict.fromkeys(states)]
@@ -167,7 +169,21 @@ def _difference(row: Mapping[str, Any]) -> str:
 
 def _source(row: Mapping[str, Any]) -> list[str]:
     date = "" if row["at"] is None else time.strftime("%Y-%m-%d", time.localtime(row["at"]))
-    return [visible(row["model"] or ""), date, "" if row["usage"] is None else cost_text(row["usage"])]
+    return [_cell(row["model"] or ""), date, "" if row["usage"] is None else cost_text(row["usage"])]
+
+
+def sentence(text: str) -> str:
+    """A sentence of others on one line, as far as it is shown."""
+    return _one_line(text, _LONGEST_SENTENCE)
+
+
+def _cell(text: str) -> str:
+    return _one_line(text, _LONGEST_CELL)
+
+
+def _one_line(text: str, longest: int) -> str:
+    line = visible(" ".join(text[: longest + 1].split()))
+    return line if len(text) <= longest else f"{line[: longest - 3].rstrip()}..."
 
 
 def aligned(rows: Sequence[Sequence[str]], style: Style = bare) -> Iterator[str]:
