@@ -34,6 +34,10 @@ PLAN = {  # as many tasks as the plans of the paper have in the mean
         )
     ],
 }
+_ADVERBS = ("slowly", "calmly", "boldly", "briefly", "firmly", "gently", "neatly", "plainly")
+_VERBS = ("checking", "noting", "weighing", "sorting", "naming", "reading", "tracing", "testing")
+_NOUNS = ("signs", "units", "terms", "limits", "facts", "words", "forms", "parts")
+_PLACES = ("first", "last", "twice", "throughout", "early", "often", "once", "always")
 FUNCTION = "def first(x):\n    return x\n"
 CHECK = "def check(candidate):\n    assert candidate(1) == 1\n"
 
@@ -97,7 +101,9 @@ def answer(request: Received) -> Step:
         return Reply(json.dumps(_kept(messages)))
     if "prompt" in properties:
         name = {"name": "Solver"} if "name" in properties else {}
-        return Reply(json.dumps({**name, "prompt": "Do what this kind of task asks for."}))
+        return Reply(
+            json.dumps({**name, "prompt": f"Do what this kind of task asks for, {_way(json.dumps(messages))}."})
+        )
     if "group" in properties:
         return Reply(json.dumps({"group": shown_parts(messages[1]["content"])["The groups"][0]["number"]}))
     if properties:
@@ -117,7 +123,15 @@ def _step(text: str) -> dict[str, Any]:
     is_code = "ENTRY_POINT" in text
     reads, gives = (["PROBLEM", "ENTRY_POINT"], "Code") if is_code else (["PROBLEM"], "Answer")
     said = {"does": "It solves the task.", "reads": reads, "gives": gives, "built_in": None}
-    return {"name": "Solve", **said, "prompt": "Solve this kind of task with care."}
+    return {"name": "Solve", **said, "prompt": f"Solve this kind of task with care, {_way(text)}."}
+
+
+def _way(text: str) -> str:
+    """Words that follow from a question. No two extractions of a real model say the same: equal operators would make equal
+    searches, whose answers are known already.
+    """
+    code = crc32(text.encode())
+    return " ".join(words[code // 8**place % 8] for place, words in enumerate((_ADVERBS, _VERBS, _NOUNS, _PLACES)))
 
 
 def _kept(messages: list[Mapping[str, Any]]) -> dict[str, Any]:
