@@ -199,5 +199,5 @@ def _row_object(one: PreparedRow, request: ReproductionRequest) -> dict[str, Any
         "asks": one.asks,
         "other_system": row.is_other,
         "estimate": one.estimate.to_json() if one.asks else None,
-        "missing": [{"what": lack.what, "get": lack.get} for lack in one.missing],
+        "missing": [{"what": lack.what, "get": lack.get, "other_data": lack.is_other_data} for lack in one.missing],
     }

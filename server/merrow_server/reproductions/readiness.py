@@ -21,10 +21,13 @@ _KEY = "No model endpoint is set. Set one with `export OPENAI_API_KEY=...` or --
 
 @dataclass(frozen=True, slots=True)
 class Missing:
-    """What is missing, in a sentence, and the command that gets it, where one does."""
+    """What is missing, in a sentence, and the command that gets it, where one does. ``is_other_data``: a file is there that could
+    be used, though it is not the published one.
+    """
 
     what: str
     get: str | None = None
+    is_other_data: bool = False
 
 
 def missing(row: Row, request: ReproductionRequest, origin: str) -> Iterator[Missing]:
@@ -54,6 +57,7 @@ def missing(row: Row, request: ReproductionRequest, origin: str) -> Iterator[Mis
             yield Missing(
                 f"{place} is not the published file: its SHA-256 differs. Use --other-data to take it without a verdict.",
                 _get(one.get, folder),
+                is_other_data=True,
             )
     if row.data == "flow-tasks":
         yield from (Missing(said) for said in Product().remarks(items_of(row)))

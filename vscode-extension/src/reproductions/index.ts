@@ -9,11 +9,12 @@ import { follow } from '../jobs/follow';
 import { HtmlReports } from '../jobs/htmlReports';
 import { statusText } from '../jobs/item';
 import { attempt } from '../run/attempt';
+import { count } from '../run/texts/figures';
 import { say } from '../say';
 import { intercept } from '../server/interceptors';
 import type { Reproduction, ReproductionForecast, ReproductionQuestion } from './protocol';
 import { ReproductionServer } from './server';
-import { reproductionItem, rowText } from './words';
+import { reproductionItem, rolesOf, rowText, withOtherData } from './words';
 
 const COMMAND = 'merrow.reproduce';
 const PAPERS = [
@@ -81,9 +82,18 @@ class Reproducing {
     const size = paper === undefined ? undefined : await pick(title, 'How much of it?', SIZES);
     const data = size === undefined ? undefined : await dataFolder(title);
     if (paper === undefined || size === undefined || data === undefined) return undefined;
-    const whole = { paper, data, ...size };
-    const rows = await rowsOf(title, await this.server.forecast(whole));
-    const budget = rows === undefined ? undefined : size.simulate === true ? {} : await budgetOf(title);
+    const isSimulated = size.simulate === true;
+    let whole: ReproductionQuestion = { paper, data, ...size };
+    let forecast = await this.server.forecast(whole);
+    const other = await otherDataOf(title, forecast);
+    const models = other === undefined ? undefined : isSimulated ? {} : await modelsOf(title, forecast);
+    if (other === undefined || models === undefined) return undefined;
+    if (Object.keys({ ...other, ...models }).length > 0) {
+      whole = { ...whole, ...other, ...models };
+      forecast = await this.server.forecast(whole);
+    }
+    const rows = await rowsOf(title, forecast);
+    const budget = rows === undefined ? undefined : isSimulated ? {} : await budgetOf(title);
     return rows === undefined || budget === undefined ? undefined : { ...whole, rows, ...budget };
   }
 
@@ -109,6 +119,37 @@ async function dataFolder(title: string): Promise<string | undefined> {
   if (chosen !== '') return chosen;
   const folders = await vscode.window.showOpenDialog({ title, openLabel: 'Use This Folder', canSelectFolders: true, canSelectFiles: false });
   return folders?.[0]?.fsPath;
+}
+
+/** Whether files that are not the published ones are taken, asked where rows lack nothing else; undefined where the user leaves. */
+async function otherDataOf(title: string, { rows }: ReproductionForecast): Promise<Pick<ReproductionQuestion, 'otherData'> | undefined> {
+  const lacking = withOtherData(rows);
+  if (lacking === 0) return {};
+  const of = count(lacking, 'row');
+  return pick<Pick<ReproductionQuestion, 'otherData'>>(title, 'Files in this folder are not the published ones', [
+    { label: 'Use Them Anyway', description: `${of} without a verdict, since the paper’s figures are of other data`, value: { otherData: true } },
+    { label: 'Leave Out Their Rows', description: `${of} not run`, value: {} },
+  ]);
+}
+
+/** Which models are asked, where not the paper's; undefined where the user leaves. */
+async function modelsOf(title: string, { rows }: ReproductionForecast): Promise<Pick<ReproductionQuestion, 'models'> | undefined> {
+  const roles = rolesOf(rows);
+  if (roles.length === 0) return {};
+  const theirs = [...new Set(roles.flatMap(({ models }) => models))].join(', ');
+  const isOwn = await pick(title, 'The models', [
+    { label: 'The Paper’s', description: theirs, value: false },
+    { label: 'Others...', description: 'where the paper’s are retired, or your endpoint has none of them; without a verdict', value: true },
+  ]);
+  if (isOwn !== true) return isOwn === undefined ? undefined : {};
+  const models: Record<string, string> = {};
+  for (const { role, does, models: named } of roles) {
+    const prompt = `The model that ${does} (${role}); empty: the paper’s, ${named.join(', ')}`;
+    const typed = await vscode.window.showInputBox({ title, prompt, ignoreFocusOut: true });
+    if (typed === undefined) return undefined;
+    if (typed.trim() !== '') models[role] = typed.trim();
+  }
+  return Object.keys(models).length === 0 ? {} : { models };
 }
 
 /** The rows that are wanted of those that can be run; undefined where the user leaves. */

@@ -8,6 +8,10 @@ export interface ReproductionQuestion {
   readonly rows?: readonly string[];
   readonly items?: number;
   readonly simulate?: boolean;
+  /** Other models than the paper's, by role. */
+  readonly models?: Readonly<Record<string, string>>;
+  /** Whether files that are not the published ones are taken, too; their rows have no verdict. */
+  readonly otherData?: boolean;
   readonly budget?: { readonly usd: number };
 }
 
@@ -23,6 +27,11 @@ export interface PlannedRow {
   readonly table: string;
   readonly system: string;
   readonly asks: boolean;
+  /** Whether the row is another system's, of which only the paper's figure is shown. */
+  readonly other_system: boolean;
+  /** The models that it asks, by role. */
+  readonly models: Readonly<Record<string, string>>;
+  readonly missing: readonly { readonly what: string; readonly other_data: boolean }[];
   readonly estimate: Estimate | null;
 }
 

@@ -18,3 +18,32 @@ export function rowText({ table, system, estimate }: PlannedRow): string {
   const cost = estimate.cost_usd === null ? 'unknown price' : `about $${estimate.cost_usd.toFixed(estimate.cost_usd >= 1 ? 2 : 4)}`;
   return `${system} · ${count(estimate.calls, 'call')}, ${cost} · ${table}`;
 }
+
+/** What each role of a reproduction does, in the order in which their models are asked for. */
+const ROLES: Readonly<Record<string, string>> = {
+  exec: 'answers the items',
+  optimizer: 'proposes and plans',
+  judge: 'judges what is proposed',
+  generator: 'extracts operators',
+};
+
+/** A role of the rows with what it does, and the models that the rows name for it. */
+export interface Role {
+  readonly role: string;
+  readonly does: string;
+  readonly models: readonly string[];
+}
+
+/** The roles that rows ask a model for. */
+export function rolesOf(rows: readonly PlannedRow[]): Role[] {
+  const own = rows.filter(({ other_system: isOther }) => !isOther);
+  return Object.entries(ROLES).flatMap(([role, does]) => {
+    const models = [...new Set(own.flatMap((row) => row.models[role] ?? []))];
+    return models.length === 0 ? [] : [{ role, does, models }];
+  });
+}
+
+/** How many rows are left out only because their files are not the published ones. */
+export function withOtherData(rows: readonly PlannedRow[]): number {
+  return rows.filter(({ missing }) => missing.length > 0 && missing.every(({ other_data: isOther }) => isOther)).length;
+}
