@@ -21,6 +21,8 @@ EventName = Literal[
     "node_output",
     "node_retrying",
     "node_judged",
+    "node_asked",
+    "node_answered",
     "node_finished",
     "node_reused",
     "node_skipped",
@@ -37,15 +39,17 @@ EventName = Literal[
     "revision_refused",
     "revision_waiting",
     "revision_applied",
+    "run_waiting",
     "run_finished",
     "run_failed",
     "run_cancelled",
 ]
 
-LAST = frozenset({"run_finished", "run_failed", "run_cancelled"})
-"""The events that end a run."""
+LAST = frozenset({"run_waiting", "run_finished", "run_failed", "run_cancelled"})
+"""The events that end a run, or this part of it."""
 
 LAST_OF: dict[RunStatus, EventName] = {
+    "waiting": "run_waiting",
     "finished": "run_finished",
     "failed": "run_failed",
     "cancelled": "run_cancelled",

@@ -4,7 +4,8 @@ from __future__ import annotations
 
 import hashlib
 import math
-from collections.abc import Mapping
+from collections.abc import Mapping, Sequence
+from dataclasses import field
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Literal
 
@@ -159,3 +160,49 @@ class CallKey:
     def visit(self) -> Visit:
         """The execution of the node that makes the call."""
         return Visit(self.node, self.path, self.redo)
+
+
+PersonAction = Literal["accept", "decline", "expire"]
+
+
+@record(frozen=True, slots=True)
+class PersonQuestion:
+    """A question to a person. ``ask`` says what is asked, ``shown`` what it is about, each a title with a text, and ``schema`` is
+    the form of the answer: that of an elicitation of the Model Context Protocol, a flat object. A text to edit is the
+    default of its field there. ``problems`` says why an earlier answer was not accepted. All but the schema is made to be shown
+    as it is, without control characters.
+    """
+
+    ask: str
+    schema: Mapping[str, Any]
+    shown: Sequence[tuple[str, str]] = ()
+    problems: Sequence[str] = ()
+
+    def to_json(self) -> dict[str, Any]:
+        """The question as events, doors and the journal have it."""
+        shown: dict[str, Any] = {"ask": self.ask, "schema": dict(self.schema)}
+        if self.shown:
+            shown["shown"] = [{"title": title, "text": text} for title, text in self.shown]
+        if self.problems:
+            shown["problems"] = list(self.problems)
+        return shown
+
+
+@record(frozen=True, slots=True)
+class PersonAnswer:
+    """What came of a question to a person: a form that was filled in (``accept``, with its ``content``), a refusal to answer
+    (``decline``), or nothing in time (``expire``). ``by`` is who it was.
+    """
+
+    action: PersonAction
+    content: Mapping[str, Any] = field(default_factory=dict)
+    by: str = ""
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as the result of its call."""
+        return {"action": self.action, "content": dict(self.content), "by": self.by}
+
+    @classmethod
+    def from_json(cls, shown: Mapping[str, Any]) -> PersonAnswer:
+        """The inverse of `to_json`. Raises KeyError or TypeError for anything else."""
+        return cls(shown["action"], dict(shown["content"]), str(shown["by"]))

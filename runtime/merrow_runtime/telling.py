@@ -13,7 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from merrow_runtime.events import LAST, Event, EventName, event_of
-from merrow_runtime.store.contract import Pages, RevisionRecord, Told
+from merrow_runtime.store.contract import AskRecord, Pages, RevisionRecord, Told
 from merrow_runtime.visit import Visit
 
 KEPT = 1_000
@@ -78,6 +78,19 @@ class Telling:
     def judged(self, visit: Visit, sample: int | None, attempt: int, verdict: Mapping[str, Any]) -> None:
         """Tell what a validator says of the result of an attempt."""
         self._tell("node_judged", visit, sample, {"attempt": attempt, **verdict})
+
+    def asked(self, visit: Visit, ask: AskRecord) -> None:
+        """Tell that a node asks a person, what, and until when (seconds since 1970, None without an end)."""
+        question = ask.question
+        data = {"question": question.get("ask", ""), "schema": question.get("schema", {}), "due": ask.due}
+        data["shown"] = question.get("shown", [])
+        if question.get("problems"):
+            data["problems"] = question["problems"]
+        self._tell("node_asked", visit, ask.key.sample or None, data)
+
+    def answered(self, visit: Visit, by: str, action: str) -> None:
+        """Tell that a node has its answer, ``by`` whom, and whether they accepted to answer."""
+        self._tell("node_answered", visit, None, {"by": by, "action": action})
 
     def revision(self, name: EventName, revision: RevisionRecord) -> None:
         """Tell how a revision stands."""

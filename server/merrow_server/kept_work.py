@@ -26,8 +26,8 @@ class AskedToEnd:
 
     @property
     def is_heard(self) -> bool:
-        """Whether a process works on it, and so ends it."""
-        return self.was == "running"
+        """Whether a process works on it, and so ends it, or it waited for a person, and has ended."""
+        return self.was in ("running", "waiting")
 
 
 def kept_in(user: Store, kind: str) -> Listed[Any]:
@@ -57,9 +57,12 @@ def request_cancel(user: Store, name: str) -> AskedToEnd:
     """
     entry = user.listing.find(name)
     if entry is None or entry.kind == "run":
-        identity = user.run(name).id
-        is_heard = user.request_cancel(identity)
-        return AskedToEnd("run", identity, "running" if is_heard else user.run(identity).status)
+        record = user.run(name)
+        identity = record.id
+        if user.request_cancel(identity):
+            return AskedToEnd("run", identity, "running")
+        was_waiting = record.status == "waiting" and user.run(identity).status == "cancelled"
+        return AskedToEnd("run", identity, "waiting" if was_waiting else user.run(identity).status)
     was = state_of(user, entry)
     if was == "running":
         kept_in(user, entry.kind).update(entry.id, "cancelled")

@@ -26,7 +26,8 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
     monkeypatch.chdir(tmp_path)
     (tmp_path / "solve.mmd").write_text(flowchart('A@{ op: Custom, prompt: "p" }', "PROBLEM --> A", "A --> RETURN"))
-    assert len(EXAMPLES) == 4
+    (tmp_path / "approve.mmd").write_text(flowchart("A@{ op: Human, returns: Bool }", "PROBLEM --> A", "A --> RETURN"))
+    assert len(EXAMPLES) == 5
     names: dict[str, object] = {}
     printed = []
     for example in EXAMPLES:
@@ -35,7 +36,8 @@ def test_the_examples_run(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsy
     assert printed[0].startswith("finished {'RETURN': ")
     assert "'event': 'run_finished'" in printed[1]
     assert isinstance(names["result"], RunResult)
-    assert printed[3] == "{'RETURN': 'Say it again.'}\n"
+    assert printed[2] == "{'RETURN': True}\n"
+    assert printed[4] == "{'RETURN': 'Say it again.'}\n"
     with closing(merrow_runtime.Store.open("evaluation.sqlite")) as journal:
         assert [run.id for run in journal.runs()] == ["item-1"]
 

@@ -65,7 +65,7 @@ def test_an_output_that_a_person_set_is_shown_as_theirs(server: OpenAIServer, ca
     outcome = run(capsys, server, "--input", "problem=How many legs?", "--set-output", "A=It has eight legs.")
     assert (outcome.out, outcome.code) == ("eight\n", 0)
     assert "A finished (" in outcome.err
-    assert "set by a person" in outcome.err
+    assert "by a person" in outcome.err
     assert "a person" in outcome.err.splitlines()[-1]
     assert "It has eight legs." in server.requests[0].prompt
     shown = in_process(capsys, "show", RUN_ID.findall(outcome.err)[0], "--node", "A")

@@ -26,6 +26,7 @@ from merrow_runtime.store.address import INSECURE_VARIABLE, read_address
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.postgres import connection
 from merrow_runtime.store.postgres.shared_store import SharedStore
+from merrow_runtime.store.schema import VERSION
 from merrow_runtime.usage import Usage
 
 ROOT = Path(__file__).parents[2]
@@ -287,7 +288,7 @@ def test_tables_of_a_newer_merrow_and_of_nobody_are_left_alone(url: str, postgre
     postgres.sql(f"UPDATE {address.schema}.merrow SET version = 999")  # noqa: S608
     with pytest.raises(StoreFailure, match="was written by a newer Merrow"):
         SharedStore.reached(address)
-    postgres.sql(f"UPDATE {address.schema}.merrow SET version = 13; DROP TABLE {address.schema}.lost")  # noqa: S608
+    postgres.sql(f"UPDATE {address.schema}.merrow SET version = {VERSION}; DROP TABLE {address.schema}.lost")  # noqa: S608
     with closing(SharedStore.reached(address)) as store, pytest.raises(StoreFailure, match="is damaged"):
         store.lost(store.begin(run()).run)
 

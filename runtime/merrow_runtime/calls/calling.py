@@ -91,6 +91,16 @@ class Calling:
         """Whether the budget of the run, if it has one, still has as much, and so many seconds."""
         return self._budget is None or self._budget.allows(usage, seconds)
 
+    def wait(self, seconds: float) -> None:
+        """So many seconds were spent on waiting for people, which the budget of the run is not for."""
+        if self._budget is not None:
+            self._budget.extend(seconds)
+
+    @property
+    def remaining_seconds(self) -> float | None:
+        """The seconds that the budget of the run still allows; None without such a limit."""
+        return None if self._budget is None else self._budget.remaining_seconds
+
     def price(self, model: str) -> Price | None:
         """The price of a model at the endpoint; None where it isn't known."""
         if model not in self._prices:

@@ -21,12 +21,14 @@ from merrow_runtime.calls.gate import EndpointGate, InFlightCall
 from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.options import RunOptions
+from merrow_runtime.people.pending import PendingQuestions
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN
-from merrow_runtime.requests import CallKey, ModelReply, ModelRequest
-from merrow_runtime.store.contract import AnswerCache, CallRecord, RunJournal
+from merrow_runtime.requests import CallKey, ModelReply, ModelRequest, PersonQuestion
+from merrow_runtime.store.contract import AnswerCache, AskRecord, CallRecord, RunJournal
 from merrow_runtime.store.recordings.recording import KeepsCalls, Replay
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.visit import Visit
 
 if TYPE_CHECKING:
     from merrow_runtime.sandbox import Sandbox
@@ -131,7 +133,26 @@ class Effects:
     """What nodes were called, by their ids now, when the journal got calls of theirs: revisions rename nodes."""
     carried: Carried = field(default_factory=Carried)
     """Where visits were when the journal got calls of theirs, which revisions have given another place."""
+    branches: int = 0
+    """How many samples of nodes are at work beside the first of each."""
+    stalled: int = 0
+    """How many nodes wait for their agents to be free."""
+    _people: PendingQuestions | None = None
     _sandbox: Sandbox | None = None
+
+    @property
+    def people(self) -> PendingQuestions:
+        """What the run has asked people."""
+        if self._people is None:
+            self._people = PendingQuestions(self.journal, self.telling, self._at_work, extend=self.calling.wait)
+        return self._people
+
+    def _at_work(self) -> int:
+        """How many things the run does at the same time, or waits for people to do."""
+        whole, *called = self.busy
+        # Who calls a file waits for what is in there, and for its end.
+        inside = sum(max(1, call.running()) - 1 for call in called)
+        return whole.running() + inside + self.branches - self.stalled
 
     @property
     def knows(self) -> bool:
@@ -201,6 +222,16 @@ class Effects:
             endpoint=REPLAY_ORIGIN if model else "",
         )
         return await self.commit(record, account)
+
+    async def person(
+        self, key: CallKey, digest: str, question: PersonQuestion, visit: Visit, seconds: float | None
+    ) -> AskRecord:
+        """Put a question to people and wait until it is closed; see `merrow_runtime.people.pending.PendingQuestions.put`."""
+        keys = [key]
+        if (was := self.renamed.get(key.node)) is not None:
+            keys.append(replace(key, node=was))
+        keys += [replace(key, path=before.path) for before in self.carried.of(key.visit)]
+        return await self.people.put(keys, digest, question, visit, seconds)
 
     async def recall_fact(self, key: CallKey, digest: str) -> bool:
         """Whether something that is not a function of calls was written down before: in the journal, or in the recording."""

@@ -9,6 +9,7 @@ from dataclasses import replace
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from merrow_analysis.visible import plain
 from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects, PendingQuestion, reply_of
 from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ReplayMiss
@@ -17,9 +18,18 @@ from merrow_runtime.operators.prompts.asking_again import QuestionTurn, joined, 
 from merrow_runtime.operators.prompts.memory import STEP as MEMORY_STEP
 from merrow_runtime.operators.prompts.prompting import with_advice
 from merrow_runtime.program.definitions import Step
-from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, named
-from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
-from merrow_runtime.store.contract import CallRecord
+from merrow_runtime.provenance import OFFLINE_ORIGIN, PERSON, REPLAY_ORIGIN, Provenance, named
+from merrow_runtime.requests import (
+    AnswerSchema,
+    CallKey,
+    Message,
+    ModelReply,
+    ModelRequest,
+    PersonAction,
+    PersonAnswer,
+    PersonQuestion,
+)
+from merrow_runtime.store.contract import AskState, CallRecord
 from merrow_runtime.store.rows import storable_json, text_of
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import Outputs, Value, canonical
@@ -32,6 +42,9 @@ RunFile = Callable[[Mapping[str, Value]], Awaitable[Outputs]]
 
 ATTEMPTS = 3
 """How many times a question is asked in total if answers can't be used."""
+
+_ACTIONS: Mapping[AskState, PersonAction] = {"answered": "accept", "declined": "decline", "expired": "expire"}
+"""What came of a question, by how it was closed."""
 
 _REFUSED = AnswerFailure(
     "The model refused to answer.",
@@ -180,6 +193,30 @@ class NodeTools:
             )
         finally:
             gate.under_way -= 1
+
+    async def person(self, step: str, question: PersonQuestion, seconds: float | None = None) -> PersonAnswer:
+        """See `merrow_runtime.operators.base.Tools.person`."""
+        effects, account = self._effects, self._account
+        self.asked = True
+        key = self._key(step)
+        if self._history:
+            question = replace(question, problems=(plain(self._history[-1].content),))
+        digest, content = _digested(canonical(question.to_json()))
+        record = await effects.recall(key, digest, account, model=False, since=self._since) if effects.knows else None
+        if record is None:
+            ask = await effects.person(key, digest, question, account.visit, seconds)
+            answer = PersonAnswer(_ACTIONS[ask.state], ask.answer or {}, ask.by or "")
+            result, now = text_of(answer.to_json()), time.time()
+            record = CallRecord(
+                key, "person", digest, content, result, NOTHING, True, "person", now, 0.0, PERSON.endpoint, PERSON.model
+            )
+            record = await effects.commit(record, account)
+            effects.telling.answered(account.visit, answer.by, answer.action)
+        account.answered[PERSON if record.origin == "person" else Provenance(REPLAY_ORIGIN, "")] = None
+        try:
+            return PersonAnswer.from_json(record.result)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise NodeFailure.of(key.node, "the answer that a person gave is damaged in the journal.") from None
 
     async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
         """See `merrow_runtime.operators.base.Tools.run_file`."""

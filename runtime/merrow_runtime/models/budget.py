@@ -65,6 +65,11 @@ class Budget:
         """The time that is left, 0 when it is over; None without a limit."""
         return None if self._deadline is None else max(0.0, self._deadline - time.monotonic())
 
+    def extend(self, seconds: float) -> None:
+        """Allow so many seconds more."""
+        if self._deadline is not None:
+            self._deadline += seconds
+
     def allows(self, usage: Usage, seconds: float) -> bool:
         """Whether as much can be used beside what is settled and held, and so many seconds are left."""
         whole = sum([*self._held.values(), usage], self._settled)

@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from merrow_runtime.records import record
-from merrow_runtime.requests import AnswerSchema, Message
+from merrow_runtime.requests import AnswerSchema, Message, PersonAnswer, PersonQuestion
 from merrow_runtime.values import Outputs, Value
 
 if TYPE_CHECKING:
@@ -111,6 +111,12 @@ class Tools(Protocol):
 
     async def test(self, step: str, solution: str, tests: Sequence[str], entry_point: str) -> TestResult:
         """Run tests against a solution, each in a process of its own."""
+        ...
+
+    async def person(self, step: str, question: PersonQuestion, seconds: float | None = None) -> PersonAnswer:
+        """Ask a person, and wait for the answer for so many seconds at most (None: as long as it takes), across the end of this
+        process if need be. An answer is kept, and never asked for again.
+        """
         ...
 
     async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:

@@ -14,6 +14,7 @@ from merrow_runtime.operators.custom import Custom
 from merrow_runtime.operators.ensembles.md_ensemble import MdEnsemble
 from merrow_runtime.operators.ensembles.sc_ensemble import ScEnsemble
 from merrow_runtime.operators.format import Format
+from merrow_runtime.operators.human import Human
 from merrow_runtime.operators.pass_on import Pass
 from merrow_runtime.operators.programs.custom_code_generate import CustomCodeGenerate
 from merrow_runtime.operators.programs.programmer import Programmer
@@ -39,6 +40,7 @@ _CLASSES: tuple[type[ModelOperator], ...] = (
     Pass,
     Select,
     Call,
+    Human,
     AskDecision,
 )
 

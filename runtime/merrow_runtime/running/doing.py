@@ -58,6 +58,18 @@ class NodeWork(Protocol):
         """Run a node with an operator; ``entries`` gives what there is to remember. Raises `RunFailure`."""
         ...
 
+    def goes_on(self) -> None:
+        """Something has ended while other nodes run: they may all wait for people."""
+        ...
+
+    def withdrawn(self, visit: Visit) -> None:
+        """Nothing needs a running visit any more, and it is about to be cancelled."""
+        ...
+
+    def waits_for_person(self, visit: Visit) -> bool:
+        """Whether a visit waits for a person's answer, or something in the file that it calls does."""
+        ...
+
     def opened(self, opens: Opens) -> None:
         """A turn or an item begins."""
         ...

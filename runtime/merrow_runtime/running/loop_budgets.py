@@ -30,9 +30,9 @@ class LoopBudgets:
     _turns: dict[str, tuple[Usage, float]] = field(default_factory=dict)
     """What a Loop without a box had used when its newest turn began, and when that was."""
 
-    def begin(self, turn: Opens) -> None:
-        """A Loop, or a Map, begins a turn."""
-        now, place = time.monotonic(), _place(turn.path, turn.composite.id)
+    def begin(self, turn: Opens, waited: float) -> None:
+        """A Loop, or a Map, begins a turn; ``waited`` seconds of this process were spent on waiting for people."""
+        now, place = time.monotonic() - waited, _place(turn.path, turn.composite.id)
         if turn.number == 1:
             self._begun[place] = now
             self._turns[place] = NOTHING, now
@@ -53,7 +53,7 @@ class LoopBudgets:
             return True
         if effects.replay is not None and not effects.replay.may_ask:
             return False
-        used, now = effects.account.used_in(place), time.monotonic()
+        used, now = effects.account.used_in(place), time.monotonic() - effects.people.seconds
         seconds = now - self._begun[place]
         if limits is None:
             before, began = self._turns[place]

@@ -49,7 +49,25 @@ class NodesAtWork:
         """See `merrow_runtime.running.doing.NodeWork.enter`."""
         step = self.steps.get(start.node.index)
         agent = None if step is None else step.agent
-        return None if agent is None else await self.clones.enter((self.workflow.place, agent.name), agent.instances)
+        if agent is None:
+            return None
+        self.effects.stalled += 1
+        try:
+            return await self.clones.enter((self.workflow.place, agent.name), agent.instances)
+        finally:
+            self.effects.stalled -= 1
+
+    def goes_on(self) -> None:
+        """See `merrow_runtime.running.doing.NodeWork.goes_on`."""
+        self.effects.people.look_later()
+
+    def withdrawn(self, visit: Visit) -> None:
+        """See `merrow_runtime.running.doing.NodeWork.withdrawn`."""
+        self.effects.people.withdraw([visit])
+
+    def waits_for_person(self, visit: Visit) -> bool:
+        """See `merrow_runtime.running.doing.NodeWork.waits_for_person`."""
+        return self.effects.people.waits(visit)
 
     def leave(self, start: Start, clone: int) -> None:
         """See `merrow_runtime.running.doing.NodeWork.leave`."""
@@ -74,7 +92,7 @@ class NodesAtWork:
 
     def opened(self, opens: Opens) -> None:
         """See `merrow_runtime.running.doing.NodeWork.opened`."""
-        self.budgets.begin(opens)
+        self.budgets.begin(opens, self.effects.people.seconds)
 
     def judged(self, turn: JudgeTurn) -> Judged:
         """See `merrow_runtime.running.doing.NodeWork.judged`."""
@@ -137,6 +155,7 @@ class NodesAtWork:
         first, continues with those that are there (skip), or has the default in their place.
         """
         results: list[Outputs | RunFailure | None] = [None] * count
+        effects, beside = self.effects, count - 1
 
         async def take_sample(sample: int) -> None:
             try:
@@ -144,8 +163,16 @@ class NodesAtWork:
             except RunFailure as failure:
                 # The others still run to their end: what they ask is paid, and kept for a resume.
                 results[sample] = failure
+            nonlocal beside
+            if beside:
+                beside, effects.branches = beside - 1, effects.branches - 1
+                effects.people.look_later()
 
-        await together(map(take_sample, range(count)))
+        effects.branches += beside
+        try:
+            await together(map(take_sample, range(count)))
+        finally:
+            effects.branches -= beside
         # In the order of the samples: which fails first in time is another matter after a resume.
         failures = [result for result in results if isinstance(result, RunFailure)]
         of_the_run = [failure for failure in failures if not isinstance(failure, (NodeFailure, EndpointFailure))]

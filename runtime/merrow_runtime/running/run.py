@@ -5,8 +5,9 @@ from __future__ import annotations
 import asyncio
 import contextlib
 import time
-from collections.abc import AsyncIterator, Coroutine, Mapping, Sequence
+from collections.abc import AsyncIterator, Callable, Coroutine, Mapping, Sequence
 from dataclasses import dataclass, field
+from functools import partial
 from typing import Any
 
 from merrow_runtime.calls.effects import Effects
@@ -18,7 +19,15 @@ from merrow_runtime.running.overseer import Overseeing
 from merrow_runtime.running.resources import RunResources
 from merrow_runtime.running.run_failures import InternalFailure
 from merrow_runtime.running.scheduler import Scheduler
-from merrow_runtime.store.contract import LoopRecord, NodeRecord, RevisionRecord, RunFailed, RunStatus, exhausted_of
+from merrow_runtime.store.contract import (
+    AskRecord,
+    LoopRecord,
+    NodeRecord,
+    RevisionRecord,
+    RunFailed,
+    RunStatus,
+    exhausted_of,
+)
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Value
@@ -55,6 +64,8 @@ class RunResult:
     unanswered: str | None = None
     interrupted: int = 0
     loops: Sequence[LoopRecord] = ()
+    asks: Sequence[AskRecord] = ()
+    """The open questions of a run that waits for people (``status`` is ``waiting``)."""
 
     @property
     def exhausted(self) -> list[str]:
@@ -83,6 +94,8 @@ class RunResult:
             shown["error"] = self.error
         if self.failure is not None:
             shown |= failed_as(self.failure).to_json()
+        if self.status == "waiting":
+            shown["asks"] = [open_question(ask) for ask in self.asks]
         if self.finished_before:
             shown["finished_before"] = True
         if self.interrupted:
@@ -91,6 +104,11 @@ class RunResult:
         if not_valid:
             shown["not_valid"] = not_valid
         return shown
+
+
+def open_question(ask: AskRecord) -> dict[str, Any]:
+    """An open question as reports and the last event of a run that waits have it."""
+    return {"node": ask.visit.name, "question": ask.question.get("ask", ""), "asked": ask.asked, "due": ask.due}
 
 
 def with_members(visits: Mapping[str, NodeRecord]) -> dict[str, NodeRecord]:
@@ -122,11 +140,25 @@ class Run:
         """How nodes ended so far, by the name of the visit: of a node of the whole workflow its id."""
         self.loops: dict[str, LoopRecord] = {}
         """How Loops ended so far, by their paths, as in ``TRIALS[2]/REFINE``."""
+        self.is_attended = False
+        """Whether somebody in this process answers its questions: then it waits for them, and does not end as ``waiting``."""
         self._telling = telling
         self._task: asyncio.Task[RunResult] | None = None
         self._cancelled = False
         self._ended = False
         self._revisions: Overseeing | None = None
+        self._look: Callable[[], None] | None = None
+
+    def look(self) -> None:
+        """See at once what people have answered, which is otherwise seen within half a second; and whether it still is attended
+        (`is_attended`).
+        """
+        if self._look is not None and not self._ended:
+            self._look()
+
+    def listens(self, look: Callable[[], None] | None) -> None:
+        """Who looks."""
+        self._look = look
 
     def events(self) -> AsyncIterator[Event]:
         """All events from the beginning, as they come, until the run has ended. Any number of readers may listen; see
@@ -200,6 +232,9 @@ class RunExecution:
     """Who changes the graph while it runs; None where nobody can."""
     _ended_by: list[RunFailure | None] = field(default_factory=list)
     _looking: asyncio.TimerHandle | None = None
+    _late: asyncio.TimerHandle | None = None
+    _waits: bool = False
+    """Whether nothing is left to do until a person answers."""
 
     async def work(self, definitions: str, begun: Mapping[str, Any]) -> RunResult:
         """Report with ``begun`` that the run begins, run to the end, whatever it is, journal it, and report how it ended."""
@@ -231,6 +266,8 @@ class RunExecution:
         a tenth of the time of an evaluation with it.
         """
         self.run.overseen(None)
+        self.run.listens(None)
+        self.effects.people.idle = _no_more
         self.revisions = self._looking = None
         self.scheduler.close()
         self.recorder.is_newest = always
@@ -242,7 +279,10 @@ class RunExecution:
         loop = asyncio.get_running_loop()
         main = asyncio.current_task()
         assert main is not None  # noqa: S101 (this is a coroutine of a task)
-        late = None if self.seconds is None else loop.call_later(self.seconds, self._end, main, _time_is_over())
+        late = None if self.seconds is None else loop.call_later(self.seconds, self._end_late, main)
+        people = self.effects.people
+        people.idle = partial(self._idle, main)
+        self.run.listens(self._look_at_people)
         failure: BaseException | None = None
         done = False
         try:
@@ -256,7 +296,7 @@ class RunExecution:
                 pass
             failure = self._ended_by[0] if self._ended_by else None
             if failure is None:
-                return "cancelled", None
+                return ("waiting" if self._waits else "cancelled"), None
         except BaseException as raised:
             failure = raised
             raise
@@ -267,6 +307,8 @@ class RunExecution:
                 self._looking.cancel()
             if late is not None:
                 late.cancel()
+            if self._late is not None:
+                self._late.cancel()
             if self.revisions is not None:
                 await self.revisions.close(failure, done=done)
         return "finished" if failure is None else "failed", failure
@@ -277,7 +319,35 @@ class RunExecution:
         else:
             if self.revisions is not None:
                 self.revisions.look()
+            self.effects.people.look()
             self._looking = main.get_loop().call_later(_CANCEL_LOOK, self._look, main)
+
+    def _look_at_people(self) -> None:
+        self.effects.people.look()
+        self.effects.people.look_later()
+
+    def _idle(self, main: asyncio.Task[Any]) -> None:
+        """Everything that is left waits for people: without what nothing needs any more, the run ends here until they answer."""
+        if any(scheduler.withdraw_unneeded() for scheduler in self.effects.busy if isinstance(scheduler, Scheduler)):
+            return  # It is called again when that has ended.
+        if (self.revisions is not None and self.revisions.holds()) or self.run.is_attended:
+            return
+        people = self.effects.people
+        people.look()  # An answer that came a moment ago is not to wait for the next process.
+        if people.has_answers or main.cancelling():
+            return
+        people.leave()
+        self._waits = True
+        self._end(main, None)
+
+    def _end_late(self, main: asyncio.Task[Any]) -> None:
+        """The time that the budget allows is over, unless some of it was spent on waiting for people."""
+        left = self.effects.calling.remaining_seconds
+        left = 0.0 if left is None else left + self.effects.people.unsettled
+        if left > 0:
+            self._late = main.get_loop().call_later(max(left, _CANCEL_LOOK), self._end_late, main)
+        else:
+            self._end(main, _time_is_over())
 
     def _end(self, main: asyncio.Task[Any], why: RunFailure | None) -> None:
         if not self._ended_by and not main.cancelling():  # else something else ended it before
@@ -285,10 +355,10 @@ class RunExecution:
             main.cancel()
 
     def _at_work(self, started: float) -> float:
-        """The seconds since then in which it was not only queued: how long others took the places of the endpoint says nothing
-        about the workflow.
+        """The seconds since then in which it was not only queued, and did not only wait for people: how long others took the
+        places of the endpoint, or took to answer, says nothing about the workflow.
         """
-        return time.monotonic() - started - self.effects.account.queueing.seconds
+        return time.monotonic() - started - self.effects.account.queueing.seconds - self.effects.people.seconds
 
     async def _settled(self, status: RunStatus, failure: RunFailure | None, started: float) -> RunResult:
         """Keep how the run ended, and give it. A journal that can't be written fails the run, if nothing did before."""
@@ -308,6 +378,7 @@ class RunExecution:
                 None if failure is None else failed_as(failure),
             )
             await self.recorder.settle()
+            effects.people.tell()
         except StoreFailure as problem:
             status, failure, error = "failed", failure or problem, error or str(problem)
         finally:
@@ -329,7 +400,12 @@ class RunExecution:
             unanswered=effects.account.unanswered,
             interrupted=effects.account.interrupted,
             loops=list(self.run.loops.values()),
+            asks=effects.people.open if status == "waiting" else (),
         )
+
+
+def _no_more() -> None:
+    return None
 
 
 def _time_is_over() -> BudgetFailure:

@@ -174,13 +174,34 @@ class Scheduler:
         for visit in self._frontier.obsolete() if self._strays and isinstance(self._frontier, Frontier) else ():
             task = self._running.get(visit)
             if task is not None and visit not in self._withdrawn:
-                self._withdrawn.add(visit)
-                self._strays.discard(visit)
-                task.cancel()
-                # At once, not when the task has ended: a revision that comes before that must not wait for this visit.
-                self._frontier.tell(Withdrawn(visit))
+                self._withdraw(visit, task)
                 cancelled.append(visit)
         return cancelled
+
+    def _withdraw(self, visit: Visit, task: asyncio.Task[None]) -> None:
+        """Cancel a running visit that nothing needs any more."""
+        self._withdrawn.add(visit)
+        self._strays.discard(visit)
+        self._by.work.withdrawn(visit)
+        task.cancel()
+        # At once, not when the task has ended: a revision that comes before that must not wait for this visit.
+        self._frontier.tell(Withdrawn(visit))
+
+    def withdraw_unneeded(self) -> bool:
+        """Cancel what waits for people although their answers make no difference any more, since the run, a turn or an item
+        failed; whether there was anything.
+        """
+        failed = self._frontier.failure is not None
+        unneeded = [
+            (visit, task)
+            for visit, task in self._running.items()
+            if visit not in self._withdrawn
+            and (failed or not self._frontier.counts(visit))
+            and self._by.work.waits_for_person(visit)
+        ]
+        for visit, task in unneeded:
+            self._withdraw(visit, task)
+        return bool(unneeded)
 
     async def _stop(self) -> None:
         """Cancel running work, and wait until it has ended."""
@@ -432,6 +453,8 @@ class Scheduler:
 
     def _end_if_idle(self) -> None:
         if self._tasks or self._done is None or self._done.done():
+            if self._tasks and not self._stopping:
+                self._by.work.goes_on()
             return
         if self._left is not None and self._release():
             return

@@ -14,9 +14,11 @@ from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
 
 RevisionState = Literal["asked", "open", "waiting", "agreed", "declined", "unchanged", "refused", "applied"]
-RunStatus = Literal["running", "finished", "failed", "cancelled"]
+RunStatus = Literal["running", "waiting", "finished", "failed", "cancelled"]
+"""``waiting``: nothing is left to do until a person answers, and no process works on it."""
 NodeStatus = Literal["finished", "failed", "skipped", "reused"]
-CallKind = Literal["model", "sandbox", "budget"]
+CallKind = Literal["model", "sandbox", "budget", "person"]
+AskState = Literal["asked", "answered", "declined", "expired", "withdrawn"]
 
 
 class RunFailed(NamedTuple):
@@ -72,7 +74,7 @@ class CallRecord:
 
     ``usable`` is False for an answer that could not be used: it is kept and counted, and on a resume it is replayed to
     the operator like any other. ``origin`` says where the answer came from: ``endpoint``, ``cache``, ``shared`` (the same
-    question of another node), ``replay``, ``sandbox``, or ``budget``:
+    question of another node), ``replay``, ``sandbox``, ``person``, or ``budget``:
     that a Loop had used up its own after a turn. ``endpoint`` and ``model`` say who gave it first.
     """
 
@@ -255,6 +257,46 @@ class RevisionRecord:
     at: float = 0.0
 
 
+@record(frozen=True, slots=True)
+class AskRecord:
+    """A question of a run to people. ``key`` (its attempt is always 0) and ``hash`` say which one it is, as of a call;
+    ``question`` is what people are shown, see `merrow_runtime.requests.PersonQuestion`.
+
+    ``state``: ``asked``, then ``answered`` or ``declined`` by somebody, ``expired`` when its deadline passed before, or
+    ``withdrawn`` when nothing needs it any more. ``asked``, ``due`` and ``answered`` are seconds since 1970; ``answer`` is what
+    the form came to. ``number`` is 0 of one that is not in the journal yet.
+    """
+
+    key: CallKey
+    hash: str
+    question: Mapping[str, Any]
+    state: AskState = "asked"
+    asked: float = 0.0
+    due: float | None = None
+    answered: float | None = None
+    by: str | None = None
+    answer: Mapping[str, Any] | None = None
+    number: int = 0
+
+    @property
+    def visit(self) -> Visit:
+        """The visit that asks."""
+        return self.key.visit
+
+
+@record(frozen=True, slots=True)
+class WaitingRun:
+    """A run that waits for people. ``asks`` are its open questions; none where all have their answers, so that a resume goes
+    on.
+    """
+
+    id: str
+    workflow: str
+    started: float
+    author: str
+    asks: Sequence[AskRecord]
+
+
 class Pages(Protocol):
     """Reads what was told of a run and is committed, page by page, in the order in which that was reported."""
 
@@ -340,6 +382,20 @@ class RunJournal(Protocol):
         """The revisions that a person has asked for, agreed to or declined, from whatever process, and that nobody has
         looked at.
         """
+        ...
+
+    def ask(self, ask: AskRecord) -> Awaitable[object]:
+        """Keep a question to people with the next commit, which need not come at once; done when it is kept. One with a number
+        was withdrawn, and is put again.
+        """
+        ...
+
+    def asks(self) -> Sequence[AskRecord]:
+        """The questions to people so far, whose deadlines are looked at first: those that passed close their questions."""
+        ...
+
+    def withdraw(self, ask: AskRecord) -> None:
+        """Close a question that nobody needs any more, with the next commit."""
         ...
 
     def pages(self) -> Pages:

@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any
 
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store.asks import ASK_COLUMNS
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.packing import CALLS, NODES, OUTPUTS
 from merrow_runtime.store.rows import CALL_COLUMNS, RUN_COLUMNS
@@ -34,6 +35,7 @@ _OF_RUN = (
     _Table("calls", "run", CALL_COLUMNS, CALLS),
     _Table("lost", "run", "node, sample, step, attempt, request_hash, usage, why, at, path, redo"),
     _Table("nodes", "run", "several", NODES),
+    _Table("asks", "run", ASK_COLUMNS),
     _Table("revisions", "run", "number, state, trigger, reason, at, adopted, view, text"),
 )
 _KINDS: Mapping[str, tuple[str, Sequence[_Table]]] = {
@@ -155,7 +157,7 @@ def _copy_one(
 
 
 def _children(source: Store, child: _Table, number: int) -> list[Any]:
-    order = "number" if child.name in ("calls", "lost", "nodes", "scores", "trials", "revisions") else child.of
+    order = "number" if child.name in ("asks", "calls", "lost", "nodes", "scores", "trials", "revisions") else child.of
     sql = f"SELECT {child.columns} FROM {child.source or child.name} WHERE {child.of} = ? ORDER BY {order}"  # noqa: S608
     return list(_rows(source, sql, (number,)))
 

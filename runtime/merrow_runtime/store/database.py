@@ -14,10 +14,11 @@ from typing import Any
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.provenance import Provenance
-from merrow_runtime.store import lease, revisions, rows
+from merrow_runtime.store import asks, lease, revisions, rows
 from merrow_runtime.store.address import configured, shared
 from merrow_runtime.store.cache import Cache
 from merrow_runtime.store.contract import (
+    AskRecord,
     CallRecord,
     LoopRecord,
     NodeRecord,
@@ -27,6 +28,7 @@ from merrow_runtime.store.contract import (
     RunRecord,
     RunStatus,
     Told,
+    WaitingRun,
 )
 from merrow_runtime.store.dialects import DialectTable
 from merrow_runtime.store.evaluations import Evaluations
@@ -474,6 +476,42 @@ class Store:
         decided: bool = self._writer.now(lambda database: revisions.decide(database, run, number, state))
         return decided
 
+    def asks(self, run: str) -> list[AskRecord]:
+        """The questions of the run with exactly this id to people, in the order in which they were put. Raises `StoreFailure`."""
+        self._writer.flush()
+        return asks.of(self._database, run)
+
+    def now(self) -> float:
+        """Seconds since 1970 by the clock that all who use the journal go by. Raises `StoreFailure`."""
+        return self._database.now()
+
+    def waiting(self, limit: int = 1_000_000, workflow: str | None = None) -> list[WaitingRun]:
+        """The runs that wait for people, the newest first, of one workflow where given. Raises `StoreFailure`."""
+        where, values = self._writer.shown("workflow", workflow)
+        self._writer.flush()
+        return asks.waiting(self._database, where.replace("WHERE", "AND", 1), values, limit)
+
+    def ready(self) -> list[str]:
+        """The ids of the waiting runs that a resume would take further, the oldest first: a question has its answer, or its
+        deadline has passed. Raises `StoreFailure`.
+        """
+        self._writer.flush()
+        return asks.ready(self._database)
+
+    def answer(self, ask: AskRecord, content: Mapping[str, Any] | None, by: str) -> tuple[bool, AskRecord]:
+        """Answer a question, or decline to (None), if nobody has before and its time is not up; whether that was so, and how it
+        stands then. Raises `StoreFailure`, `UsageFailure` where the run was deleted.
+        """
+
+        def work(database: Database) -> tuple[bool, AskRecord | None]:
+            is_first = asks.answer(database, ask, content, by)
+            return is_first, asks.one(database, ask.number)
+
+        is_first, answered = self._writer.now(work)
+        if answered is None:
+            raise UsageFailure("The run of this question was deleted from the journal.")
+        return is_first, answered
+
     def is_worked_on(self, run: str) -> bool:
         """Whether a living process works on the run with exactly this id. Raises `StoreFailure`."""
         return lease.is_held(self._database, run)
@@ -560,9 +598,13 @@ class Store:
 
         def work(database: Database) -> bool:
             if not lease.is_held(database, identity):
-                database.execute(
-                    "UPDATE runs SET status = 'cancelled' WHERE id = ? AND status = 'running'", (identity,)
+                ended = database.execute(
+                    "UPDATE runs SET status = 'cancelled' WHERE id = ? AND status IN ('running', 'waiting')",
+                    (identity,),
                 )
+                if ended.rowcount:
+                    number = database.execute("SELECT number FROM runs WHERE id = ?", (identity,)).fetchone()[0]
+                    database.execute(*asks.withdrawing(number))
                 return False
             database.execute("UPDATE holders SET cancel = 1 WHERE run = ?", (identity,))
             return True
@@ -608,7 +650,7 @@ class Store:
         """The current state of a run. The usage of an unfinished run is counted from its calls. If no living process works on a
         run, it isn't running, whatever its ``row`` says: its process died.
         """
-        if run.ended is None:
+        if run.ended is None and run.status != "waiting":
             usage, sources = self._counted(run.id)
             run = replace(run, usage=usage, sources=sources)
         elif row[_SOURCES] is None:
@@ -631,7 +673,7 @@ class Store:
         ):
             if origin == "endpoint":
                 spent += rows.usage_or_unknown(usage)
-            if kind == "model":
+            if kind in ("model", "person"):
                 sources[Provenance(endpoint, model)] = None
         for (usage,) in self._of_run("SELECT usage FROM lost WHERE run = ?", run):
             spent += rows.usage_or_unknown(usage)

@@ -13,9 +13,9 @@ from typing import Any
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.provenance import Provenance
 from merrow_runtime.requests import CallKey
-from merrow_runtime.store import revisions, rows
+from merrow_runtime.store import asks, revisions, rows
 from merrow_runtime.store.cache import dropped, kept
-from merrow_runtime.store.contract import CallRecord, Pages, RevisionRecord, RunFailed, RunStatus, Told
+from merrow_runtime.store.contract import AskRecord, CallRecord, Pages, RevisionRecord, RunFailed, RunStatus, Told
 from merrow_runtime.store.lease import BEAT, STALE, Holder
 from merrow_runtime.store.packing import CALLS, NODES, pack
 from merrow_runtime.store.schema import DEFINITIONS
@@ -83,6 +83,8 @@ class DatabaseJournal:
         self.interrupted = 0 if is_new else _marks(writer.database, number)
         self._sent: dict[tuple[Any, ...], tuple[float, asyncio.Future[bool]]] = {}
         self._last_sent = 0.0
+        self._asks = False
+        """Whether this process has put questions to people, or found some."""
 
     def learn(self) -> None:
         """See `merrow_runtime.store.contract.RunJournal.learn`. Raises `StoreFailure`."""
@@ -239,6 +241,32 @@ class DatabaseJournal:
             return []
         return revisions.read(self._writer.database, self._number, ("asked", "agreed", "declined"))
 
+    def ask(self, ask: AskRecord) -> asyncio.Future[bool]:
+        """See `merrow_runtime.store.contract.RunJournal.ask`. The future fails with `StoreFailure`."""
+        self._show_life()
+        self._asks = True
+        if self._lost_lease:
+            refused: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+            refused.set_exception(self._taken_over())
+            return refused
+        return self._writer.write_soon(asks.asking(self._number, ask))
+
+    def asks(self) -> list[AskRecord]:
+        """See `merrow_runtime.store.contract.RunJournal.asks`. Raises `StoreFailure`."""
+        self._writer.flush()
+        number = self._number
+        known = asks.read(self._writer.database, number)
+        now = self._writer.database.now()
+        if any(ask.state == "asked" and ask.due is not None and ask.due <= now for ask in known):
+            self._writer.now(lambda database: asks.expire(database, number))
+            known = asks.read(self._writer.database, number)
+        self._asks = self._asks or bool(known)
+        return known
+
+    def withdraw(self, ask: AskRecord) -> None:
+        """See `merrow_runtime.store.contract.RunJournal.withdraw`."""
+        self._writer.write_later(asks.withdrawing(self._number, ask))
+
     def pages(self) -> Pages:
         """The reports since this journal was opened, oldest first."""
         return _Pages(self._writer.database, self._number, self._before)
@@ -263,13 +291,15 @@ class DatabaseJournal:
             self._writer.write_later(self._release)
         if status == "finished":
             self._writer.write_later(revisions.too_late(self._number))
+        if status != "waiting" and self._asks:
+            self._writer.write_later(asks.withdrawing(self._number))
         await self._writer.write(
             (
                 "UPDATE runs SET status = ?, ended = ?, outputs = ?, usage = ?, error = ?, seconds = coalesce(seconds, 0) + ?,"
                 " sources = ?, failure = ? WHERE number = ?",
                 (
                     status,
-                    time.time(),
+                    None if status == "waiting" else time.time(),
                     None if outputs is None else json.dumps(outputs),
                     rows.usage_text(usage),
                     rows.storable(error),

@@ -1,4 +1,6 @@
-"""Old runs are deleted by age and by size, the oldest first. Those that a process works on stay."""
+"""Old runs are deleted by age and by size, the oldest first. Those that a process works on stay, and those that wait for a
+person, however long that takes.
+"""
 
 from __future__ import annotations
 
@@ -8,10 +10,12 @@ from typing import Any
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store import lease
+from merrow_runtime.store.asks import WAITING
 from merrow_runtime.store.sql import Database
 
 _AT_ONCE = 50
 _PAGES_AT_ONCE = 5_000
+_ENDED = f"NOT ({WAITING})"
 
 
 @dataclass(frozen=True, slots=True)
@@ -53,7 +57,7 @@ def _step(database: Database, older_than_s: float | None, max_bytes: int | None)
     """Take out a few of the oldest runs and answers that are beyond the limits; how many of each."""
     if older_than_s is not None:
         before = time.time() - older_than_s
-        old = "SELECT id FROM runs WHERE started < ? AND coalesce(ended, started) < ? ORDER BY started"
+        old = f"SELECT id FROM runs WHERE started < ? AND coalesce(ended, started) < ? AND {_ENDED} ORDER BY started"  # noqa: S608
         gone = _take(database, old, (before, before), _AT_ONCE), _forget(database, "WHERE used < ?", (before,))
         if gone != (0, 0):
             return gone
@@ -61,7 +65,8 @@ def _step(database: Database, older_than_s: float | None, max_bytes: int | None)
         return 0, 0
     count = _rows(database, "SELECT count(*) FROM runs", ())[0][0]
     # A tenth of them, so that of a few large ones not all are deleted where the oldest is enough.
-    runs = _take(database, "SELECT id FROM runs ORDER BY started", (), min(_AT_ONCE, 1 + count // 10))
+    oldest = f"SELECT id FROM runs WHERE {_ENDED} ORDER BY started"  # noqa: S608 (texts of this package)
+    runs = _take(database, oldest, (), min(_AT_ONCE, 1 + count // 10))
     return runs, _forget(database, "", ())
 
 

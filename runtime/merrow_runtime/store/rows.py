@@ -153,7 +153,7 @@ def call_of(row: Sequence[Any]) -> CallRecord:
             origin,
             float(started),
             float(seconds),
-            endpoint if kind == "model" else "",
+            endpoint if kind in ("model", "person") else "",
             model,
         )
 

@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN
 
-VERSION = 13
+VERSION = 14
 """Written in the file; a file with a greater one comes from a newer Merrow."""
 
 OLDEST = 2
@@ -157,6 +157,17 @@ CREATE TABLE rankings (
 );
 """
 
+_ASKS = """
+CREATE TABLE asks (
+    number INTEGER PRIMARY KEY, run INTEGER NOT NULL REFERENCES runs ON DELETE CASCADE,
+    node TEXT NOT NULL, path TEXT NOT NULL, redo INTEGER NOT NULL, sample INTEGER NOT NULL, step TEXT NOT NULL,
+    hash TEXT NOT NULL, state TEXT NOT NULL, asked REAL NOT NULL, due REAL, answered REAL, by TEXT, question TEXT NOT NULL,
+    answer TEXT
+);
+CREATE INDEX asks_of_run ON asks (run);
+CREATE INDEX asks_open ON asks (state) WHERE state = 'asked';
+"""
+
 TABLES = f"""
 CREATE TABLE runs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -196,7 +207,7 @@ CREATE TABLE answers (
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
-{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}{_SINCE_9}{_NOTES_OF_LABELS}{_LOOPS_OF_SCORES}{_JOBS}{_RANKINGS}"""
+{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}{_SINCE_9}{_NOTES_OF_LABELS}{_LOOPS_OF_SCORES}{_JOBS}{_RANKINGS}{_ASKS}"""
 """The number of a deleted run is never used again. ``nodes.several`` holds nodes, turns and items that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
@@ -209,6 +220,7 @@ reading of the held-out items where ``draw`` is 0, or only to be shown to a mode
 model proposed before a draw of a search. ``revisions`` has what was asked of a run's workflow while it went on.
 ``extracted`` has what an extraction has come by, its model's answers and the scores of cases, by ``key``. ``jobs`` has the
 kinds of job that came later, and ``kept`` what those have come by. ``rankings`` says how people ranked products.
+``asks`` has the questions that runs put to people, with the answers.
 ``readings`` says who read which part of what data, also where that was deleted since. ``openings`` has the processes that
 have the journal open as one of their own, see `Store.open`.
 """
@@ -243,6 +255,7 @@ ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
     10: _LOOPS_OF_SCORES,
     11: _JOBS,
     12: _RANKINGS,
+    13: _ASKS,
 }
 """What turns a journal of each older version into one of the next: columns and tables are added, and no row is rewritten.
 

@@ -113,6 +113,13 @@ class Writer:
         if self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_LAZY, self._flush_in_turn)
 
+    def write_soon(self, statement: Statement) -> asyncio.Future[bool]:
+        """The same, where somebody waits for it all the same, but no longer than a few hundredths of a second."""
+        self.write_later(statement)
+        done: asyncio.Future[bool] = asyncio.get_running_loop().create_future()
+        self._waiting[-1] = PendingWrite(statement, done, lasts=True)
+        return done
+
     def write_first(self, statement: Statement) -> None:
         """The same before all else that waits, for a row that rows of other tables refer to."""
         self.write_later(statement)

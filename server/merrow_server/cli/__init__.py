@@ -23,7 +23,7 @@ if TYPE_CHECKING:
 COMPLETION = "_MERROW_COMPLETE"
 """The environment variable by which a shell asks for what could come next on its command line."""
 _INSECURE = "--insecure-store"
-OK, NOT_WELL, MISUSED, INTERRUPTED = 0, 1, 2, 130
+OK, NOT_WELL, MISUSED, WAITS, INTERRUPTED = 0, 1, 2, 3, 130
 
 GROUPS: dict[str, dict[str, str]] = {
     "Check": {
@@ -37,6 +37,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "runs": "List the runs in the journal.",
         "show": "Show one run of the journal, or an evaluation, a search, a plan, ...",
         "resume": "Continue a run, an evaluation, a search, a plan, ... that stopped before it finished.",
+        "answer": "Answer a question that a run asks people, and continue the run.",
         "revise": "Change the workflow of a run and continue it, keeping the results that are still valid.",
         "diff": "Show which results a run would keep with another version of its workflow.",
         "cancel": "Stop a run, an evaluation, a search, a plan, ... in another process.",

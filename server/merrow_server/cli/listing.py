@@ -59,6 +59,40 @@ def list_kind(
         echo("Nothing is in the journal yet." if kind == "all" else door(kind).none(workflow), err=True)
 
 
+def list_waiting(limit: int, workflow: str | None, output: str, *, mine: bool = False) -> None:
+    """Print the newest runs that wait for people, each with its open questions. Raises `RunFailure`."""
+    from merrow_runtime.running.run import open_question
+    from merrow_runtime.store.database import Store
+    from merrow_server.cli.texts.questions import question_lines
+
+    with closing(Store.open(reading=True)) as user:
+        if mine:
+            user.list_only_mine()
+        runs = user.waiting(limit, None if workflow is None else whole_path(workflow))
+    if output == "json":
+        shown = [
+            {
+                "run": run.id,
+                "workflow": run.workflow,
+                "started": run.started,
+                **({"author": run.author} if run.author else {}),
+                "asks": [open_question(ask) for ask in run.asks],
+            }
+            for run in runs
+        ]
+        emit(json.dumps(shown, indent=2))
+        return
+    if not runs:
+        echo("No run waits for an answer.", err=True)
+    for run in runs:
+        author = f"  {visible(run.author)}" if run.author else ""
+        echo(f"{run.id}  {ago(run.started)}  {visible(workflow_text(run.workflow))}{author}")
+        for line in question_lines([open_question(ask) for ask in run.asks]):
+            echo(line)
+        if not run.asks:
+            echo(f"  all its questions are closed; continue it with: merrow resume {run.id}")
+
+
 def _everything(user: Store, limit: int, file: str | None) -> list[dict[str, Any]]:
     return [
         {

@@ -12,7 +12,7 @@ from merrow_server.rendering.terminal import console, echo, emit, style
 _Item = TypeVar("_Item")
 MANY = 50
 """Below so many files there is nothing to wait for."""
-STATUS_COLOURS = {"finished": "green", "failed": "red", "cancelled": "yellow", "running": "cyan"}
+STATUS_COLOURS = {"finished": "green", "failed": "red", "cancelled": "yellow", "running": "cyan", "waiting": "cyan"}
 """How the status of a run, an evaluation or a search is coloured."""
 _DIFF_COLOURS = {"+": "green", "-": "red", "@": "cyan"}
 

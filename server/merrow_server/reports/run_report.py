@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by, plain
 from merrow_runtime.revising.revision_requests import snapshot_at
+from merrow_runtime.running.run import open_question
 from merrow_runtime.store.contract import CallRecord, LoopRecord, NodeRecord, RevisionRecord, RunRecord, exhausted_of
 from merrow_runtime.store.recordings.recording import REVISER
 from merrow_runtime.store.rows import SENT
@@ -163,6 +164,7 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
             if node in (None, name)
         ],
         **({"visits": known} if len(known) > 1 else {}),
+        "asks": [open_question(ask) for ask in store.asks(record.id) if ask.state == "asked"],
         "loops": [loop.to_json() for loop in loops],
         "exhausted": exhausted_of(loops),
         "revisions": revisions,
@@ -190,7 +192,11 @@ def _node(
     ``model`` is the one that answered, by its own name; None where none did. ``why_no_call`` is None where there were calls,
     or where a node of its kind makes none.
     """
-    sources = node.sources if node is not None else dict.fromkeys(call.source for call in calls if call.kind == "model")
+    sources = (
+        node.sources
+        if node is not None
+        else dict.fromkeys(call.source for call in calls if call.kind in ("model", "person"))
+    )
     answered = {
         "model": ", ".join(dict.fromkeys(source.model for source in sources if source.model)) or None,
         "sources": plain(sources),

@@ -34,7 +34,7 @@ _IDLE_SESSION = 600.0
 _MOST_SESSIONS = 1_000
 _MOST_DIGITS = 18
 """Digits of the number of an event; Python reads no number of thousands of them."""
-_STATUS = {"finished": 200, "failed": 500, "cancelled": 503}
+_STATUS = {"finished": 200, "waiting": 202, "failed": 500, "cancelled": 503}
 _EVENTS = "text/event-stream"
 _SERVES = ("127.0.0.1", "localhost")
 
@@ -195,6 +195,9 @@ class _Tool:
         except asyncio.CancelledError:
             run.cancel()
             raise
+        if result.status == "waiting":
+            asks = ", ".join(f"merrow answer {result.run} {ask.visit.name}" for ask in result.asks)
+            return _wrong(f"The run waits for a person. Its questions are answered with: {asks}")
         if result.status != "finished":
             how = result.error or "It was stopped."
             return _wrong(f"{how} What is finished is kept: merrow resume {result.run}")

@@ -63,7 +63,7 @@ def openapi(workflow: Workflow, address: str) -> dict[str, Any]:
         "required": ["run", "status"],
         "properties": {
             "run": {"type": "string", "description": "The id of the run, for merrow show and merrow resume."},
-            "status": {"enum": ["running", "finished", "failed", "cancelled"]},
+            "status": {"enum": ["running", "waiting", "finished", "failed", "cancelled"]},
             "outputs": {"anyOf": [{"$ref": "#/components/schemas/Outputs"}, {"type": "object", "maxProperties": 0}]},
             "usage": {"type": "object"},
             "seconds": {"type": "number"},

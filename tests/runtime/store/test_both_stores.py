@@ -9,6 +9,7 @@ import sys
 import time
 from collections.abc import Iterator
 from contextlib import closing
+from dataclasses import replace
 from pathlib import Path
 
 import pytest
@@ -21,8 +22,10 @@ from merrow_runtime import RunOptions
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.jobs import life
 from merrow_runtime.models.spending_limits import MinuteLimits
+from merrow_runtime.requests import CallKey
 from merrow_runtime.spending.ledger import ledger
-from merrow_runtime.store.contract import FrameRecord, LoopRecord, RevisionRecord, RunFailed
+from merrow_runtime.store.contract import AskRecord, FrameRecord, LoopRecord, RevisionRecord, RunFailed
+from merrow_runtime.store.copying import copy
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
 from merrow_runtime.store.extractions import ExtractionRecord
@@ -398,3 +401,91 @@ async def test_what_a_killed_process_had_kept_is_there(store: Store) -> None:
     _, journal = store.take("run-1")
     assert await journal.recall(call().key, "hash 0") is not None
     await journal.close()
+
+
+def question(name: str = "ASK", due: float | None = None, **changes: object) -> AskRecord:
+    fields: dict[str, object] = {"asked": 10.0, "due": due, **changes}
+    return AskRecord(CallKey(name, 0, "ask"), "hash", {"ask": f"{name}?", "schema": {}}, **fields)  # type: ignore[arg-type]
+
+
+async def test_questions_to_people_are_kept_and_answered_by_who_is_first(store: Store) -> None:
+    journal = store.begin(run())
+    kept = [journal.ask(question(name)) for name in ("ONE", "TWO", "THREE")]
+    journal.withdraw(question("THREE"))
+    await asyncio.gather(*kept)
+    await journal.finish("waiting", {}, NOTHING, None)
+    await journal.close()
+    assert (store.run("run-1").status, store.run("run-1").ended) == ("waiting", None)
+    one, two, three = store.asks("run-1")
+    assert [(ask.visit.name, ask.state) for ask in (one, two, three)] == [
+        ("ONE", "asked"),
+        ("TWO", "asked"),
+        ("THREE", "withdrawn"),
+    ]
+    assert [(found.id, [ask.visit.name for ask in found.asks]) for found in store.waiting()] == [
+        ("run-1", ["ONE", "TWO"])
+    ]
+    assert store.ready() == []
+    with closing(Store.open()) as other:
+        assert other.answer(one, {"answer": "\N{SNOWMAN}"}, "ann")[0]
+    is_first, as_it_is = store.answer(one, None, "bob")
+    assert (is_first, as_it_is.state, as_it_is.by, as_it_is.answer) == (
+        False,
+        "answered",
+        "ann",
+        {"answer": "\N{SNOWMAN}"},
+    )
+    assert store.answer(three, {"answer": "late"}, "ann")[0] is False
+    assert store.ready() == ["run-1"]
+    _, again = store.take("run-1")
+    assert [ask.state for ask in again.asks()] == ["answered", "asked", "withdrawn"]
+    person = replace(call("ONE"), kind="person", key=CallKey("ONE", 0, "ask"), request_hash="hash")
+    await again.record_call(replace(person, origin="person", endpoint="merrow:person", usage=NOTHING))
+    await again.finish("waiting", {}, NOTHING, None)
+    await again.close()
+    assert store.ready() == []
+    assert store.answer(two, None, "bob")[1].state == "declined"
+    assert store.ready() == ["run-1"]
+    store.request_cancel("run-1")
+    assert store.waiting() == []
+
+
+async def test_a_deadline_closes_a_question_for_whoever_looks(store: Store) -> None:
+    journal = store.begin(run())
+    await asyncio.gather(journal.ask(question("PAST", 11.0)), journal.ask(question("FUTURE", time.time() + 1000)))
+    await journal.finish("waiting", {}, NOTHING, None)
+    await journal.close()
+    past, future = store.asks("run-1")
+    assert store.ready() == ["run-1"]
+    assert store.answer(past, {"answer": "late"}, "ann")[0] is False
+    assert store.answer(future, {"answer": "in time"}, "ann")[0]
+    _, again = store.take("run-1")
+    assert [ask.state for ask in again.asks()] == ["expired", "answered"]
+    await again.finish("finished", {}, NOTHING, None)
+    await again.close()
+
+
+async def test_questions_are_copied_and_go_with_their_run(store: Store, tmp_path: Path) -> None:
+    journal = store.begin(run())
+    await journal.ask(question())
+    await journal.finish("waiting", {}, NOTHING, None)
+    await journal.close()
+    with closing(Store.open(tmp_path / "copy.sqlite")) as target:
+        copy(store, target)
+        (there,) = target.waiting()
+        assert [(ask.visit.name, ask.question["ask"], ask.asked) for ask in there.asks] == [("ASK", "ASK?", 10.0)]
+        assert target.answer(there.asks[0], {}, "ann")[0]
+    store.delete("run-1")
+    assert store._rows("SELECT count(*) FROM asks", ())[0][0] == 0
+
+
+async def test_a_journal_of_the_version_before_questions_gets_their_table(store: Store, configured: str) -> None:
+    store._writer.now(lambda database: database.execute("DROP TABLE asks"))
+    older = "PRAGMA user_version = 13" if configured == "sqlite" else "UPDATE merrow SET version = 13"
+    store._database.execute(older)
+    with closing(Store.open()) as newer:
+        assert newer.waiting() == []
+        journal = newer.begin(run())
+        await journal.ask(question())
+        await journal.close()
+        assert [ask.visit.name for ask in newer.asks("run-1")] == ["ASK"]

@@ -136,6 +136,12 @@ def tables() -> list[str]:
     ]
 
 
+def added(script: str) -> tuple[str, ...]:
+    """The statements that add to the tables of an older version what a step of `merrow_runtime.store.schema` adds."""
+    table = "REFERENCES every_run"  # `runs` is a view by then, see `SHARED`
+    return tuple(_created(statement).replace("REFERENCES runs", table) for statement in statements(script))
+
+
 def _created(statement: str) -> str:
     """A statement that makes or changes a table."""
     if "PRAGMA" in statement or statement.strip().startswith("INSERT"):

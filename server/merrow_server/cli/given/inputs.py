@@ -37,14 +37,14 @@ def _ask(missing: MissingInput, request: MissingInputs) -> str:
     kind = "" if missing.type in ("Text", "Any") else f" ({visible(missing.type)})"
     while True:
         echo(f"{style(missing.id, bold=True)}{kind}: ", nl=False, err=True)
-        typed = _typed()
-        if typed is None:
+        text = typed()
+        if text is None:
             echo(err=True)
             raise request
-        if not typed.strip():
+        if not text.strip():
             continue
         try:
-            value = read_value(typed)
+            value = read_value(text)
             missing.read(value)
         except UsageFailure as problem:
             echo(str(problem), err=True)
@@ -52,7 +52,7 @@ def _ask(missing: MissingInput, request: MissingInputs) -> str:
             return value
 
 
-def _typed() -> str | None:
+def typed() -> str | None:
     """What is typed: a line, the lines between three quotes, or all lines of a text that is pasted; None at the end of input."""
     line = sys.stdin.readline()
     if not line:

@@ -26,7 +26,7 @@ _INTERFACE = "Interface"
 _MOST_RUNS = 50
 _SESSIONS: tuple[Kind, ...] = ("evaluation", "search", "extraction", "plan", "suggestion", "reproduction")
 _ANY = ("finished", "stopped", "cancelled", "running")
-_ANY_RUN = ("finished", "failed", "cancelled", "running")
+_ANY_RUN = ("finished", "failed", "cancelled", "running", "waiting")
 
 
 def files(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
@@ -95,12 +95,17 @@ def unfinished(_context: click.Context, _parameter: click.Parameter, typed: str)
 
 def unfinished_runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow revise` can change."""
-    return _jobs(typed, ("failed", "cancelled", "running"), "run")
+    return _jobs(typed, ("failed", "cancelled", "running", "waiting"), "run")
+
+
+def waiting_runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """What `merrow answer` can answer."""
+    return _jobs(typed, ("waiting", "running"), "run")
 
 
 def running(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow cancel` can end."""
-    return _jobs(typed, ("running",), "run", *_SESSIONS)
+    return _jobs(typed, ("waiting",), "run") + _jobs(typed, ("running",), "run", *_SESSIONS)
 
 
 def evaluations_or_files(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from dataclasses import replace
+from functools import partial
 from typing import TYPE_CHECKING
 
 from merrow_server.cli.kinds import Json, View
@@ -63,9 +64,13 @@ def resume(user: Store, identity: str, given: Json) -> int:  # noqa: ARG001 (a r
 
     options = RunOptions(stream=given["verbose"] or given["as_json"], **process_options(given))
 
-    def begin(reuse: Reuse | None) -> Run:
-        return resume(identity, options=replace(options, reuse=reuse or options.reuse), reviser=LateReviser())
+    def go_on(run: str, reuse: Reuse | None) -> Run:
+        return resume(run, options=replace(options, reuse=reuse or options.reuse), reviser=LateReviser())
 
     return watch(
-        begin, as_json=given["as_json"], verbose=given["verbose"], fail_on_exhausted=given["fail_on_exhausted"]
+        partial(go_on, identity),
+        as_json=given["as_json"],
+        verbose=given["verbose"],
+        fail_on_exhausted=given["fail_on_exhausted"],
+        go_on=go_on,
     )

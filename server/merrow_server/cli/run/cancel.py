@@ -34,5 +34,8 @@ def command(ctx: click.Context, run: str) -> None:
     if not asked.is_heard:
         complain(f"No process works on {asked.word} {asked.id}: it is {asked.was}.")
         ctx.exit(NOT_WELL)
+    if asked.was == "waiting":
+        echo(f"Run {asked.id} waited for an answer; it is cancelled, and nobody is asked any more.")
+        return
     kept = "its calls in flight are stopped" if asked.word == "run" else "what is finished is kept"
     echo(f"{asked.word.capitalize()} {asked.id} was asked to end; {kept}.")

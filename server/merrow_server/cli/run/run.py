@@ -23,7 +23,8 @@ from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo, emit, style
 
 if TYPE_CHECKING:
-    from merrow_runtime import RunOptions
+    from merrow_runtime import Run, RunOptions
+    from merrow_runtime.provenance import Reuse
 
 _LATEST = "\0latest"
 """What ``--run`` stands for alone; no run has such an id."""
@@ -160,8 +161,9 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
         _dry_run(file, inputs, options, as_json=given["as_json"])
         return
     from merrow_optimizer.revising.late import LateReviser
-    from merrow_runtime import start
+    from merrow_runtime import resume, start
     from merrow_runtime.program.inputs import MissingInputs
+    from merrow_runtime.store.memory import MemoryStore
     from merrow_server.cli.given.inputs import ask_for, can_ask
     from merrow_server.cli.sessions.run import watch
 
@@ -173,16 +175,29 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
         check_folder(folder)
 
+    # What is not stored is with this process: a person at the terminal can still be asked.
+    memory = MemoryStore() if given["no_store"] else None
+
+    def go_on(run: str, reuse: Reuse | None) -> Run:
+        own = replace(options, reuse=reuse or options.reuse)
+        return resume(run, options=own, reviser=LateReviser(), store=memory)
+
     def watched() -> int:
         return watch(
             lambda reuse: start(
-                file, inputs, options=replace(options, reuse=reuse or options.reuse), reviser=LateReviser()
+                file,
+                inputs,
+                options=replace(options, reuse=reuse or options.reuse),
+                reviser=LateReviser(),
+                store=memory,
             ),
             as_json=given["as_json"],
             verbose=given["verbose"],
             kept=not given["no_store"],
             folder=folder,
             fail_on_exhausted=given["fail_on_exhausted"],
+            go_on=go_on,
+            store=memory,
         )
 
     try:

@@ -10,6 +10,7 @@ from merrow_server.cli import Command
 from merrow_server.cli.given import shell_completion
 from merrow_server.cli.kinds import KINDS
 from merrow_server.cli.options.common import format_option
+from merrow_server.errors import InputError
 
 
 class _KindChoice(click.Choice):  # type: ignore[type-arg] # it has a type argument only since Click 8.2
@@ -27,6 +28,7 @@ class _KindChoice(click.Choice):  # type: ignore[type-arg] # it has a type argum
     merrow runs --workflow flow.mmd     those of one workflow
     merrow runs --prune 30              delete those older than 30 days
     merrow runs --delete 4f2a           delete one
+    merrow runs --waiting               those that wait for a person's answer, with their questions
     merrow runs --kind search           searches, as merrow optimizations lists them
     merrow runs --kind extraction       extractions of operators
     merrow runs --kind plan             plans; suggestions are of the kind suggestion
@@ -42,6 +44,7 @@ class _KindChoice(click.Choice):  # type: ignore[type-arg] # it has a type argum
     help="What to list.",
 )
 @click.option("--workflow", metavar="FILE", shell_complete=shell_completion.files, help="Only those of this workflow.")
+@click.option("--waiting", is_flag=True, help="Only runs that wait for a person's answer, with their questions.")
 @click.option("--mine", is_flag=True, help="Only what you began, in a journal that others share.")
 @click.option(
     "--delete",
@@ -57,6 +60,7 @@ def command(
     limit: int,
     kind: str,
     workflow: str | None,
+    waiting: bool,
     mine: bool,
     deleted: tuple[str, ...],
     prune: float | None,
@@ -65,6 +69,12 @@ def command(
     """List the runs in the journal, newest first: id, status, when, how long, what it cost, who answered,
     workflow.
     """
-    from merrow_server.cli.listing import list_kind
+    from merrow_server.cli.listing import list_kind, list_waiting
+
+    if waiting:
+        if kind != "run" or deleted or prune is not None:
+            raise InputError("--waiting lists runs; it does not go with --kind, --delete or --prune.")
+        list_waiting(limit, workflow, output, mine=mine)
+        return
 
     list_kind(kind, limit, workflow, deleted, prune, output, mine=mine)

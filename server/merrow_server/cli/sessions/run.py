@@ -6,6 +6,7 @@ import asyncio
 import contextlib
 import gc
 import json
+import shlex
 import signal
 import sys
 from collections.abc import Callable
@@ -17,12 +18,14 @@ import click
 
 from merrow_runtime.loop_sentences import exhausted_sentences
 from merrow_runtime.provenance import PERSON_ORIGIN, REPLAY_ORIGIN, answered_by
+from merrow_runtime.running.run import open_question
 from merrow_runtime.values import as_text
-from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
+from merrow_server.cli import INTERRUPTED, NOT_WELL, OK, WAITS
 from merrow_server.cli.given.inputs import can_ask
 from merrow_server.cli.sessions.agreeing import decide
 from merrow_server.cli.sessions.run_display import display_for
 from merrow_server.cli.sessions.signals import ended_by_signals, ending_signals
+from merrow_server.cli.texts.questions import question_lines
 from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.output import complain
 from merrow_server.rendering.snippet import visible
@@ -34,10 +37,13 @@ if TYPE_CHECKING:
     from merrow_runtime.errors import RunFailure
     from merrow_runtime.provenance import ForeignResults, Reuse
     from merrow_runtime.running.run import Run, RunResult
+    from merrow_runtime.store.database import Store
 
 
 Begin = Callable[["Reuse | None"], "Run"]
 """Begins a run; what it is called with says what is to be done about results of other endpoints, where that was asked."""
+GoOn = Callable[[str, "Reuse | None"], "Run"]
+"""The same for a run, by its id, that waited for a person."""
 
 
 def watch(
@@ -48,9 +54,13 @@ def watch(
     kept: bool = True,
     folder: Path | None = None,
     fail_on_exhausted: bool = False,
+    go_on: GoOn | None = None,
+    store: Store | None = None,
 ) -> int:
     """Begin a run, show it to its end, print its outputs, or write them into ``folder``; the exit code. ``kept`` says that the
     journal outlives it, ``fail_on_exhausted`` that a Loop whose turns or budget ran out makes the exit code that of a failure.
+    Where the run waits for a person, the one at the terminal is asked, and then it continues by ``go_on``; its questions are in
+    ``store``, by default the user's.
 
     Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept. Once it is over they end the
     process, also where nobody reads what it writes. On a terminal the user is asked about results of other endpoints.
@@ -58,15 +68,32 @@ def watch(
     from merrow_runtime.provenance import ForeignResults
 
     shown = partial(
-        _watch, begin, as_json=as_json, verbose=verbose, kept=kept, folder=folder, fail_on_exhausted=fail_on_exhausted
+        _watch, as_json=as_json, verbose=verbose, kept=kept, folder=folder, fail_on_exhausted=fail_on_exhausted
     )
+    reuse: Reuse | None = None
     try:
-        return asyncio.run(shown(None))
+        code, result = asyncio.run(shown(begin, None))
     except ForeignResults as foreign:
         if as_json or not can_ask():
             raise
         reuse = _ask(foreign)
-    return asyncio.run(shown(reuse))
+        code, result = asyncio.run(shown(begin, reuse))
+    while result.status == "waiting" and go_on is not None and not as_json and can_ask():
+        if not _ask_person(result.run, store):
+            break
+        code, result = asyncio.run(shown(partial(go_on, result.run), reuse))
+    return code
+
+
+def _ask_person(run: str, store: Store | None) -> bool:
+    """Ask the person at the terminal what a run asks; whether it can go on."""
+    from merrow_runtime.store.database import Store
+    from merrow_server.cli.sessions.people import ask_all
+
+    if store is not None:
+        return ask_all(store, run)
+    with contextlib.closing(Store.open()) as users:
+        return ask_all(users, run)
 
 
 def _tell_refused(failure: RunFailure) -> None:
@@ -93,7 +120,7 @@ async def _watch(
     kept: bool,
     folder: Path | None,
     fail_on_exhausted: bool,
-) -> int:
+) -> tuple[int, RunResult]:
     from merrow_runtime.errors import RunFailure
 
     try:
@@ -143,8 +170,8 @@ async def _watch(
         complain(
             "The exit code is 1, as --fail-on-exhausted says: a Loop stopped because its turns or its budget ran out."
         )
-        return NOT_WELL
-    return _code(result, stopped)
+        return NOT_WELL, result
+    return _code(result, stopped), result
 
 
 async def _leave_to_signals(run: Run, handled: contextlib.ExitStack) -> None:
@@ -161,6 +188,8 @@ async def _leave_to_signals(run: Run, handled: contextlib.ExitStack) -> None:
 def _code(result: RunResult, stopped: list[int]) -> int:
     if result.status == "finished":
         return OK
+    if result.status == "waiting":
+        return WAITS
     if result.status == "cancelled" and stopped:
         return INTERRUPTED
     return NOT_WELL
@@ -210,6 +239,14 @@ def _print_end(result: RunResult, *, kept: bool) -> None:
     if result.status == "finished":
         look = f"See it with: merrow show {result.run}" if kept else "Nothing of it is kept, as --no-store says."
         echo(f"{style('Finished', fg='green')}: {summary}. {look}", err=True)
+        return
+    if result.status == "waiting":
+        echo(f"{style('Waiting', fg='cyan')}: {summary}.", err=True)
+        for line in question_lines([open_question(ask) for ask in result.asks]):
+            echo(line, err=True)
+        if kept and result.asks:
+            node = visible(shlex.quote(result.asks[0].visit.name))
+            echo(f"Answer with: merrow answer {result.run} {node}", err=True)
         return
     if result.error:
         complain(result.error)

@@ -41,13 +41,14 @@ _STATES = {
     "node_started": "[cyan]runs[/]",
     "node_retrying": "[yellow]tries again[/]",
     "node_judged": "[yellow]is judged[/]",
+    "node_asked": "[cyan]asks a person[/]",
     "node_finished": "[green]finished[/]",
     "node_reused": "[blue]reused[/]",
     "node_skipped": "[dim]skipped[/]",
     "node_failed": "[red]failed[/]",
 }
 _QUEUED = "[dim]queued[/]"
-_AGAIN = frozenset({"node_retrying", "node_judged"})
+_AGAIN = frozenset({"node_retrying", "node_judged", "node_asked"})
 """Events of a node that goes on."""
 _ENDS = frozenset({"node_finished", "node_reused", "node_skipped", "node_failed"})
 _NAMED = 3
@@ -277,6 +278,12 @@ def _line(event: Event, begun: set[str]) -> str | None:
         case "node_judged":
             judged = " ".join(judged_text(data).split())
             return style(f"{_who(event)}: {judged}", fg="yellow") if judged else None
+        case "node_asked":
+            question = visible(" ".join(str(data.get("question", "")).split()))[:_SHORT]
+            return style(f"{_who(event)} asks a person: {question}", fg="cyan")
+        case "node_answered":
+            by = visible(str(data.get("by", ""))) or "nobody in time"
+            return f"{_who(event)} was {'answered' if data.get('action') == 'accept' else 'not answered'} by {by}"
         case "node_failed":
             return style(f"{_who(event)} failed: {_error(event)}", fg="red")
         case "revision_applied":
@@ -336,7 +343,7 @@ def _is_set(data: Any) -> bool:
 
 
 def _details(data: Any) -> str:
-    by = ", set by a person" if _is_set(data) else ""
+    by = ", by a person" if _is_set(data) else ""
     if "case" in data:
         return f": {data['case']}{by}"
     usage = Usage.from_json(data["usage"]) if "usage" in data else NOTHING
@@ -450,7 +457,7 @@ class LiveTable:
             since = self._queued_since(node)
             until = now if since is None else since
             seconds = until - self._began[node] if running and node in self._began else event.data.get("seconds", 0.0)
-            by = "set by a person" if _is_set(event.data) else ""
+            by = "by a person" if _is_set(event.data) else ""
             valid = judged_text(event.data) if event.event == "node_judged" else attempt_text(event.data)
             what = str(_error(event) or ", ".join(filter(None, (event.data.get("case"), by, valid))))
             if running:

@@ -10,6 +10,7 @@ from merrow_analysis.suggest import closest
 from merrow_runtime.loop_sentences import exhausted_sentences
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by
 from merrow_runtime.values import as_text
+from merrow_server.cli.texts.questions import question_lines
 from merrow_server.errors import InputError
 from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.output import STATUS_COLOURS, complain
@@ -88,6 +89,7 @@ def _whole(report: dict[str, Any]) -> Iterator[str]:
         yield style(report["error"], fg="red")
     for sentence in exhausted_sentences(report["loops"], report["exhausted"]):
         yield style(visible(sentence), fg="yellow")
+    yield from question_lines(report["asks"])
     for name, value in report["inputs"].items():
         yield f"input {name}: {_short(value)}"
     yield ""

@@ -263,6 +263,9 @@ def _end_text(ended: dict[str, Any]) -> str:
     figures = f"{calls}, {cost_text(usage)}, {ended['seconds']:.1f} s" + (f", answered by {by}" if by else "")
     if ended.get("finished_before"):
         figures = f"finished before; nothing was called; {figures}"
+    if ended["status"] == "waiting":
+        asks = "\n".join(f"merrow answer {ended['run']} {ask['node']}" for ask in ended["asks"])
+        return f"Run {ended['run']} waits for a person ({figures}). Answer on a command line:\n{asks}"
     if ended["status"] != "finished":
         word = "was cancelled" if ended["status"] == "cancelled" else "failed"
         return f"Run {ended['run']} {word} ({figures}). {ended.get('error', '')}".rstrip()

@@ -9,6 +9,7 @@ from weakref import WeakKeyDictionary
 
 from lsprotocol import types
 
+from merrow_runtime.events import LAST
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.work.run_progress import round_text, stopped_text
@@ -137,7 +138,7 @@ class Results:
                 diagram.run_findings.append(_run_failed(diagram, event))
         if diagram.run_findings != before:
             self._check_again(diagram)
-        is_over = events[-1]["event"] in ("run_finished", "run_failed", "run_cancelled")
+        is_over = events[-1]["event"] in LAST
         self._draw_again(0.0 if is_over else _REFRESH)
 
     def _check_again(self, diagram: OpenDiagram) -> None:

@@ -1,0 +1,115 @@
+"""The open questions of runs, and the one way to answer them: every door asks here."""
+
+from __future__ import annotations
+
+import json
+from collections.abc import Mapping, Sequence
+from typing import Any
+
+from merrow_analysis.people.answers import InvalidAnswerError, parsed, validated
+from merrow_analysis.people.forms import UnanswerableError, read_form
+from merrow_analysis.suggest import closest
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.store.address import author
+from merrow_runtime.store.contract import AskRecord
+from merrow_runtime.store.database import Store
+
+LONGEST_ANSWER = 1_000_000
+"""Characters of an answer."""
+
+
+def open_questions(store: Store, run: str) -> list[AskRecord]:
+    """What a run waits for people to answer, in the order in which it was asked; ``run`` is its id, or the only beginning of it.
+    A question whose deadline has passed is not open. Raises `UsageFailure`, `StoreFailure`.
+    """
+    now = store.now()
+    asks = store.asks(store.identity(run))
+    return [ask for ask in asks if ask.state == "asked" and (ask.due is None or ask.due > now)]
+
+
+def question_at(store: Store, run: str, node: str) -> AskRecord:
+    """The open question of a node, by its id where one visit of it asks, else by the visit: ``TRIALS[2]/PART``.
+
+    Raises `UsageFailure` with the reason where there is none, and `StoreFailure`.
+    """
+    identity = store.identity(run)
+    record = store.run(identity)
+    asks = store.asks(identity)
+    now = store.now()
+    waiting = [ask for ask in asks if ask.state == "asked" and (ask.due is None or ask.due > now)]
+    found = _named(waiting, node)
+    if len(found) > 1:
+        names = " and ".join(ask.visit.name for ask in found[:2])
+        raise UsageFailure(f"Several visits of {node} ask; name one of them as in {names}.")
+    if found:
+        return found[0]
+    closed = _named(asks, node)
+    if closed:
+        raise UsageFailure(closed_sentence(identity, closed[-1]))
+    if record.status in ("finished", "cancelled") or (record.status == "failed" and not waiting):
+        raise UsageFailure(f"Run {identity} is {record.status}, so it does not wait for an answer.")
+    if not waiting:
+        raise UsageFailure(f"Run {identity} does not wait for an answer; see: merrow show {identity}")
+    others = [ask.visit.name for ask in waiting]
+    near = closest(node, others)
+    hint = f"Did you mean {near}?" if near else f"It waits for answers to: {', '.join(others[:_NAMED])}."
+    raise UsageFailure(f"Node {node} of run {identity} asks nothing. {hint}")
+
+
+_NAMED = 5
+
+
+def _named(asks: Sequence[AskRecord], node: str) -> list[AskRecord]:
+    exact = [ask for ask in asks if ask.visit.name == node]
+    if exact:
+        return exact
+    return [ask for ask in asks if node.casefold() in (ask.visit.name.casefold(), ask.visit.node.casefold())]
+
+
+def closed_sentence(run: str, ask: AskRecord) -> str:
+    """Why a question can't be answered any more."""
+    name = ask.visit.name
+    if ask.state in ("answered", "declined"):
+        by = ask.by or "Somebody"
+        what = "has answered" if ask.state == "answered" else "has declined to answer"
+        return f"{by} {what} the question of {name} in run {run} already."
+    if ask.state == "withdrawn":
+        return f"The question of {name} in run {run} was withdrawn: nothing needs its answer any more."
+    return f"The deadline of the question of {name} in run {run} has passed."  # not closed yet, where nobody has looked
+
+
+def answer(
+    store: Store, run: str, node: str, given: str | Mapping[str, Any] | None, by: str | None = None
+) -> AskRecord:
+    """Answer the open question of a node for the user of this process, or ``by`` somebody else; the question as it stands then.
+    ``given`` is a text as a command line has it, what a form came to by field, or None to decline. Whoever is first has answered.
+    One commit.
+
+    Raises `UsageFailure` with the reason where that can't be: no such question, an answer that does not fit it, or somebody who
+    was faster; and `StoreFailure`.
+    """
+    ask = question_at(store, run, node)
+    content = None if given is None else content_of(ask, given)
+    is_first, answered = store.answer(ask, content, author() if by is None else by)
+    if not is_first:
+        raise UsageFailure(closed_sentence(store.identity(run), answered))
+    return answered
+
+
+def content_of(ask: AskRecord, given: str | Mapping[str, Any]) -> dict[str, Any]:
+    """What is given as an answer to a question, by field, as its form wants it. Raises `UsageFailure` where it does not fit."""
+    name = ask.visit.name
+    if isinstance(given, str) and len(given) > LONGEST_ANSWER:
+        raise UsageFailure(
+            f"The answer to {name} has {len(given):,} characters; an answer has at most {LONGEST_ANSWER:,}."
+        )
+    try:
+        form = read_form(ask.question.get("schema", {}))
+        content = validated(form, parsed(form, given) if isinstance(given, str) else given)
+    except UnanswerableError:
+        raise UsageFailure(f"The question of {name} is damaged in the journal.") from None
+    except InvalidAnswerError as problem:
+        raise UsageFailure(f"The answer to {name} does not fit. {problem}") from None
+    if len(json.dumps(content, ensure_ascii=False)) > 2 * LONGEST_ANSWER:
+        raise UsageFailure(f"The answer to {name} is too long; an answer has at most {LONGEST_ANSWER:,} characters.")
+    return content

@@ -1,0 +1,175 @@
+"""Runs that ask people, killed right after commits, and judged by what the endpoint was asked and what the journal has.
+
+.venv/bin/python -m tests.runtime.people.kills 300
+"""
+
+from __future__ import annotations
+
+import asyncio
+import multiprocessing
+import os
+import sys
+import tempfile
+from collections import Counter
+from collections.abc import Callable
+from contextlib import closing
+from itertools import count
+from pathlib import Path
+from random import Random
+from typing import Any
+
+from tests.patience import PATIENCE
+from tests.runtime.composites.loops import asks, box, custom
+from tests.runtime.engine.fakes import FakeEndpoint, flowchart
+from tests.runtime.people.asking import MOOD, person
+
+import merrow_runtime
+from merrow_runtime.people.answering import answer, open_questions
+from merrow_runtime.requests import ModelRequest
+from merrow_runtime.store.address import configured
+from merrow_runtime.store.connection import DatabaseConnection
+from merrow_runtime.store.database import Store
+
+KILLED = 9
+TURNS = 2
+CALLS = Counter({"FIRST": 1, "WRITE": TURNS, "IN": 2, "END": 1})
+"""How often the endpoint is to be asked for each node."""
+QUESTIONS = ["L[1]/LOOK", "L[2]/LOOK", "M[1]/GO/ASK", "M[2]/GO/ASK", "ONE", "THREE", "TWO"]
+
+
+def write(folder: Path) -> Path:
+    """A Loop with a question inside, three questions at once, and a Map of Calls that ask."""
+    (folder / "merrow.toml").touch()
+    inner = [person("ASK"), 'IN["Custom (prompt: IN)"]:::CustomOp', "PROBLEM --> ASK --> IN --> RETURN"]
+    (folder / "inner.mmd").write_text(flowchart(*inner))
+    file = folder / "main.mmd"
+    lines = [
+        'FIRST["Custom (prompt: FIRST, returns: list[Problem])"]:::CustomOp',
+        *box("L", "Loop (max: 4)", custom("WRITE"), person("LOOK", "returns: Mood"), "D{which?}:::DecisionOp"),
+        *box("M", "Map ()", 'GO@{op: Call, workflow: "./inner.mmd"}'),
+        *(person(name) for name in ("ONE", "TWO", "THREE")),
+        custom("END"),
+        "PROBLEM -->|input| FIRST",
+        "FIRST --> WRITE -->|input| LOOK",
+        "FIRST --> ONE & TWO & THREE",
+        "FIRST -->|each:PROBLEM| GO",
+        "LOOK -->|when| D",
+        "WRITE -->|value| D",
+        "D -->|bad:again:input| WRITE",
+        "D -->|good| END",
+        "WRITE -->|over| END",
+        "GO & ONE & TWO & THREE --> END --> RETURN",
+    ]
+    file.write_text(flowchart(*lines, front=MOOD))
+    return file
+
+
+def _endpoint(log: Path) -> FakeEndpoint:
+    """It writes down what it is asked before it answers; no two answers of it are alike."""
+
+    def said(request: ModelRequest) -> str:
+        with log.open("a") as file:
+            file.write(f"{asks(request)}\n")
+        if asks(request) == "FIRST":
+            return '{"response": ["p", "q"]}'
+        return f"{asks(request)}: {request.messages[-1].content}"
+
+    return FakeEndpoint(said)
+
+
+def _die_after(commits: int) -> None:
+    """From now on, end this process right after so many transactions, as a kill does."""
+    number = count(1)
+
+    def dying(work: Callable[..., Any]) -> Callable[..., Any]:
+        def done(*given: Any, **named: Any) -> Any:
+            result = work(*given, **named)
+            if next(number) == commits:
+                os._exit(KILLED)
+            return result
+
+        return done
+
+    kinds: list[tuple[Any, str]] = [(DatabaseConnection, "transaction")]
+    if configured() is not None:
+        from merrow_runtime.store.postgres.connection import PostgresConnection
+
+        kinds = [(PostgresConnection, name) for name in ("transaction", "commit", "changed")]
+    for kind, name in kinds:
+        setattr(kind, name, dying(getattr(kind, name)))
+
+
+def _work(file: Path, log: Path, commits: int, seed: int) -> None:
+    """Begin the run or go on with it, answer what it asks in some order, and die meanwhile."""
+    draw = Random(seed)
+    _die_after(commits)
+
+    async def work() -> None:
+        with closing(Store.open()) as store:
+            endpoint = _endpoint(log)
+            while True:
+                runs = store.runs()
+                if runs and runs[0].status == "finished":
+                    return
+                run = runs[0].id if runs else ""
+                waiting = open_questions(store, run) if run else []
+                if not run:
+                    await merrow_runtime.start(file, {"problem": "x"}, endpoint=endpoint, store=store).result()
+                elif runs[0].status != "waiting" or store.ready():
+                    await merrow_runtime.resume(run, endpoint=endpoint, store=store).result()
+                else:
+                    name = draw.choice(waiting).visit.name
+                    good = name.endswith("LOOK") and f"[{TURNS}]" in name
+                    answer(store, run, name, "good" if good else "bad" if name.endswith("LOOK") else f"for {name}")
+
+    asyncio.run(work())
+    os._exit(0)
+
+
+def tried(folder: Path, seed: int, most: int = 12) -> int:
+    """One run to its end, through as many kills as come, each after up to ``most`` commits; how many. Raises AssertionError where
+    anything was lost or came twice.
+    """
+    file, log, draw = write(folder), folder / "asked.log", Random(seed)
+    forks = multiprocessing.get_context("fork")
+    kills = 0
+    while True:
+        process = forks.Process(target=_work, args=(file, log, draw.randint(1, most), draw.randrange(1_000_000)))
+        process.start()
+        process.join(PATIENCE)
+        assert process.exitcode in (0, KILLED), process.exitcode
+        if process.exitcode == 0:
+            break
+        kills += 1
+        assert kills < 500, "the run does not come to its end"
+    asked = Counter(log.read_text().split())
+    assert asked == CALLS, asked
+    with closing(Store.open()) as store:
+        (run,) = store.runs()
+        assert run.status == "finished", run.error
+        questions = store.asks(run.id)
+        assert sorted(ask.visit.name for ask in questions) == QUESTIONS
+        assert {ask.state for ask in questions} == {"answered"}
+        answers = [call for call in store.calls(run.id) if call.kind == "person"]
+        assert sorted(call.key.visit.name for call in answers) == QUESTIONS
+        for ask in questions:
+            assert [call.result["content"] for call in answers if call.key.visit == ask.visit] == [ask.answer]
+            if "LOOK" not in ask.visit.name:
+                assert ask.answer == {"answer": f"for {ask.visit.name}"}
+                assert f"for {ask.visit.name}" in str(run.outputs)
+    return kills
+
+
+def main() -> None:
+    """Try runs until there were as many kills as the first argument says."""
+    wanted, kills, runs = int(sys.argv[1]), 0, 0
+    while kills < wanted:
+        with tempfile.TemporaryDirectory() as folder:
+            os.environ["MERROW_STATE_DIR"] = f"{folder}/state"
+            kills += tried(Path(folder), seed=runs)
+            runs += 1
+    sys.stdout.write(f"{kills} kills over {runs} runs: nothing lost, asked, answered or called twice\n")
+
+
+if __name__ == "__main__":
+    main()
