@@ -130,7 +130,7 @@ def test_no_mutant_tears_a_box(text: str, seed: int) -> None:
 @given(composite_workflows())
 def test_no_move_at_all_tears_a_box(text: str) -> None:
     before = analyse(text)
-    for move in islice(moves(before), 400):
+    for move in islice(moves(before), 200):
         mutant, after = check_mutant(before, text, move)
         check_boxes(before, after, move, mutant)
 

@@ -30,7 +30,7 @@ def go_through_all(text: str) -> None:
         it.close()
 
 
-@settings(max_examples=12, suppress_health_check=list(HealthCheck))
+@settings(max_examples=5, suppress_health_check=list(HealthCheck))
 @given(knotted_drawings())
 def test_every_door_answers_for_any_drawing(text: str) -> None:
     go_through_all(text)

@@ -11,7 +11,7 @@ from tests.plain.test_pieces import ONLY_A_RING, PIECES, THREE_PIECES, WITH_PROB
 MARKED = "---\nworkflow: true\n---\n"
 
 
-@settings(max_examples=6, suppress_health_check=list(HealthCheck), deadline=None)
+@settings(max_examples=3, suppress_health_check=list(HealthCheck), deadline=None)
 @example(PIECES[0])
 @example(THREE_PIECES)
 @example(ONLY_A_RING)

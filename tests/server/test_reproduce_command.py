@@ -78,7 +78,7 @@ def test_nothing_is_asked_before_it_is_agreed_to(server: OpenAIServer) -> None:
 
 
 @pytest.mark.parametrize("paper", PAPERS)
-@pytest.mark.thinned(3)
+@pytest.mark.slow
 def test_the_whole_plan_of_a_paper_ends_with_a_table(server: OpenAIServer, paper: str) -> None:
     plan = reproduce(paper, "--items", "3", "--format", "json").json
     done = reproduce(paper, "--items", "3", "--yes", "--format", "json")

@@ -226,7 +226,7 @@ CANDIDATES = st.one_of(
 )
 
 
-@settings(max_examples=6, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
+@settings(max_examples=3, deadline=None, suppress_health_check=[HealthCheck.function_scoped_fixture])
 @given(st.lists(st.lists(CANDIDATES, max_size=5), min_size=1, max_size=4), st.sampled_from(["evolve", "mcts"]))
 def test_no_candidate_is_invalid_whatever_the_model_says(
     server: OpenAIServer, model: Rounds, capsys: Capture, answers: list[list[Any]], strategy: str
