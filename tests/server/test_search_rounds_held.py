@@ -13,7 +13,8 @@ from tests.optimizer.suggestions.scripted import is_judging
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Step, serving
 from tests.server.program import merrow
-from tests.server.searching import OWN, begun, newest, optimize, place, question, record
+from tests.server.searching import OWN, begun, newest, optimize, place, question
+from tests.server.test_search_killed import drawn
 from tests.server.test_search_rounds import MODELS, Rounds
 from tests.sizes import sized
 
@@ -65,9 +66,9 @@ def test_killed_between_any_two_commits_nothing_answered_is_asked_again(
         done = optimize(*ROUNDS)
         assert done.code == 0, done.err
         assert isinstance(other.answer, Held)
-        order, expected = [question(request) for request in other.requests], record(newest()["search"])
+        order, expected = [question(request) for request in other.requests], drawn(newest()["search"])
         asked = [number for number, request in enumerate(other.requests) if of_models(request)]
-        booked = newest()["usage"]
+        booked, proposing = newest()["usage"], newest()["proposals"]["usage"]
     assert len(set(order)) == len(order)
     assert booked["calls"] == len(order)
     assert len(asked) >= 4
@@ -91,7 +92,10 @@ def test_killed_between_any_two_commits_nothing_answered_is_asked_again(
         last = merrow("resume", newest()["search"])
         assert last.code == 0, last.err
         assert [question(request) for request in model.answered] == order, f"killed after {most} answers"
-        assert record(newest()["search"]) == expected, f"killed after {most} answers"
-        assert newest()["usage"]["calls"] == booked["calls"], "what is shown is what was paid"
+        assert drawn(newest()["search"]) == expected, f"killed after {most} answers"
+        # A call of an item that was in flight may have been paid: it is among those that the search has used, as an estimate.
+        used = newest()["usage"]
+        assert used["calls"] == booked["calls"] + used.get("estimated", False), f"killed after {most} answers"
+        assert newest()["proposals"]["usage"] == proposing, f"killed after {most} answers"
         costs = merrow("costs", "--format", "json").json["rows"]
         assert sum(day["calls"] for day in costs) == booked["calls"] + 1, "the one in flight may have been paid"

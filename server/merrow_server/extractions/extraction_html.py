@@ -10,9 +10,12 @@ from typing import Any
 
 from merrow_server.extractions.extraction_words import report_sentences
 from merrow_server.rendering.counts import counted
+from merrow_server.rendering.page_colours import COLOURS
 from merrow_server.rendering.snippet import plain
 
-_STYLE = """
+_STYLE = (
+    COLOURS
+    + """
 :root { color-scheme: light dark; --line: #8886; --soft: #8882; }
 body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 84rem; padding: 0 1rem; }
 h1 { font-size: 1.3rem; } h2 { font-size: 1.1rem; margin-top: 2rem; } td, pre, p { overflow-wrap: anywhere; }
@@ -20,6 +23,7 @@ table { border-collapse: collapse; } th { text-align: left; }
 th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; vertical-align: top; }
 pre { white-space: pre-wrap; background: var(--soft); padding: .5rem; } summary { cursor: pointer; }
 """
+)
 _POLICY = (
     "default-src 'none'; style-src 'sha256-"
     + base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()

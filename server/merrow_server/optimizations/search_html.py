@@ -17,6 +17,7 @@ from merrow_server.optimizations.search_charts import Leaf, Line, Point, plane_c
 from merrow_server.optimizations.search_data import analyses_of
 from merrow_server.optimizations.search_words import held_out_text, report_lines
 from merrow_server.rendering.counts import counted
+from merrow_server.rendering.page_colours import COLOURS
 from merrow_server.rendering.snippet import plain
 from merrow_server.rendering.workflow_sketch import difference_words, sketch
 from merrow_server.reports.run_report import cost_text, workflow_text
@@ -27,11 +28,11 @@ _SHOWN = 40
 _EFFECTS = 20
 _LONGEST = 40_000
 """Characters of a workflow's text; the rest is in its file."""
-_STYLE = """
+_STYLE = (
+    COLOURS
+    + """
 :root { color-scheme: light dark; --good: #2e7d32; --line: #8886; --soft: #8882; --blue: #1976d2; --odd: #b26a00; }
 body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 84rem; padding: 0 1rem; }
-body { color: CanvasText; background: Canvas; } .vscode-light { color-scheme: light; } .vscode-dark { color-scheme: dark; }
-.vscode-high-contrast { color-scheme: dark; } .vscode-high-contrast-light { color-scheme: light; }
 h1 { font-size: 1.3rem; } h2 { font-size: 1.1rem; margin-top: 2rem; } h1, td, pre, dd, li, p { overflow-wrap: anywhere; }
 dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; } dt { font-weight: 600; } dd { margin: 0; }
 figure { display: inline-block; margin: 0 2rem 1rem 0; vertical-align: top; max-width: 100%; overflow-x: auto; }
@@ -53,6 +54,7 @@ pre { white-space: pre-wrap; max-height: 30rem; overflow: auto; background: var(
 .added { color: var(--good); } .removed { color: var(--odd); }
 article { border-top: 1px solid var(--line); padding: .4rem 0; } article h3 { font-size: 1rem; margin: .4rem 0; }
 """
+)
 _POLICY = (
     "default-src 'none'; style-src 'sha256-"
     + base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()

@@ -9,18 +9,23 @@ from html import escape
 from itertools import groupby
 from typing import Any
 
+from merrow_server.rendering.page_colours import COLOURS
 from merrow_server.rendering.snippet import plain
 from merrow_server.reproductions.table import reasons_of
 from merrow_server.reproductions.words import SIMULATED, sentence, table_rows
 
-_STYLE = """
+_STYLE = (
+    COLOURS
+    + """
 :root { color-scheme: light dark; --line: #8886; }
 body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 84rem; padding: 0 1rem; }
 h1 { font-size: 1.3rem; } h2 { font-size: 1.1rem; margin-top: 2rem; } td, p, li { overflow-wrap: anywhere; }
 table { border-collapse: collapse; } th { text-align: left; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; vertical-align: top; }
+th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; vertical-align: top; min-width: 4.5rem; }
+td:first-child { white-space: nowrap; }
 .mark { color: #b26a00; font-weight: 600; }
 """
+)
 _POLICY = (
     "default-src 'none'; style-src 'sha256-"
     + base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()

@@ -11,13 +11,14 @@ from hypothesis import strategies as st
 from tests.optimizer.search.searching import Words, begin, draft, run
 
 from merrow_optimizer.search.candidates import START, CandidateDraft, Draw
+from merrow_optimizer.search.children import Nothing
 from merrow_optimizer.search.constants import RoundSettings, check_constants, round_settings_of, settings_of
 from merrow_optimizer.search.engine import Search
 from merrow_optimizer.search.experience import experience, favour
 from merrow_optimizer.search.history import History
 from merrow_optimizer.search.stopping import Convergence
 from merrow_optimizer.search.strategies.climbing import Climb, ClimbSettings
-from merrow_optimizer.search.strategies.evolve import Evolve, EvolveSettings
+from merrow_optimizer.search.strategies.evolve import Evolve, EvolveSettings, Mcts
 from merrow_optimizer.search.strategies.rounds import chances, elites, is_lost
 from merrow_runtime.errors import UsageFailure
 
@@ -323,3 +324,13 @@ def test_a_change_of_a_model_counts_for_the_operator_that_describes_it() -> None
     history = rounds_of([0.4, 0.5], {1: (0,)})
     history.drafts[1] = replace(history.drafts[1], operator="model", kind="remove")
     assert favour(history, 1, ["add", "remove"]) == {"add": 1 / 2, "remove": 2 / 3}
+
+
+def test_where_a_model_makes_all_candidates_and_made_none_a_loop_has_no_other_round() -> None:
+    for loop in (Evolve(Nothing()), Mcts(Nothing())):
+        search = begin("random", seed=3, items=4, repeats=1, evaluations=1_000)
+        search.strategy = loop
+        draw = search.next()
+        assert draw is not None
+        search.outcome(draw.number, [0.5] * len(draw.places))
+        assert search.next() is None

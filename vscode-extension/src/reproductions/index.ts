@@ -164,7 +164,7 @@ async function rowsOf(title: string, { rows, order, text }: ReproductionForecast
     return row === undefined ? [] : [{ label: id, description: rowText(row), picked: true }];
   });
   const lacking = rows.filter(({ asks, estimate }) => !asks && estimate === null).length;
-  const placeHolder = lacking === 0 ? 'The rows, cheapest first' : 'The rows that can be run, cheapest first; the table says why the others can’t';
+  const placeHolder = lacking === 0 ? 'The rows, cheapest first' : 'The rows that can be run, cheapest first';
   const chosen = await vscode.window.showQuickPick(items, { title, placeHolder, canPickMany: true, ignoreFocusOut: true, matchOnDescription: true });
   return chosen === undefined || chosen.length === 0 ? undefined : chosen.length === items.length ? [] : chosen.map(({ label }) => label);
 }

@@ -158,5 +158,7 @@ class Mcts(Evolve):
 
     def _changed(self, history: History, parent: int, chance: Random) -> CandidateDraft | None:
         weights = favour(history, parent, self._proposer.operators)
+        if not weights:  # All candidates are given by a model, and it gave none.
+            return None
         operator = chance.choices(list(weights), list(weights.values()))[0]
         return self._proposer.child(parent, history.drafts[parent], chance, operator)

@@ -51,6 +51,8 @@ describe(
       assert.match(await table.locator('tr', { hasText: 'round1-gsm8k' }).first().innerText(), /n = 3.*LOOK/s);
       assert.ok((await table.locator('body').innerText()).includes(`tiny ${HOSTILE}`));
       assert.equal(await table.locator('img').count(), 0);
+      // The page has the colours of the workbench's theme, though the system prefers dark ones.
+      assert.equal(await table.locator('body').evaluate((body) => getComputedStyle(body).colorScheme), 'light');
       assert.ok(model.questions.length >= 3);
       assert.deepEqual([...new Set(model.models)], [`tiny ${HOSTILE}`]);
       await w.shot('reproduce-table');
