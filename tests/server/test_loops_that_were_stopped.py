@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import re
 import subprocess
 import sys
 import time
@@ -225,6 +226,41 @@ def test_evaluations_count_them_and_have_a_gate(capsys: Capture) -> None:
     shown = in_process(capsys, "show", report["evaluation"]).out
     assert "Loops stopped" in shown.splitlines()[1]
     assert "1 answer comes from a Loop whose turns or budget ran out." in shown
+
+
+def test_searches_count_them(capsys: Capture) -> None:
+    write("flow.mmd", refining())
+    names = [f"{mood} {number}" for number in range(3) for mood in ("easy", "hard")]
+    write("own.jsonl", "".join(json.dumps({"problem": name, "answer": "draft"}) + "\n" for name in names))
+
+    def answer(request: Received) -> Step:
+        is_hard = "hard" in json.dumps(request.body["messages"])
+        if request.prompt.startswith("JUDGE"):
+            return Reply(json.dumps({"response": "bad" if is_hard else "good"}))
+        return Reply("hard draft" if is_hard else "draft")
+
+    with serving(answer) as server:
+        asked = ("optimize", "flow.mmd", "--dataset", "own.jsonl", "--gold", "answer", "--base-url", server.base_url)
+        done = in_process(capsys, *asked, "--strategy", "random", "--budget-evaluations", "24", "--small")
+    assert done.code == 0, done.err
+    (search,) = in_process(capsys, "optimizations", "--format", "json").json
+    events = events_of(in_process(capsys, "show", search["search"], "--format", "json").out)
+    start, *others = [event for event in events if event["event"] == "candidate"]
+    stopped = {
+        answer["item"]: answer["exhausted"]
+        for event in events
+        if event["event"] == "draw" and event["candidate"] == 0
+        for answer in event["answers"]
+    }
+    assert start["exhausted"] == sum(stopped.values()) > 0
+    assert len(stopped) > start["exhausted"], "answers of Loops that ended are not among them"
+    total = start["exhausted"] + sum(candidate["exhausted"] for candidate in others)
+    assert search["exhausted"] >= total
+    shown = in_process(capsys, "show", search["search"]).out
+    assert f"{search['exhausted']} answers come from Loops whose turns or budget ran out." in shown
+    assert re.search(r"^round .* Loops stopped +change$", shown, re.MULTILINE)
+    page = in_process(capsys, "show", search["search"], "--format", "html").out
+    assert page.count("whose turns or budget ran out.") > 1
 
 
 @pytest.mark.parametrize(("count", "last"), [(8, "Loop L[7] stopped"), (9, "1 more Loop"), (1_010, "1,002 more Loops")])

@@ -31,6 +31,7 @@ class RecordedCandidate:
     ``scores`` are those that the search has applied, in the order of its draws; ``paid`` is what the search really paid for
     them, which is little where another candidate had asked the same. Of what a model proposed, ``reason`` is why, ``kind`` is the
     operator that describes its change, and ``criteria`` are what a judge gave it, from 1 to 10 each (empty where none did).
+    ``exhausted`` are its answers that come from Loops that still wanted another turn when their turns or their budget ran out.
     """
 
     number: int
@@ -48,6 +49,7 @@ class RecordedCandidate:
     reason: str = ""
     kind: str = ""
     criteria: Mapping[str, float] = field(default_factory=dict)
+    exhausted: int = 0
 
     @property
     def judged(self) -> float | None:
@@ -151,6 +153,14 @@ class SearchRecord:
     def answers(self) -> int:
         """How many answers the search has scored or given up."""
         return sum(1 for draw in self.draws for answer in draw.answers if answer is not None)
+
+    @property
+    def exhausted(self) -> int:
+        """How many answers, the held-out reading included, come from Loops whose turns or budget ran out."""
+        held_out = (score for several in self.held_out_answers.values() for score in several)
+        return sum(candidate.exhausted for candidate in self.candidates) + sum(
+            1 for score in held_out if score.exhausted
+        )
 
     @property
     def crown(self) -> int:
@@ -292,10 +302,12 @@ def load(user: Store, search: str) -> SearchRecord:
     proposed = {proposal["text"]: proposal for question in questions.values() for proposal in question["proposals"]}
     draws: list[RecordedDraw] = []
     scores: dict[int, list[float]] = {}
+    exhausted: Counter[int] = Counter()
     for draw in kept.draws(record.id):
         places = [(items[item], repeat) for item, repeat in draw.places]
         answers = [by_place.get((draw.candidate, *place)) for place in places]
         draws.append(RecordedDraw(draw.number, draw.candidate, places, answers, draw.outcome, draw.crown, draw.told))
+        exhausted[draw.candidate] += sum(1 for answer in answers if answer is not None and answer.exhausted)
         scores.setdefault(draw.candidate, []).extend(score for score in draw.outcome or () if score is not None)
     return SearchRecord(
         record,
@@ -319,6 +331,7 @@ def load(user: Store, search: str) -> SearchRecord:
                     if candidate.operator == MODEL and candidate.text in proposed
                     else ()
                 ),
+                exhausted=exhausted[candidate.number],
             )
             for candidate in kept.candidates(record.id)
         ],

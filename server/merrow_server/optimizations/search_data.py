@@ -50,6 +50,7 @@ def search_object(search: SearchRecord) -> dict[str, Any]:
         "candidates": len(search.candidates),
         "draws": len(search.draws),
         "answers": search.answers,
+        "exhausted": search.exhausted,
         "crown": search.crown,
         "told": search.told,
         "start_told": search.candidates[0].told if search.candidates else None,
@@ -90,6 +91,7 @@ def candidate_object(candidate: RecordedCandidate, changes: Sequence[str] | None
         "mean": candidate.mean,
         "deviation": candidate.deviation,
         "answers": len(candidate.scores),
+        "exhausted": candidate.exhausted,
         "file": candidate.file,
         "reason": candidate.reason,
         "kind": candidate.kind,
@@ -123,6 +125,7 @@ def answer_object(score: ScoreRecord) -> dict[str, Any]:
         "read": score.read,
         "reason": score.reason,
         "run": score.run,
+        "exhausted": score.exhausted,
     }
 
 
@@ -131,7 +134,18 @@ def record_lines(search: SearchRecord) -> Iterator[dict[str, Any]]:
     no other beats in score and cost, what helps, the end.
     """
     whole = search_object(search)
-    outcome = ("answers", "draws", "candidates", "crown", "told", "start_told", "held_out", "proposals", "usage")
+    outcome = (
+        "answers",
+        "exhausted",
+        "draws",
+        "candidates",
+        "crown",
+        "told",
+        "start_told",
+        "held_out",
+        "proposals",
+        "usage",
+    )
     ended = ("status", "seconds", "error", "over", *outcome)
     yield _event("search_started", {name: value for name, value in whole.items() if name not in ended})
     shown, known = 0, analyses_of(search, search.candidates)

@@ -13,6 +13,7 @@ from merrow_optimizer.optimization.effects import Effect, effects_of
 from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord
 from merrow_optimizer.search.candidates import START
 from merrow_runtime.errors import RunFailure
+from merrow_server.evaluations.tables import exhausted_text
 from merrow_server.optimizations.search_charts import Leaf, Line, Point, plane_chart, tree_chart
 from merrow_server.optimizations.search_data import analyses_of
 from merrow_server.optimizations.search_words import held_out_text, report_lines
@@ -108,6 +109,7 @@ def _facts(search: SearchRecord) -> Iterator[str]:
         "Strategy": f"{record.strategy}, proposer {record.proposer}, seed {record.seed}, jobs {record.jobs}",
         "Model": record.model,
         "Used": f"{counted(usage.calls, 'call')}, {counted(usage.tokens, 'token')}, {cost_text(usage.to_json())}",
+        "Loops": exhausted_text(search.exhausted) if search.exhausted else "",
         "Time": duration(record.seconds),
     }
     yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in facts.items() if text) + "</dl>"
@@ -263,7 +265,8 @@ def _round(search: SearchRecord, candidate: RecordedCandidate, known: Mapping[in
     )
     cost = "" if candidate.cost is None else f", about ${candidate.cost:.4g} an item"
     size = f"{counted(candidate.nodes, 'node')}, {counted(candidate.calls, 'call')}"
-    yield f"<p>{made}</p><p>{size}{cost}{mean}. File: {_safe(candidate.file)}</p>"
+    loops = f" {exhausted_text(candidate.exhausted)}" if candidate.exhausted else ""
+    yield f"<p>{made}</p><p>{size}{cost}{mean}.{loops} File: {_safe(candidate.file)}</p>"
     if candidate.reason:
         yield f"<p>Why the model proposed it: {_safe(candidate.reason)}{_marks(candidate)}</p>"
     analysis = known.get(candidate.number)

@@ -16,7 +16,7 @@ from merrow_optimizer.optimization.readings import ASIDE
 from merrow_optimizer.optimization.rounds import BEST
 from merrow_optimizer.search.candidates import START
 from merrow_runtime.running.forecast_figures import Bounds
-from merrow_server.evaluations.tables import Style, bare
+from merrow_server.evaluations.tables import Style, bare, exhausted_text
 from merrow_server.files import MARKDOWN_SUFFIXES
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import cells, visible
@@ -115,6 +115,8 @@ def report_lines(search: SearchRecord, *, whole: bool, style: Style = bare) -> I
         f"{counted(len(search.candidates), 'candidate')}, {counted(search.answers, 'answer')}, {counted(usage.calls, 'call')},"
         f" {counted(usage.tokens, 'token')}, {cost_text(usage.to_json())}, {duration(record.seconds)}"
     )
+    if search.exhausted:
+        yield exhausted_text(search.exhausted)
     yield from _proposal_lines(search)
     if not search.candidates or search.told is None:
         return
@@ -256,23 +258,21 @@ def table_lines(search: SearchRecord, style: Style = bare) -> Iterator[str]:
         search.candidates, key=lambda candidate: (candidate.told is None, -(candidate.told or 0.0), candidate.number)
     )
     judged = any(candidate.judged is not None for candidate in order)
-    table = [
-        _columns(("round", "of", "by", "estimated", "scored", "answers", "calls", "cost"), "judged", judged, "change")
-    ]
+    stopped = any(candidate.exhausted for candidate in order)
+    heads = ("round", "of", "by", "estimated", "scored", "answers", "calls", "cost")
+    table = [(*heads, *_given("Loops stopped", stopped), *_given("judged", judged), "change")]
     table += [
-        _columns(
-            (
-                str(candidate.number),
-                "+".join(map(str, candidate.parents)) or "-",
-                candidate.kind or candidate.operator or "-",
-                "" if candidate.told is None else f"{candidate.told:.3f}",
-                "" if candidate.mean is None else f"{candidate.mean:.3f}",
-                str(len(candidate.scores)),
-                str(candidate.calls),
-                "unknown" if candidate.cost is None else _dollars(candidate.cost),
-            ),
-            "/".join(f"{mark:g}" for mark in candidate.criteria.values()),
-            judged,
+        (
+            str(candidate.number),
+            "+".join(map(str, candidate.parents)) or "-",
+            candidate.kind or candidate.operator or "-",
+            "" if candidate.told is None else f"{candidate.told:.3f}",
+            "" if candidate.mean is None else f"{candidate.mean:.3f}",
+            str(len(candidate.scores)),
+            str(candidate.calls),
+            "unknown" if candidate.cost is None else _dollars(candidate.cost),
+            *_given(f"{candidate.exhausted:,}" if candidate.exhausted else "", stopped),
+            *_given("/".join(f"{mark:g}" for mark in candidate.criteria.values()), judged),
             _short(candidate.title) or "the start",
         )
         for candidate in order[:_MOST_ROWS]
@@ -294,9 +294,9 @@ def table_lines(search: SearchRecord, style: Style = bare) -> Iterator[str]:
         yield f"and {len(order) - _MOST_ROWS:,} more, all with: merrow show {search.id} --format json"
 
 
-def _columns(first: tuple[str, ...], judged: str, has_judged: bool, last: str) -> tuple[str, ...]:
-    """A row of the table; what a judge gave is a column only where one gave something."""
-    return (*first, judged, last) if has_judged else (*first, last)
+def _given(cell: str, is_there: bool) -> tuple[str, ...]:
+    """The cell of a column that a table has only where some row has something in it."""
+    return (cell,) if is_there else ()
 
 
 def _cost(candidate: RecordedCandidate) -> str:
