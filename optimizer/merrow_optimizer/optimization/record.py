@@ -326,11 +326,7 @@ def load(user: Store, search: str) -> SearchRecord:
                 candidate.told,
                 scores.get(candidate.number, []),
                 paid.get(candidate.number, NOTHING),
-                *(
-                    _judged(proposed[candidate.text])
-                    if candidate.operator == MODEL and candidate.text in proposed
-                    else ()
-                ),
+                *_judged(proposed.get(candidate.text) if candidate.operator == MODEL else None),
                 exhausted=exhausted[candidate.number],
             )
             for candidate in kept.candidates(record.id)
@@ -342,6 +338,8 @@ def load(user: Store, search: str) -> SearchRecord:
     )
 
 
-def _judged(proposal: Mapping[str, Any]) -> tuple[str, str, Mapping[str, float]]:
-    """The reason of a proposal, its operator, and what its judge gave it by criterion."""
+def _judged(proposal: Mapping[str, Any] | None) -> tuple[str, str, Mapping[str, float]]:
+    """The reason of a proposal, its operator, and what its judge gave it by criterion; nothing where there is none."""
+    if proposal is None:
+        return "", "", {}
     return proposal["reason"], proposal.get("kind", ""), proposal["scores"] or {}
