@@ -70,18 +70,16 @@ async def carry_out(
         try:
             await run(job)
         except asyncio.CancelledError:
-            if watch.is_taken_over:
-                raise StoreFailure(
-                    f"{kept.word.capitalize()} {identity} was taken over by another process, since this one gave no sign of"
-                    " life."
-                ) from None
             watch.end("cancelled")
             raise
         except StoreFailure as problem:
             job.stopped_by = str(problem)
             # A disk that is full may have room for this, which is little; where it has not, the process is over for others, too.
-            with suppress(StoreFailure):
+            try:
                 watch.end("stopped", job.stopped_by)
+            except StoreFailure:
+                if watch.is_taken_over:
+                    raise
             return job
         finally:
             watching.cancel()
@@ -124,6 +122,8 @@ class _Watch:
             await asyncio.sleep(_LOOK)
             with suppress(StoreFailure):  # the next write reports it, to a caller that can act on it
                 if self._kept.status(self._identity) != "running":
+                    # Of a process that was frozen, another one may have ended it meanwhile.
+                    self.is_taken_over = not self._own.beat()
                     self._working.cancel()
                     return
                 if self._clock.here - self._counted >= BEAT and not self._beat():
@@ -139,7 +139,14 @@ class _Watch:
         return True
 
     def end(self, status: ListedStatus, why: str | None = None) -> None:
-        """Keep how it ended."""
+        """Keep how it ended. Raises `StoreFailure`, also where another process has taken it over: then that one says how."""
+        with suppress(StoreFailure):  # what follows reports it
+            self.is_taken_over = self.is_taken_over or not self._own.beat()
+        if self.is_taken_over:
+            raise StoreFailure(
+                f"{self._kept.word.capitalize()} {self._identity} was taken over by another process, since this one gave no sign"
+                " of life."
+            )
         self._kept.update(self._identity, status, why, time.time(), self._passed())
 
     def _passed(self) -> float:

@@ -83,7 +83,7 @@ def made_again(requests: Sequence[Received]) -> tuple[int, list[tuple[str, str]]
 def rows_of(evaluation: str) -> list[tuple[Any, ...]]:
     """What an evaluation comes to, without times and costs."""
     report = merrow("show", evaluation, "--format", "json").json
-    assert report["status"] == "finished", report
+    assert (report["status"], report["error"]) == ("finished", None)
     return sorted(
         (row["item"], row["repeat"], row["status"], row["value"], row["read"], row["reason"]) for row in report["rows"]
     )

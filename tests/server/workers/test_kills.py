@@ -169,6 +169,55 @@ def test_a_worker_that_freezes_and_comes_back(place: Shared, seed: int) -> None:
     came_to_the_same(place, newest(), 4)
 
 
+@pytest.mark.parametrize("seed", range(ROUNDS))
+@pytest.mark.slow
+def test_two_coordinators(place: Shared, seed: int) -> None:
+    """The second one is refused, and takes over from one that has frozen, once that gave no sign of life for half a minute; the
+    first one stops when it thaws.
+    """
+    chance = random.Random(seed)
+    process = evaluating(place)
+    asked(place, chance, most=0.4)
+    process.send_signal(signal.SIGSTOP)
+    evaluation = newest()
+    resume = ("resume", evaluation, "--engine", "dask", "--scheduler", place.cluster.address)
+    while (done := merrow(*resume)).code:
+        assert f"by process {process.pid} on" in done.err
+        time.sleep(1)
+    process.send_signal(signal.SIGCONT)
+    _, err = process.communicate()
+    assert process.returncode != 0
+    assert err.endswith("was taken over by another process, since this one gave no sign of life.\n"), err
+    came_to_the_same(place, evaluation, 4)
+
+
+AHEAD = """
+import os, time
+known = time.time
+time.time = lambda: known() + float(os.environ["AHEAD"])
+"""
+
+
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+@pytest.mark.parametrize("seed", range(ROUNDS))
+@pytest.mark.slow
+def test_workers_whose_clocks_are_ten_minutes_apart(place: Shared, tmp_path: Path, seed: int) -> None:
+    """The server's clock counts, which all go by."""
+    chance = random.Random(seed)
+    (tmp_path / "site").mkdir()
+    (tmp_path / "site" / "sitecustomize.py").write_text(AHEAD)
+    for worker in place.cluster.parts[1:]:
+        worker.end()
+    path = {"PYTHONPATH": str(tmp_path / "site")}
+    first, *_ = [place.cluster.worker(environment={**path, "AHEAD": ahead}) for ahead in ("-300", "300")]
+    process = evaluating(place)
+    asked(place, chance)
+    first.end()
+    _, err = process.communicate()
+    assert process.returncode == 0, err
+    came_to_the_same(place, newest(), 2)
+
+
 KILLER = """
 import os, signal
 import merrow_optimizer.evaluation.answering as answering
