@@ -462,6 +462,11 @@ class PostgresConnection:
             return DatabaseFailure(f"{where} isn't there: {said}.")
         if state.startswith(("42", "22P05", "22021", "XX")):
             return DatabaseFailure(f"{where} is damaged, or holds another program's tables: {said}.", "damaged")
+        if not state and any(words in said for words in ("certificate", "does not support SSL")):
+            return DatabaseFailure(
+                f"{where} does not prove who it is: {said}. Name the file with the certificate of its authority with"
+                " sslrootcert=FILE in the URL, or ask who runs it."
+            )
         if isinstance(problem, psycopg.OperationalError) or state.startswith(("08", "57P", "53")):
             if not state and "password" in said:
                 return DatabaseFailure(
