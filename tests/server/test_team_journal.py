@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import multiprocessing
 import os
 import socket
 import subprocess
@@ -21,6 +22,7 @@ from tests.runtime.store.making import call, node, run
 from tests.server.program import GOOD, merrow, write
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
+from merrow_runtime.spending.ledger import ledger
 from merrow_runtime.store import glance, sql
 from merrow_runtime.store.address import INSECURE_VARIABLE, read_address
 from merrow_runtime.store.database import Store
@@ -113,6 +115,29 @@ def test_one_starts_and_another_watches_cancels_resumes_and_compares(url: str) -
     assert all(name in everything.out for name in ("ann", "bob"))
 
 
+def test_each_lists_their_own_evaluations_and_compares_them_with_those_of_others(url: str) -> None:
+    write("flow.mmd", GOOD)
+    write("better.mmd", TWO)
+    write("own.jsonl", '{"id": "q1", "problem": "6?", "answer": "6"}\n{"id": "q2", "problem": "7?", "answer": "8"}\n')
+    own = ("--dataset", "own.jsonl", "--gold", "answer", "--metric", "numeric")
+    with serving() as endpoint:
+        ann, bob = (person(name, url, endpoint.base_url) for name in ("ann", "bob"))
+        for env, file in ((ann, "flow.mmd"), (bob, "better.mmd")):
+            ran = merrow("evaluate", file, *own, env=env)
+            assert ran.code == 0, ran.err
+    ids = {}
+    for name, env in (("ann", ann), ("bob", bob)):
+        [ids[name]] = [one["evaluation"] for one in merrow("evaluations", "--mine", "--format", "json", env=env).json]
+        of_kind = merrow("runs", "--kind", "evaluation", "--mine", "--format", "json", env=env).json
+        assert [one["evaluation"] for one in of_kind] == [ids[name]]
+        assert len(merrow("evaluations", "--format", "json", env=env).json) == 2
+        for other in ("search", "extraction"):
+            assert merrow("runs", "--kind", other, "--mine", "--format", "json", env=env).out.strip() in ("", "[]")
+    compared = merrow("evaluate", "--compare", ids["ann"], ids["bob"], "--format", "json", env=bob)
+    assert compared.code == 0, compared.err
+    assert compared.json["items"] == 2
+
+
 def test_a_shell_completes_the_ids_of_the_shared_journal(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
     monkeypatch.setenv("MERROW_JOURNAL", url)
     with closing(Store.open()) as store:
@@ -135,6 +160,25 @@ def test_what_everybody_spends_is_one_sum_with_one_limit(url: str) -> None:
         refused = merrow("run", "flow.mmd", "--input", "problem=another", "--model", "m", env=bob)
     assert refused.code != 0
     assert "month" in refused.err
+
+
+def test_a_fork_keeps_what_it_spends_on_a_connection_of_its_own(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MERROW_JOURNAL", url)
+    usage = Usage(1, 1, 1, 1.0)
+    ledger().count("a.mmd", "https://a.test", "m", usage)
+    ledger().flush()
+
+    def spend() -> None:
+        ledger().count("a.mmd", "https://a.test", "m", usage)
+        ledger().flush()
+        os._exit(0)  # as a process that is killed: nothing is cleaned up
+
+    fork = multiprocessing.get_context("fork").Process(target=spend)
+    fork.start()
+    fork.join()
+    assert fork.exitcode == 0
+    ledger().count("a.mmd", "https://a.test", "m", usage)
+    assert [one.usd for one in ledger().spent()] == [3.0]
 
 
 def test_who_may_only_read_reads_and_is_told_why_nothing_is_written(
@@ -213,7 +257,8 @@ def test_the_journal_is_named_checked_and_copied(url: str, monkeypatch: pytest.M
         shared._database.asked("UPDATE nodes SET several = '[[1]]'")
     found = merrow("journal", "check", env=env)
     assert found.code == 1
-    assert "A call of node SOLVE in run run-1 is damaged in the journal" in found.out
+    for damaged in ("run-1", "ev1/q1"):
+        assert f"A call of node SOLVE in run {damaged} is damaged in the journal" in found.out
     assert "\x1b" not in merrow("show", "run-1", env=env).out
 
 

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Callable
 from typing import TypeVar
 
@@ -21,10 +22,12 @@ class SharedLedger(Ledger):
         """Raises `StoreFailure` where the database can't be reached."""
         self._database = connect(address, lasts=False)
         self._database.waits = AWAY
+        self._process = os.getpid()
         self._begin_empty(self._database.now)
 
     def is_at_its_path(self) -> bool:
-        return True
+        """Whether it is that of this process: a fork can't use the connection of the one that it comes from."""
+        return self._process == os.getpid()
 
     def _transaction(self, work: Callable[[Database], T], *, is_alone: bool = False) -> T:
         try:

@@ -182,6 +182,7 @@ class DatabaseJournal:
         done = self._writer.write(self._lost(key, request_hash, usage, rows.SENT, at), at_once=alone, lasts=False)
         self._sent[*_parts(key), request_hash] = at, done
         await asyncio.shield(done)  # who is cancelled here still has it taken away, once it is there
+        self._check()
 
     def drop_sent(self, key: CallKey, request_hash: str) -> None:
         """See `merrow_runtime.store.contract.RunJournal.drop_sent`: with the next commit."""

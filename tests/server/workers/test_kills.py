@@ -39,8 +39,10 @@ pytestmark = [
 ]
 ITEMS = sized(100, 400)
 ROUNDS = sized(1, 2)
-IN_FLIGHT = 15
-"""Items of a worker that are in flight: eight calls, and as many that wait, less one."""
+IN_FLIGHT_CALLS = 8
+"""Calls of a worker that are in flight."""
+IN_FLIGHT = 2 * IN_FLIGHT_CALLS - 1
+"""Items of a worker that are in flight: those, and as many that wait, less one."""
 
 
 def expected() -> list[tuple[str, int, str, float, str, str]]:
@@ -156,9 +158,12 @@ def test_a_worker_that_freezes_and_comes_back(place: Shared, seed: int) -> None:
         again.worker()
         place.cluster = again
         process = evaluating(place)
-        asked(place, chance, most=0.5)
-        frozen = again.parts[1]
-        frozen.send(signal.SIGSTOP)
+        answered = int(3 * ITEMS * chance.uniform(0.1, 0.5))
+        with place.server.holding(answered):
+            # What is on its way is at the endpoint. A process that is frozen while it sends a request sends it when it thaws.
+            waited(lambda: len(place.server.requests) >= answered + 2 * IN_FLIGHT_CALLS)
+            frozen = again.parts[1]
+            frozen.send(signal.SIGSTOP)
         waited(lambda: process.poll() is not None or len(place.server.requests) > 2.5 * ITEMS)
         time.sleep(sized(5, 60))
         frozen.send(signal.SIGCONT)

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import os
 import re
 import time
 from collections.abc import Callable, Generator, Iterator, Mapping, Sequence
@@ -46,6 +47,10 @@ recovery they are what they were.
 _SHOWN = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd]+")
 _CLOCK = 1.0
 """Seconds for which the server's clock is taken to go on like that of this process."""
+
+
+_LEFT: list[psycopg.Connection[Any]] = []
+"""Connections of the process that this one was forked from."""
 
 
 class _Flag(IntDumper):
@@ -165,6 +170,7 @@ class PostgresConnection:
         self._server = ""
         self.closing = False
         self._open: _Connection | None = None
+        self._process = os.getpid()
         if is_open:
             self.reconnect(time.monotonic() + waits if waits > PATIENCE else 0.0)
 
@@ -430,9 +436,14 @@ class PostgresConnection:
         """The server does that by itself."""
 
     def close(self) -> None:
-        if self._open is not None:
-            with suppress(psycopg.Error):
-                self._open.close()
+        if self._open is None:
+            return
+        if self._process != os.getpid():
+            # The server would be told that the process has ended which this one was forked from.
+            _LEFT.append(self._open)
+            return
+        with suppress(psycopg.Error):
+            self._open.close()
 
     def failure(self, problem: Exception) -> DatabaseFailure:
         """What went wrong, in a sentence that names the server and the remedy; never a password."""

@@ -23,6 +23,7 @@ from merrow_server.cli.options.common import format_option
 @click.option(
     "--workflow", metavar="FILE", shell_complete=shell_completion.files, help="Only evaluations of this workflow."
 )
+@click.option("--mine", is_flag=True, help="Only what you began, in a journal that others share.")
 @click.option(
     "--delete",
     "deleted",
@@ -33,8 +34,10 @@ from merrow_server.cli.options.common import format_option
 )
 @click.option("--prune", type=click.FloatRange(min=0), metavar="DAYS", help="Delete those older than this many days.")
 @format_option()
-def command(limit: int, workflow: str | None, deleted: tuple[str, ...], prune: float | None, output: str) -> None:
+def command(
+    limit: int, workflow: str | None, mine: bool, deleted: tuple[str, ...], prune: float | None, output: str
+) -> None:
     """List the evaluations in the journal, newest first: id, status, when, score, metric, cost, data, workflow."""
     from merrow_server.cli.listing import list_kind
 
-    list_kind("evaluation", limit, workflow, deleted, prune, output)
+    list_kind("evaluation", limit, workflow, deleted, prune, output, mine=mine)

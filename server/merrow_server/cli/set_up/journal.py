@@ -88,13 +88,25 @@ def _kinds(store: Store) -> list[Listed[Any]]:
 
 
 def _damaged(store: Store) -> list[str]:
-    """A sentence about each record that can't be read."""
+    """A sentence about each record that can't be read, also of the runs of evaluations, searches and other jobs."""
+    from merrow_runtime.errors import StoreFailure
+
+    found = _damaged_runs(store)
+    for kept in _kinds(store):
+        for record in kept.newest(_ALL, report=found.append):
+            try:
+                with store.looking_into(record.id) as own:
+                    found += [] if own is None else _damaged_runs(own)
+            except StoreFailure as problem:
+                found.append(str(problem))
+    return found
+
+
+def _damaged_runs(store: Store) -> list[str]:
     found: list[str] = []
     for run in store.runs(_ALL, report=found.append):
         store.calls(run.id, report=found.append)
         store.told(run.id, found.append)
-    for kept in _kinds(store):
-        kept.newest(_ALL, report=found.append)
     return found
 
 
