@@ -26,7 +26,7 @@ from merrow_runtime.spending.ledger import ledger
 from merrow_runtime.store import glance, sql
 from merrow_runtime.store.address import INSECURE_VARIABLE, read_address
 from merrow_runtime.store.database import Store
-from merrow_runtime.store.postgres import connection
+from merrow_runtime.store.postgres import connection, opening
 from merrow_runtime.store.postgres.shared_store import SharedStore
 from merrow_runtime.store.schema import VERSION
 from merrow_runtime.usage import Usage
@@ -223,6 +223,48 @@ def test_the_roles_of_the_page_are_enough_for_writers(url: str, postgres: Postgr
         assert "can only be read by eve" in merrow("run", "flow.mmd", "--input", "problem=x", env=eve).err
     finally:
         for name in ("ann", "bob", "eve", "merrow_writer", "merrow_reader"):
+            postgres.sql(f"DROP OWNED BY {name}; DROP ROLE {name}")
+
+
+async def test_a_newer_merrow_changes_the_tables_while_others_work_and_they_may_use_what_is_new(
+    url: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    address = read_address(url)
+    SharedStore.reached(address).close()
+    schema = address.schema
+    postgres.sql(
+        f"CREATE ROLE writes LOGIN; CREATE ROLE looks LOGIN; GRANT USAGE ON SCHEMA {schema} TO writes, looks;"
+        f" GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO writes;"
+        f" GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO looks"
+    )
+    try:
+        theirs = read_address(postgres.url(schema, "writes"))
+        with closing(SharedStore.reached(theirs)) as user, closing(user.of_job("ev1")) as store:
+            journal = store.begin(run("ev1/q1"))
+            await journal.record_call(call())
+            with monkeypatch.context() as newer:
+                newer.setattr(opening, "VERSION", opening.VERSION + 1)
+                newer.setitem(
+                    opening.STEPS,
+                    opening.VERSION - 1,
+                    ("ALTER TABLE every_run ADD COLUMN added TEXT", "CREATE TABLE added (number BIGINT)"),
+                )
+                with pytest.raises(
+                    StoreFailure, match=f"let the owner of the schema {schema} run merrow journal check"
+                ):
+                    SharedStore.reached(theirs)
+                SharedStore.reached(address).close()
+                SharedStore.reached(theirs).close()
+            await journal.record_call(call(number=1))
+            await journal.finish("finished", {}, Usage(), None)
+            await journal.close()
+            assert [len(store.calls(one.id)) for one in store.runs()] == [2]
+            with pytest.raises(StoreFailure, match="was written by a newer Merrow"):
+                SharedStore.reached(theirs)
+        may = "SELECT has_table_privilege('{0}', '{1}.added', 'SELECT'), has_table_privilege('{0}', '{1}.added', 'INSERT')"
+        assert [postgres.sql(may.format(name, schema)) for name in ("writes", "looks")] == ["t|t", "t|f"]
+    finally:
+        for name in ("writes", "looks"):
             postgres.sql(f"DROP OWNED BY {name}; DROP ROLE {name}")
 
 

@@ -13,6 +13,16 @@ from merrow_runtime.store.sql import PATIENCE, DatabaseFailure
 STEPS: dict[int, tuple[str, ...]] = {13: added(SQLITE_STEPS[13])}
 """What turns a journal of each older version into one of the next. The first version in PostgreSQL is 13."""
 
+GRANTS = """
+DO $$ DECLARE given record; BEGIN
+FOR given IN SELECT privilege_type, CASE grantee WHEN 0 THEN 'PUBLIC' ELSE grantee::regrole::text END AS who
+    FROM pg_class, aclexplode(relacl) WHERE oid = 'every_run'::regclass AND grantee <> relowner
+    AND privilege_type IN ('SELECT', 'INSERT', 'UPDATE', 'DELETE')
+LOOP EXECUTE format('GRANT %s ON ALL TABLES IN SCHEMA %I TO %s', given.privilege_type, current_schema(), given.who);
+END LOOP; END $$
+"""
+"""After a change of the tables: who may read or write the runs may do so with tables that are new."""
+
 
 def connect(address: StoreAddress, job: str = "", *, lasts: bool = True, waits: float = PATIENCE) -> PostgresConnection:
     """A connection to the journal at an address, with the tables of this version; for reading alone where its user may do no
@@ -43,7 +53,7 @@ def _bring_up_to_date(database: PostgresConnection) -> None:
             statements = tables()
         else:
             statements = [sql for number in range(version, VERSION) for sql in STEPS[number]]
-            statements.append(f"UPDATE merrow SET version = {VERSION}")  # noqa: S608 (a number of this package)
+            statements += [GRANTS, f"UPDATE merrow SET version = {VERSION}"]  # noqa: S608 (a number of this package)
         for statement in statements if version != VERSION else ():
             database.script(statement)
         database.asked("COMMIT")
