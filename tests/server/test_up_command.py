@@ -512,3 +512,82 @@ def test_what_keeps_it_from_beginning_is_a_sentence() -> None:
     assert (done.returncode, done.stderr.count("\n")) == (2, 1)
     assert "merrow up needs packages that are not installed; install them with: " in done.stderr
     assert re.search(r"-m pip install '?mcp\S+ \S*starlette\S+ \S*uvicorn", done.stderr)
+
+
+ASKS = """\
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    A@{ op: Custom, prompt: "say" }
+    ASK@{ op: Human, ask: "May it be sent?", returns: Bool }
+    D{Sent?}:::DecisionOp
+    B@{ op: Custom, prompt: "again" }
+    RETURN([Answer]):::Interface
+    PROBLEM -->|input| A
+    A -->|input| ASK
+    A -->|value| D
+    ASK -->|answer:when| D
+    D -->|yes| RETURN
+    D -->|no:input| B
+    B --> RETURN
+    classDef Interface fill:#eee
+    classDef DecisionOp fill:#fff
+"""
+
+
+@pytest.mark.slow
+async def test_a_question_outlives_the_process_that_asked_it(model: OpenAIServer) -> None:
+    from mcp import types
+    from mcp.client.client import Client
+    from mcp.client.streamable_http import streamable_http_client
+
+    async def nobody(_: Any, params: Any) -> Any:
+        raise AssertionError(params)
+
+    write("flow.mmd", ASKS)
+    state = ""
+    for responses in (None, {"ASK": types.ElicitResult(action="accept", content={"answer": True})}):
+        # Each process has a token of its own.
+        with up("--base-url", model.base_url, token=None) as service:
+            assert service.told.count("  POST /runs/ID/answers  the answer to a question that a run asks people") == 1
+            async with (
+                httpx2.AsyncClient(headers=service.headers, timeout=PATIENCE) as http,
+                Client(
+                    streamable_http_client(f"{service.url}/mcp", http_client=http), elicitation_callback=nobody
+                ) as client,
+            ):
+                found = await client.session.call_tool(
+                    "flow",
+                    {"PROBLEM": "x"},
+                    input_responses=responses,
+                    request_state=state or None,
+                    allow_input_required=True,
+                )
+            if responses is None:
+                assert isinstance(found, types.InputRequiredResult)
+                state = found.request_state or ""
+                run = state.partition(".")[0]
+                assert kept(run)["status"] == "waiting"
+                by_http = service.client.get(f"/runs/{run}").json()["asks"]
+                assert [ask["node"] for ask in by_http] == ["ASK"]
+                # Killed, as a machine may be.
+                service.process.kill()
+                service.ended()
+            else:
+                assert isinstance(found, types.CallToolResult)
+                assert found.structured_content == {"RETURN": "It is"}
+                assert "Traceback" not in service.told
+    assert len(model.requests) == 1
+
+
+@pytest.mark.slow
+def test_a_question_of_the_service_is_answered_on_the_command_line(model: OpenAIServer) -> None:
+    write("flow.mmd", ASKS)
+    with up("--base-url", model.base_url) as service:
+        asked = service.post({"PROBLEM": "x"})
+        assert (asked.status_code, asked.json()["status"]) == (202, "waiting")
+        run = asked.json()["run"]
+        answered = merrow("answer", run, "ASK", "yes", "--base-url", model.base_url)
+        assert answered.code == 0, answered.err
+        assert service.client.get(f"/runs/{run}").json()["outputs"] == {"RETURN": "It is"}
+        late = service.client.post(f"/runs/{run}/answers", json={"node": "ASK", "value": "no"})
+        assert (late.status_code, "has answered the question of ASK" in late.json()["error"]) == (409, True)

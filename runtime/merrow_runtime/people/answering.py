@@ -18,25 +18,46 @@ LONGEST_ANSWER = 1_000_000
 """Characters of an answer."""
 
 
+class NotAskedError(UsageFailure):
+    """No question of that name was ever put."""
+
+
+class QuestionClosedError(UsageFailure):
+    """Nobody can answer any more. ``by`` is who has answered or declined to, None where nobody has."""
+
+    def __init__(self, sentence: str, by: str | None = None) -> None:
+        super().__init__(sentence)
+        self.by = by
+
+
+class UnfitAnswerError(UsageFailure):
+    """An answer that does not fit its question."""
+
+
+def is_open(ask: AskRecord, now: float) -> bool:
+    """Whether a question can be answered, ``now`` in seconds since 1970."""
+    return ask.state == "asked" and (ask.due is None or ask.due > now)
+
+
 def open_questions(store: Store, run: str) -> list[AskRecord]:
     """What a run waits for people to answer, in the order in which it was asked; ``run`` is its id, or the only beginning of it.
     A question whose deadline has passed is not open. Raises `UsageFailure`, `StoreFailure`.
     """
     now = store.now()
-    asks = store.asks(store.identity(run))
-    return [ask for ask in asks if ask.state == "asked" and (ask.due is None or ask.due > now)]
+    return [ask for ask in store.asks(store.identity(run)) if is_open(ask, now)]
 
 
 def question_at(store: Store, run: str, node: str) -> AskRecord:
     """The open question of a node, by its id where one visit of it asks, else by the visit: ``TRIALS[2]/PART``.
 
-    Raises `UsageFailure` with the reason where there is none, and `StoreFailure`.
+    Raises `NotAskedError`, `QuestionClosedError` or another `UsageFailure` with the reason where there is none, and
+    `StoreFailure`.
     """
     identity = store.identity(run)
     record = store.run(identity)
     asks = store.asks(identity)
     now = store.now()
-    waiting = [ask for ask in asks if ask.state == "asked" and (ask.due is None or ask.due > now)]
+    waiting = [ask for ask in asks if is_open(ask, now)]
     found = _named(waiting, node)
     if len(found) > 1:
         names = " and ".join(ask.visit.name for ask in found[:2])
@@ -45,15 +66,15 @@ def question_at(store: Store, run: str, node: str) -> AskRecord:
         return found[0]
     closed = _named(asks, node)
     if closed:
-        raise UsageFailure(closed_sentence(identity, closed[-1]))
+        raise _closed(identity, closed[-1])
     if record.status in ("finished", "cancelled") or (record.status == "failed" and not waiting):
-        raise UsageFailure(f"Run {identity} is {record.status}, so it does not wait for an answer.")
+        raise QuestionClosedError(f"Run {identity} is {record.status}, so it does not wait for an answer.")
     if not waiting:
-        raise UsageFailure(f"Run {identity} does not wait for an answer; see: merrow show {identity}")
+        raise NotAskedError(f"Run {identity} does not wait for an answer; see: merrow show {identity}")
     others = [ask.visit.name for ask in waiting]
     near = closest(node, others)
     hint = f"Did you mean {near}?" if near else f"It waits for answers to: {', '.join(others[:_NAMED])}."
-    raise UsageFailure(f"Node {node} of run {identity} asks nothing. {hint}")
+    raise NotAskedError(f"Node {node} of run {identity} asks nothing. {hint}")
 
 
 _NAMED = 5
@@ -66,16 +87,18 @@ def _named(asks: Sequence[AskRecord], node: str) -> list[AskRecord]:
     return [ask for ask in asks if node.casefold() in (ask.visit.name.casefold(), ask.visit.node.casefold())]
 
 
-def closed_sentence(run: str, ask: AskRecord) -> str:
+def _closed(run: str, ask: AskRecord) -> QuestionClosedError:
     """Why a question can't be answered any more."""
     name = ask.visit.name
     if ask.state in ("answered", "declined"):
         by = ask.by or "Somebody"
         what = "has answered" if ask.state == "answered" else "has declined to answer"
-        return f"{by} {what} the question of {name} in run {run} already."
+        return QuestionClosedError(f"{by} {what} the question of {name} in run {run} already.", by)
     if ask.state == "withdrawn":
-        return f"The question of {name} in run {run} was withdrawn: nothing needs its answer any more."
-    return f"The deadline of the question of {name} in run {run} has passed."  # not closed yet, where nobody has looked
+        sentence = f"The question of {name} in run {run} was withdrawn: nothing needs its answer any more."
+        return QuestionClosedError(sentence)
+    # It may not be closed yet, where nobody has looked.
+    return QuestionClosedError(f"The deadline of the question of {name} in run {run} has passed.")
 
 
 def answer(
@@ -85,22 +108,22 @@ def answer(
     ``given`` is a text as a command line has it, what a form came to by field, or None to decline. Whoever is first has answered.
     One commit.
 
-    Raises `UsageFailure` with the reason where that can't be: no such question, an answer that does not fit it, or somebody who
-    was faster; and `StoreFailure`.
+    Raises `NotAskedError`, `QuestionClosedError` (also where somebody was faster), `UnfitAnswerError`, or another `UsageFailure`
+    with the reason where that can't be; and `StoreFailure`.
     """
     ask = question_at(store, run, node)
     content = None if given is None else content_of(ask, given)
     is_first, answered = store.answer(ask, content, author() if by is None else by)
     if not is_first:
-        raise UsageFailure(closed_sentence(store.identity(run), answered))
+        raise _closed(store.identity(run), answered)
     return answered
 
 
 def content_of(ask: AskRecord, given: str | Mapping[str, Any]) -> dict[str, Any]:
-    """What is given as an answer to a question, by field, as its form wants it. Raises `UsageFailure` where it does not fit."""
+    """What is given as an answer to a question, by field, as its form wants it. Raises `UnfitAnswerError`."""
     name = ask.visit.name
     if isinstance(given, str) and len(given) > LONGEST_ANSWER:
-        raise UsageFailure(
+        raise UnfitAnswerError(
             f"The answer to {name} has {len(given):,} characters; an answer has at most {LONGEST_ANSWER:,}."
         )
     try:
@@ -109,7 +132,9 @@ def content_of(ask: AskRecord, given: str | Mapping[str, Any]) -> dict[str, Any]
     except UnanswerableError:
         raise UsageFailure(f"The question of {name} is damaged in the journal.") from None
     except InvalidAnswerError as problem:
-        raise UsageFailure(f"The answer to {name} does not fit. {problem}") from None
+        raise UnfitAnswerError(f"The answer to {name} does not fit. {problem}") from None
     if len(json.dumps(content, ensure_ascii=False)) > 2 * LONGEST_ANSWER:
-        raise UsageFailure(f"The answer to {name} is too long; an answer has at most {LONGEST_ANSWER:,} characters.")
+        raise UnfitAnswerError(
+            f"The answer to {name} is too long; an answer has at most {LONGEST_ANSWER:,} characters."
+        )
     return content

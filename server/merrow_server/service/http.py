@@ -8,7 +8,6 @@ import json
 from collections.abc import AsyncIterator
 from typing import TYPE_CHECKING, Any
 
-from mcp import types
 from mcp.server.lowlevel import Server
 from starlette.datastructures import Headers
 from starlette.middleware.trustedhost import TrustedHostMiddleware
@@ -16,12 +15,13 @@ from starlette.responses import Response, StreamingResponse
 from starlette.routing import Route
 
 from merrow_runtime.events import LAST, Event
-from merrow_runtime.running.run import Run, RunResult
-from merrow_server.service.interface import inputs_schema, name_of, openapi, outputs_schema, title_of
+from merrow_runtime.running.run import Run
+from merrow_server.service.interface import openapi, title_of
+from merrow_server.service.questions import SentAnswer
 from merrow_server.service.runs import RequestRefusedError, ServedRuns, of_result
+from merrow_server.service.tool import WorkflowTool
 
 if TYPE_CHECKING:
-    from mcp.server.context import ServerRequestContext
     from starlette.requests import Request
     from starlette.types import ASGIApp, Receive, Scope, Send
 
@@ -46,9 +46,10 @@ def application(runs: ServedRuns, token: str, address: str) -> ASGIApp:
         Route("/openapi.json", doors.openapi, methods=["GET"]),
         Route("/runs", doors.begin, methods=["POST"]),
         Route("/runs/{run}", doors.run, methods=["GET", "DELETE"]),
+        Route("/runs/{run}/answers", doors.answer, methods=["POST"]),
         Route("/runs/{run}/events", doors.events, methods=["GET"]),
     ]
-    tool = _Tool(runs)
+    tool = WorkflowTool(runs)
     server: Server[dict[str, Any]] = Server(
         "merrow", instructions=title_of(runs.workflow), on_list_tools=tool.list, on_call_tool=tool.call
     )
@@ -98,7 +99,7 @@ class _Doors:
 
     async def begin(self, request: Request) -> Response:
         """Begin a run; its result, or with the headers that ask for it its events, or its id alone."""
-        inputs = await _inputs(request)
+        inputs = await _object(request, 'with the inputs, as {"PROBLEM": "..."}')
         run = self._runs.begin(inputs, request.headers.get("idempotency-key"))
         where = {"Location": f"/runs/{run.id}"}
         if _EVENTS in request.headers.get("accept", ""):
@@ -113,6 +114,24 @@ class _Doors:
         id_ = request.path_params["run"]
         return _json(await self._runs.stop(id_) if request.method == "DELETE" else self._runs.record(id_))
 
+    async def answer(self, request: Request) -> Response:
+        """Answer a question of a run; how the run stands when it has come to its end or waits again, or with the header that asks
+        for it at once.
+        """
+        id_ = request.path_params["run"]
+        body = await _object(request, 'as {"node": "APPROVE", "value": "yes"}')
+        try:
+            sent = SentAnswer.read(body)
+        except ValueError as problem:
+            raise RequestRefusedError(400, str(problem)) from None
+        self._runs.answer(id_, sent)
+        continued = self._runs.continued(id_)
+        where = {"Location": f"/runs/{id_}"}
+        if "respond-async" in request.headers.get("prefer", ""):
+            return _json(self._runs.record(id_), 202, where)
+        shown = await asyncio.shield(continued)
+        return _json(shown, _STATUS.get(shown["status"], 202), where)
+
     async def events(self, request: Request) -> Response:
         """The events of a run from the beginning, or after the one that the client had last."""
         run = self._runs.told(request.path_params["run"])
@@ -122,7 +141,8 @@ class _Doors:
         )
 
 
-async def _inputs(request: Request) -> dict[str, Any]:
+async def _object(request: Request, how: str) -> dict[str, Any]:
+    """The JSON object that a request has; ``how`` says what it must be like. Raises `RequestRefusedError`."""
     data = bytearray()
     async for chunk in request.stream():
         data += chunk
@@ -135,7 +155,7 @@ async def _inputs(request: Request) -> dict[str, Any]:
     except (ValueError, RecursionError):
         body = None
     if not isinstance(body, dict):
-        raise RequestRefusedError(400, 'The request must be a JSON object with the inputs, as {"PROBLEM": "..."}.')
+        raise RequestRefusedError(400, f"The request must be a JSON object {how}.")
     return body
 
 
@@ -160,67 +180,6 @@ async def _told(run: Run, after: int) -> AsyncIterator[str]:
             waiting.cancel()
 
 
-class _Tool:
-    """The workflow as the one tool of a server of the Model Context Protocol."""
-
-    def __init__(self, runs: ServedRuns) -> None:
-        self._runs = runs
-        workflow = runs.workflow
-        self._tool = types.Tool(
-            name=name_of(workflow),
-            description=title_of(workflow),
-            input_schema=inputs_schema(workflow),
-            output_schema=outputs_schema(workflow),
-        )
-
-    async def list(
-        self, context: ServerRequestContext[Any], params: types.PaginatedRequestParams | None
-    ) -> types.ListToolsResult:
-        """The tool."""
-        del context, params
-        return types.ListToolsResult(tools=[self._tool])
-
-    async def call(
-        self, context: ServerRequestContext[Any], params: types.CallToolRequestParams
-    ) -> types.CallToolResult:
-        """A run of the workflow; each node that ends is told as progress. A call that is cancelled stops its run."""
-        if params.name != self._tool.name:
-            return _wrong(f"There is no tool {params.name}; the one here is {self._tool.name}.")
-        try:
-            run = self._runs.begin(params.arguments or {})
-        except RequestRefusedError as problem:
-            return _wrong(str(problem))
-        try:
-            result = await self._followed(context, run)
-        except asyncio.CancelledError:
-            run.cancel()
-            raise
-        if result.status == "waiting":
-            asks = ", ".join(f"merrow answer {result.run} {ask.visit.name}" for ask in result.asks)
-            return _wrong(f"The run waits for a person. Its questions are answered with: {asks}")
-        if result.status != "finished":
-            how = result.error or "It was stopped."
-            return _wrong(f"{how} What is finished is kept: merrow resume {result.run}")
-        text = json.dumps(dict(result.outputs), ensure_ascii=True)
-        return types.CallToolResult(
-            content=[types.TextContent(text=text)],
-            structured_content=dict(result.outputs),
-            _meta={"run": result.run, "usage": result.usage.to_json(), "exhausted": result.exhausted},
-        )
-
-    async def _followed(self, context: ServerRequestContext[Any], run: Run) -> RunResult:
-        number = 0
-        async for event in run.events():
-            if event.event in ("node_finished", "node_reused"):
-                number += 1
-                await context.session.report_progress(number, None, event.node)
-        return await run.result()
-
-
-def _wrong(sentence: str) -> types.CallToolResult:
-    return types.CallToolResult(content=[types.TextContent(text=sentence)], is_error=True)
-
-
 def _json(shown: object, status: int = 200, headers: dict[str, str] | None = None) -> Response:
     # Escaped, so that any text a model gave can be sent, half characters included.
     return Response(json.dumps(shown) + "\n", status, headers, "application/json")
@@ -229,7 +188,9 @@ def _json(shown: object, status: int = 200, headers: dict[str, str] | None = Non
 async def _refused(request: Request, problem: Exception) -> Response:
     del request
     status = problem.status if isinstance(problem, RequestRefusedError) else 400
-    return _json({"error": str(problem)}, status, {"Retry-After": "5"} if status in (429, 503) else None)
+    by = problem.by if isinstance(problem, RequestRefusedError) else None
+    shown = {"error": str(problem)} if by is None else {"error": str(problem), "by": by}
+    return _json(shown, status, {"Retry-After": "5"} if status in (429, 503) else None)
 
 
 async def _nothing_there(request: Request, problem: Exception) -> Response:

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import os
 import re
+from collections.abc import Mapping
 from pathlib import PurePath
 from typing import Any
 
@@ -16,6 +17,54 @@ from merrow_runtime.workflow import Workflow
 
 _NOT_OF_A_NAME = re.compile(r"[^A-Za-z0-9_-]+")
 _LONGEST_NAME = 64
+
+
+_QUESTION: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["node", "path", "question", "schema", "shown", "asked", "due"],
+    "properties": {
+        "node": {"type": "string"},
+        "path": {"type": "string", "description": "The turn, item or call that the node is in; empty outside of them."},
+        "question": {"type": "string"},
+        "schema": {
+            "type": "object",
+            "description": "The form of the answer: a JSON Schema as an elicitation of the Model Context Protocol has it.",
+        },
+        "shown": {
+            "type": "array",
+            "items": {
+                "type": "object",
+                "required": ["title", "text"],
+                "properties": {"title": {"type": "string"}, "text": {"type": "string"}},
+            },
+            "description": "What the person sees with the question.",
+        },
+        "asked": {"type": "number", "description": "Seconds since 1970."},
+        "due": {"type": ["number", "null"], "description": "The deadline in seconds since 1970."},
+        "problems": {
+            "type": "array",
+            "items": {"type": "string"},
+            "description": "Why an earlier answer was not accepted.",
+        },
+    },
+}
+_ANSWER: Mapping[str, Any] = {
+    "type": "object",
+    "required": ["node"],
+    "properties": {
+        "node": {"type": "string"},
+        "path": {"type": "string", "description": "As the question has it; needed where the node asks several times."},
+        "value": {"description": "A word, yes or no, a number, a list of words, or a text."},
+        "form": {"type": "object", "description": "All fields of the form, the note too."},
+        "decline": {"type": "boolean", "description": "True declines to answer: the node fails."},
+    },
+    "additionalProperties": False,
+    "oneOf": [
+        {"required": ["value"]},
+        {"required": ["form"]},
+        {"required": ["decline"], "properties": {"decline": {"const": True}}},
+    ],
+}
 
 
 def name_of(workflow: Workflow) -> str:
@@ -73,9 +122,21 @@ def openapi(workflow: Workflow, address: str) -> dict[str, Any]:
                 "description": "The Loops that still wanted another turn when their turns or their budget ran out.",
             },
             "error": {"type": "string"},
+            "asks": {
+                "type": "array",
+                "items": {"$ref": "#/components/schemas/Question"},
+                "description": "The open questions to people.",
+            },
         },
     }
-    error = {"type": "object", "required": ["error"], "properties": {"error": {"type": "string"}}}
+    error = {
+        "type": "object",
+        "required": ["error"],
+        "properties": {
+            "error": {"type": "string"},
+            "by": {"type": "string", "description": "Who has answered the question before."},
+        },
+    }
     refused = {"description": "Why not, in a sentence.", "content": _json("Error")}
     ended = {"description": "How the run ended.", "content": _json("Run")}
     events = {"text/event-stream": {"schema": {"type": "string"}}}
@@ -101,7 +162,10 @@ def openapi(workflow: Workflow, address: str) -> dict[str, Any]:
         "requestBody": {"required": True, "content": _json("Inputs")},
         "responses": {
             "200": {**ended, "content": {**_json("Run"), **events}},
-            "202": {"description": "The run has begun.", "content": _json("Run")},
+            "202": {
+                "description": "The run has begun, or waits for people to answer its `asks`.",
+                "content": _json("Run"),
+            },
             "500": {"description": "The run failed; the error says why.", "content": _json("Run")},
             "503": {"description": "The run was stopped.", "content": _json("Run")},
             "4XX": refused,
@@ -111,6 +175,24 @@ def openapi(workflow: Workflow, address: str) -> dict[str, Any]:
         "parameters": [of_run],
         "get": {"summary": "A run", "responses": {"200": ended, "4XX": refused}},
         "delete": {"summary": "Stop a run", "responses": {"200": ended, "4XX": refused}},
+    }
+    answers = {
+        "parameters": [of_run],
+        "post": {
+            "summary": "Answer a question of a run, and continue it",
+            "parameters": headers[1:],
+            "requestBody": {"required": True, "content": _json("Answer")},
+            "responses": {
+                "200": ended,
+                "202": {"description": "The run continues, or waits for further answers.", "content": _json("Run")},
+                "409": {"description": "Somebody has answered before.", "content": _json("Error")},
+                "410": {"description": "The question is not open any more.", "content": _json("Error")},
+                "422": {"description": "The answer does not fit its form.", "content": _json("Error")},
+                "500": {"description": "The run failed; the error says why.", "content": _json("Run")},
+                "503": {"description": "The run was stopped.", "content": _json("Run")},
+                "4XX": refused,
+            },
+        },
     }
     told = {
         "parameters": [of_run, {"name": "Last-Event-ID", "in": "header", "schema": {"type": "integer"}}],
@@ -127,13 +209,20 @@ def openapi(workflow: Workflow, address: str) -> dict[str, Any]:
         "info": {"title": title_of(workflow), "version": "1"},
         "servers": [{"url": address}],
         "security": [{"token": []}],
-        "paths": {"/runs": {"post": begin}, "/runs/{run}": ways, "/runs/{run}/events": told},
+        "paths": {
+            "/runs": {"post": begin},
+            "/runs/{run}": ways,
+            "/runs/{run}/answers": answers,
+            "/runs/{run}/events": told,
+        },
         "components": {
             "securitySchemes": {"token": {"type": "http", "scheme": "bearer"}},
             "schemas": {
                 "Inputs": inputs_schema(workflow),
                 "Outputs": outputs_schema(workflow),
                 "Run": run,
+                "Question": _QUESTION,
+                "Answer": _ANSWER,
                 "Error": error,
             },
         },

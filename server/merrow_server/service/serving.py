@@ -176,6 +176,8 @@ def _about(
     yield from chosen.notices
     yield f"{PurePath(workflow.name).name} is served at {address}, to programs on this machine alone."
     yield "  POST /runs     a run with the inputs in the body, as JSON"
+    if _asks_people(workflow):
+        yield "  POST /runs/ID/answers  the answer to a question that a run asks people"
     yield "  /openapi.json  what it takes and gives"
     yield f"  /mcp           the tool {name_of(workflow)}, for the Model Context Protocol"
     forecast = _forecast(workflow, options, chosen)
@@ -192,6 +194,12 @@ def _about(
     yield (
         f"At most {limits.most_runs} runs at a time; no further one once they have cost ${limits.total_usd:g}. Each is in the"
         " journal: merrow runs"
+    )
+
+
+def _asks_people(workflow: Workflow) -> bool:
+    return any(
+        node.spec is not None and node.spec.is_human for called in workflow.reached() for node in called.graph.nodes
     )
 
 
