@@ -38,7 +38,7 @@ def person_text(analysis: Analysis, node: TypedNode) -> Markup:
     seconds = None if deadline is None else read_duration(deadline.value)
     if seconds is None:
         return text.say("There is no deadline: the run waits until somebody answers.")
-    return text.say(f"Whoever has not answered {length(seconds)} after being asked is too late, and the node fails.")
+    return text.say(f"Without an answer {length(seconds)} after the question, the node fails.")
 
 
 def _answers(form: Form) -> Markup:
