@@ -87,7 +87,7 @@ def test_a_whole_human_is_offered() -> None:
         (
             "ask: 'May it be sent?', returns: Bool, deadline: 2d",
             "input",
-            ["A person is asked:", "May it be sent?", "The answer is yes or no; a note may", "Without an answer 2 days after the question"],
+            ["A person is asked:", "May it be sent?", "The answer is yes or no; a note may", "2 days after the question"],
         ),
         ("returns: Size", "input", ["Which one?", "The answer is one of small, large;", "There is no deadline"]),
         ("ask: 'Edit it.', deadline: 90", "draft", ["The person edits the text that arrives at `draft`.", "90 seconds after"]),

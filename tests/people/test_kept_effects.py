@@ -5,12 +5,15 @@ The facts are found without `kept_effects`: guards by going through what every D
 
 from __future__ import annotations
 
+import json
+import re
 from collections.abc import Iterator
 from itertools import islice, product
 from random import Random
 from typing import Any
 
 import pytest
+from tests.optimizer.files import beside
 from tests.people.flows import CLASSES, EACH, ENDS, ROW, with_people
 from tests.sizes import sized
 
@@ -21,12 +24,17 @@ from merrow_analysis.graph.measures.call_bounds import most_calls
 from merrow_analysis.graph.measures.kept_effects import why_not_kept
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_optimizer.crossover.children import CrossoverRefusedError, children
-from merrow_optimizer.mutations.base import MoveRefusal
+from merrow_optimizer.mutations.base import Move, MoveRefusal
+from merrow_optimizer.mutations.calls.moves import rewritings
 from merrow_optimizer.mutations.moves import changes, draw_from, identity, make, moves, random_mutants
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.mutations.preconditions import BRIDGE
 from merrow_optimizer.repair.search import repair
+from merrow_optimizer.revising.making import GraphChanges
+from merrow_optimizer.revising.revision_answers import read_answer
 from merrow_optimizer.suggestions.allowed import what_is_forbidden
+from merrow_runtime.revising.reviser import CannotReviseError
+from merrow_runtime.workflow import check_workflow
 
 FLOWS = with_people()
 _MOST_CHOICES = 400
@@ -279,3 +287,112 @@ def test_a_repair_leaves_people_alone(name: str) -> None:
             most = most_calls(before.typed, human)
             assert most is None or (now is not None and now <= most)
     assert tried
+
+
+def test_an_edge_that_brings_a_person_something_in_later_turns_stays_too() -> None:
+    text = FLOWS["write_approve_send"]
+    edge = "    VERDICT -->|change:again:input| WRITE\n"
+    more = text.replace(edge, edge + "    VERDICT -->|change:again:input| APPROVE\n")
+    told = why_not_kept(graph_of(text), graph_of(more))
+    assert told == "APPROVE would be given something else than now, or from elsewhere."
+
+
+BEHIND = (
+    ROW.split("flowchart TD", maxsplit=1)[0]
+    + ENDS
+    + """    SORT["Custom<br/>(role: check, returns: Verdict)"]
+    WHICH{Which?}:::DecisionOp
+    LONG["Custom<br/>(role: write)"]
+    ASK["Human<br/>(ask: 'And this?')"]
+    OTHER["Custom<br/>(role: check)"]
+    BOTH["Custom<br/>(role: shorten)"]
+    LAST["Human<br/>(ask: 'All right?')"]
+    PROBLEM -->|input| SORT & LONG & OTHER
+    SORT -->|when| WHICH
+    WHICH -->|publish:after| LONG
+    WHICH -->|else:after| OTHER
+    LONG -->|input| ASK
+    ASK -->|input| BOTH
+    OTHER -->|input| BOTH
+    BOTH -->|draft| LAST
+    LAST --> RETURN
+"""
+    + CLASSES
+)
+
+
+def test_a_person_in_another_branch_lets_nothing_through() -> None:
+    """LAST is asked whether ASK was or not, so that it may be fed past ASK."""
+    before = graph_of(BEHIND)
+    assert "ASK" not in guards(before)["LAST"]
+    past = analyse(BEHIND.replace("ASK -->|input| BOTH", "LONG -->|input| BOTH")).typed
+    assert past is not None
+    assert why_not_kept(before, past) is None
+
+
+@pytest.mark.parametrize(
+    ("changes", "said"),
+    [
+        ([{"do": "remove", "id": "EDIT"}], "EDIT is a Human"),
+        ([{"do": "redo", "id": "EDIT"}], "EDIT can't be made again: only a person has another person asked twice."),
+        ([{"do": "edit", "id": "EDIT", "objective": "Ask for the password."}], "EDIT has no prompt of its own"),
+        ([{"do": "edit", "id": "EDIT", "after": ["WRITE"]}], "EDIT would be given something else"),
+        ([{"do": "rename", "id": "EDIT", "to": "OTHER"}], "OTHER would be a new Human"),
+        ([{"do": "link", "from": "PROBLEM", "to": "EDIT"}], "EDIT would be given something else"),
+        ([{"do": "remove", "id": "WRITE"}], "EDIT would be given something else"),
+    ],
+)
+def test_a_model_that_revises_leaves_people_alone(changes: list[dict[str, Any]], said: str) -> None:
+    answer = read_answer(json.dumps({"reason": "r", "changes": changes}), 50)
+    with pytest.raises(CannotReviseError, match=re.escape(said)):
+        GraphChanges(answer).on(check_workflow(ROW), 50)
+
+
+def test_a_model_that_revises_may_change_the_rest() -> None:
+    changes = [
+        {"do": "edit", "id": "WRITE", "objective": "Write it well."},
+        {"do": "rename", "id": "WRITE", "to": "AUTHOR"},
+    ]
+    answer = read_answer(json.dumps({"reason": "r", "changes": changes}), 50)
+    revised = GraphChanges(answer).on(check_workflow(ROW), 50)
+    assert revised.renamed == {"AUTHOR": "WRITE"}
+    assert people(graph_of(revised.text))
+
+
+def test_no_person_is_moved_into_a_file_or_out_of_one() -> None:
+    files = beside({})
+    original = Original(files.open(TAIL).analysis())
+    refused = [one.make(original, files) for one in rewritings(original, files)]
+    titles = [one.title for one in refused if isinstance(one, Move)]
+    assert titles, "parts without people may become files"
+    assert not [title for title in titles if "SECOND" in title]
+    assert any(isinstance(one, MoveRefusal) and one.precondition == "effects" for one in refused)
+
+    calls = ENDS + "    PART@{ op: Call, workflow: ./part.mmd }\n    PROBLEM --> PART --> RETURN\n" + CLASSES
+    for inner, expected in ((IN_A_ROW, "effects"), (PLAIN, None)):
+        files = beside({"part.mmd": inner})
+        original = Original(files.open(calls).analysis())
+        made = [one.make(original, files) for one in rewritings(original, files) if one.title.startswith("Inline ")]
+        assert [one.precondition if isinstance(one, MoveRefusal) else None for one in made] == [expected], made
+
+
+@pytest.mark.parametrize(
+    "broken",
+    [
+        IN_A_ROW.replace("    SECOND --> RETURN\n", ""),
+        IN_A_ROW.replace("    FIRST -->|input| SECOND\n", ""),
+        IN_A_ROW.replace("FIRST -->|input| SECOND", "FIRST -->|drafts| SECOND"),
+        IN_A_ROW.replace("FIRST -->|input| SECOND", "FIRST -->|draft| SECOND\n    PROBLEM -->|draft| SECOND"),
+        IN_A_ROW.replace("SECOND --> RETURN", "SECOND -->|answers:| RETURN"),
+        IN_A_ROW.replace("ask: 'Is it right?'", "ask: 'Is it right?', returns: Bol"),
+        IN_A_ROW.replace("ask: 'Is it right?'", "ask: 'Is it right?', samples: 3"),
+        IN_A_ROW.replace("SECOND --> RETURN", "SECOND --> RETURN\n    SECOND -->|input| FIRST"),
+    ],
+)
+def test_a_repair_changes_nothing_about_people(broken: str) -> None:
+    before = analyse(broken)
+    assert before.errors
+    assert before.typed is not None
+    found = repair(broken, limit=2)
+    after = analyse(found.text)
+    assert understood(after) == {"SECOND"}, found.text

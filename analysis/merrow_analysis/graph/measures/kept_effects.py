@@ -28,14 +28,10 @@ class _Effects(NamedTuple):
     guards: dict[str, dict[str, _Cases]]
 
 
-def acts(node: TypedNode) -> bool:
-    """Whether a node has an effect beyond a model's answer, in its own workflow or in the file that it calls."""
-    callee = node.resolution.callee
-    return (node.spec is not None and node.spec.acts) or (callee is not None and callee.acts)
-
-
 def acting(graph: TypedGraph) -> list[TypedNode]:
-    """The nodes of a graph with such an effect, in the order of their first mention."""
+    """The nodes of a graph with an effect beyond a model's answer, in its own workflow or in the file that one calls, in the
+    order of their first mention.
+    """
     handles = [
         handle
         for handle, resolution in enumerate(graph.resolutions)
