@@ -149,6 +149,15 @@ def test_no_approval_is_put_where_there_is_no_text_or_what_follows_would_run_any
     assert not list(actions(here.analysis, here.range, (), INSERT_APPROVAL.__eq__))
 
 
+def test_no_approval_is_put_on_the_way_out_of_a_loop() -> None:
+    """Inside of it, the choice would no longer end the Loop."""
+    loop = with_people()["write_approve_send"].replace("VERDICT -->|send:input| SEND", "VERDICT -->|send<|>| RETURN")
+    here = marked(loop)
+    assert not list(actions(here.analysis, here.range, (), INSERT_APPROVAL.__eq__))
+    beside = marked(with_people()["row"].replace("VERDICT -->|publish| RETURN", "VERDICT -->|publish<|>| RETURN"))
+    assert list(actions(beside.analysis, beside.range, (), INSERT_APPROVAL.__eq__))
+
+
 def test_every_approval_that_is_offered_leaves_a_sound_workflow() -> None:
     offered = 0
     for text in with_people().values():

@@ -387,6 +387,7 @@ def test_no_person_is_moved_into_a_file_or_out_of_one() -> None:
         IN_A_ROW.replace("ask: 'Is it right?'", "ask: 'Is it right?', returns: Bol"),
         IN_A_ROW.replace("ask: 'Is it right?'", "ask: 'Is it right?', samples: 3"),
         IN_A_ROW.replace("SECOND --> RETURN", "SECOND --> RETURN\n    SECOND -->|input| FIRST"),
+        ROW.replace("  types: {Verdict: [publish, shorten, stop]}\n", ""),
     ],
 )
 def test_a_repair_changes_nothing_about_people(broken: str) -> None:
@@ -395,4 +396,4 @@ def test_a_repair_changes_nothing_about_people(broken: str) -> None:
     assert before.typed is not None
     found = repair(broken, limit=2)
     after = analyse(found.text)
-    assert understood(after) == {"SECOND"}, found.text
+    assert understood(after) == understood(before) != set(), found.text

@@ -255,7 +255,6 @@ def _child(plan: _ChildPlan, parents: tuple[Analysis, Analysis], names: Names = 
         child = analyse(text)
         if not _fits(child, parents) or (boxes and _tears(plan.joint, child)):
             return None
-        # Calls of files aren't read here, but a part with one in it that asks people is known by its parent.
         if people and (child.typed is None or _moves_effects(plan, host, donor, child.typed)):
             return None
     places = (_places(plan.joint.host_from, plan.joint.host_to), _places(plan.joint.donor_from, plan.joint.donor_to))
@@ -271,11 +270,9 @@ def _child(plan: _ChildPlan, parents: tuple[Analysis, Analysis], names: Names = 
 
 def _moves_effects(plan: _ChildPlan, host: TypedGraph, donor: TypedGraph, child: TypedGraph) -> bool:
     """Whether something that asks people would go from one parent to the other, or not be asked as it is in the host."""
-    if any(node.id in plan.joint.taken for node in acting(donor)):
-        return True
-    if any(node.id in plan.joint.removed for node in acting(host)):
-        return True
-    return why_not_kept(host, child) is not None
+    # The child is read without the files that it calls, so that a Call in it that asks people is known only by its parent.
+    calls = any(node.id in plan.joint.taken for node in acting(donor))
+    return calls or why_not_kept(host, child) is not None
 
 
 def _silences(parents: tuple[Analysis, Analysis]) -> bool:
