@@ -24,11 +24,15 @@ sys.path.insert(0, str(ROOT))
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step  # noqa: E402
 
 import merrow_runtime  # noqa: E402
+from merrow_runtime.people.answering import answer as answer_question  # noqa: E402
+from merrow_runtime.people.answering import open_questions  # noqa: E402
 from merrow_runtime.store.memory import MemoryStore  # noqa: E402
 
 EXAMPLES = ROOT / "examples"
 ANSWERS = EXAMPLES / "replays" / "answers"
 NOTE = "The answers in this recording were written by hand, not by a model; programs and tests were really run."
+_PERSON = "a person"
+"""Who answers what people are asked."""
 _IMPOSSIBLE = 418
 """A status that nothing recovers from: the answers and the workflow have parted."""
 
@@ -58,6 +62,14 @@ class Answer:
 
 
 @dataclass(frozen=True)
+class PersonsAnswer:
+    """What a person answers, as on the command line: ``visit`` names the node, in a Loop or a Map with its turn or item."""
+
+    visit: str
+    says: str
+
+
+@dataclass(frozen=True)
 class Script:
     """A run of an example with the answers that were written for it, and the output that it must have."""
 
@@ -67,6 +79,7 @@ class Script:
     answers: Sequence[Answer]
     output: str
     shows: str
+    people: Sequence[PersonsAnswer] = ()
 
     @classmethod
     def read(cls, path: Path) -> Script:
@@ -79,6 +92,7 @@ class Script:
             [Answer(**one) for one in said["answers"]],
             said["output"],
             said["shows"],
+            [PersonsAnswer(**one) for one in said.get("people", ())],
         )
 
     @property
@@ -127,8 +141,19 @@ async def record(script: Script, path: Path) -> str:
     async with OpenAIServer(answer) as server:
         # One call at a time, so that samples ask in their order.
         options = merrow_runtime.RunOptions(base_url=server.base_url, record=path, concurrency=1)
-        workflow = EXAMPLES / script.workflow
-        result = await merrow_runtime.run(workflow, inputs, options=options, store=MemoryStore())
+        workflow, store = EXAMPLES / script.workflow, MemoryStore()
+        result = await merrow_runtime.run(workflow, inputs, options=options, store=store)
+        people = list(script.people)
+        while result.status == "waiting":
+            for ask in open_questions(store, result.run):
+                said = next((one for one in people if one.visit == ask.visit.name), None)
+                if said is None:
+                    raise ValueError(f"{script.name}: nobody answers {ask.visit.name}.")
+                people.remove(said)
+                answer_question(store, result.run, said.visit, said.says.rstrip("\n"), by=_PERSON)
+            result = await merrow_runtime.resume(result.run, options=options, store=store).result()
+    if people:
+        raise ValueError(f"{script.name}: nobody asks {people[0].visit}.")
     if result.status != "finished":
         raise ValueError(f"{script.name}: {result.error}")
     return str(next(iter(result.outputs.values())))

@@ -6,7 +6,7 @@ from pathlib import Path
 
 from merrow_analysis.check import analyse
 
-PATTERNS = Path(__file__).parent / "patterns"
+PATTERNS = Path(__file__).parents[2] / "examples" / "patterns"
 CLASSES = """    classDef Interface fill:#eee
     classDef DecisionOp fill:#eee
 """
@@ -80,7 +80,7 @@ workflow:
 
 
 def with_people() -> dict[str, str]:
-    """By name: these, and the patterns beside them."""
+    """By name: these, and the patterns that come with Merrow in which people are asked."""
     flows = {"each": EACH, "row": ROW}
     for path in sorted(PATTERNS.glob("*.mmd")):
         typed = analyse(path.read_text("utf-8")).typed
