@@ -45,7 +45,7 @@ Each is a file in [examples/patterns](../examples/patterns). `merrow new --list`
 Each has a recording that you can replay in the repository's folder without a model, a key or a sandbox. Its answers were written
 by hand, not by a model, but its programs and tests were really run.
 
-Where people are asked, the recording has their answers, too; without `--replay` the run waits for yours ([ask people](people.md)).
+Where people are asked, the recording has their answers, too. Without `--replay` the run waits for you ([ask people](people.md)).
 
 Patterns that need tools, stores or environments are not included: MedPrompt, ReAct, ALFWorld, Reflexion, ADaPT, and
 retrieve-answer-check.

@@ -8,8 +8,8 @@ from typing import ClassVar
 from merrow_analysis.definitions.durations import read_duration
 from merrow_analysis.definitions.templates import PromptTemplate, variables
 from merrow_analysis.definitions.types import BUILT_IN, TypeTable
-from merrow_analysis.people.answers import InvalidAnswerError, validated
-from merrow_analysis.people.forms import ANSWER, LONGEST_TEXT, NOTE, QUESTIONS, form_of, read_form
+from merrow_analysis.people.answers import InvalidAnswerError, answer_and_note, validated
+from merrow_analysis.people.forms import LONGEST_TEXT, NOTE, QUESTIONS, form_of, is_record, read_form
 from merrow_analysis.visible import plain
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.base import NodeDefinition, Task, Tools
@@ -70,13 +70,13 @@ class Human(ModelOperator):
         if answer.action == "decline":
             raise NodeFailure.of(node.id, f"{answer.by or 'a person'} declined to answer its question.")
         try:
-            values = validated(read_form(question.schema), answer.content)
+            form = read_form(question.schema)
+            values = validated(form, answer.content)
         except InvalidAnswerError as problem:  # of a recording, or of a journal that somebody has changed
             raise NodeFailure.of(node.id, f"its answer does not fit its form. {problem}") from None
         port = default_port(node)
-        fields = node.records.get(node.outputs[port])
-        value = values[ANSWER] if fields is None else {name: values[name] for name in fields}
-        return {port: value, NOTE: values.get(NOTE, "")}
+        value, note = answer_and_note(form, values, whole=is_record(node.outputs[port], _types(node)))
+        return {port: value, NOTE: note}
 
 
 def _types(node: NodeDefinition) -> TypeTable:

@@ -235,7 +235,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, *, is_overrid
     operator = operator_for(definition)
     shapes = {name: shape_of(type_, *meanings) for name, type_ in outputs.items()}
     on_error = str(of("on_error", "fail"))
-    memory = Memory() if spec.is_call else memory_of(node, settings)
+    memory = Memory() if spec.is_call or spec.is_human else memory_of(node, settings)
     timeout = of("timeout")
     return Step(
         node,

@@ -534,3 +534,46 @@ async def test_a_run_that_waits_is_never_pruned(store: Store) -> None:
     store.tidy(0.0, 0)
     assert [run.id for run in store.runs()] == [waiting.run]
     assert [run.id for run in store.waiting()] == [waiting.run]
+
+
+async def test_a_record_with_a_note_of_its_own_is_no_note(store: Store) -> None:
+    workflow = flow(
+        person("ASK", "returns: Place"),
+        custom("B"),
+        "PROBLEM -->|input| ASK",
+        "ASK -->|answer:input| B",
+        "ASK -->|note:input| B",
+        "B --> RETURN",
+        front="{types: {Place: {town: Text, note: Text}}}",
+    )
+    run = Asking(store, workflow)
+    await run.begin()
+    run.answer("ASK", {"town": "Rome", "note": "old"})
+    result = await run.go_on()
+    assert result.status == "finished", result.error
+    assert run.open == []
+    asked = run.endpoint.seen[-1].messages[-1].content
+    assert asked.count("old") == 1
+    assert '"town": "Rome"' in asked
+
+
+async def test_a_person_remembers_nothing_since_memory_is_for_models(store: Store) -> None:
+    workflow = flow(
+        custom("A"),
+        custom("B"),
+        person("ASK"),
+        custom("C"),
+        "PROBLEM -->|input| A",
+        "A -->|input| B",
+        "B -->|input| ASK",
+        "ASK -->|input| C",
+        "C --> RETURN",
+        front="{memory: all}",
+    )
+    run = Asking(store, workflow)
+    await run.begin()
+    run.answer("ASK", "fine")
+    await run.go_on()
+    remembered = {record.node: len(record.memory) for record in store.nodes(run.run)}
+    assert remembered["ASK"] == 0
+    assert remembered["C"] > 0
