@@ -13,7 +13,7 @@ from merrow_runtime.operators.base import Given, NodeDefinition, Remembered, Tas
 from merrow_runtime.operators.outputs import check_outputs
 from merrow_runtime.operators.questions import PlannedQuestion
 from merrow_runtime.operators.registry import operator_for
-from merrow_runtime.requests import AnswerSchema, Message
+from merrow_runtime.requests import AnswerSchema, Message, PersonAnswer, PersonQuestion
 from merrow_runtime.sandbox import Sandbox, SandboxResult, TestResult
 from merrow_runtime.values import Outputs, Value
 
@@ -34,6 +34,7 @@ OUTPUTS: dict[str, dict[str, str]] = {
     "Pass": {"value": "Text"},
     "Select": {"selected": "list[Number]", "best": "Number", "score": "Number"},
     "Call": {},
+    "Human": {"answer": "Text", "note": "Text"},
 }
 
 
@@ -100,6 +101,10 @@ class ScriptedTools:
         self._taken[key] += 1
         assert number < len(answers), f"no answer left for {step}"
         return answers[number]
+
+    async def person(self, step: str, question: PersonQuestion, seconds: float | None = None) -> PersonAnswer:
+        del question, seconds
+        return PersonAnswer("accept", {"answer": self._next(step)}, "ann")
 
     async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
         assert inputs

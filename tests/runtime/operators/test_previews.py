@@ -43,6 +43,7 @@ WAYS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     "Pass": ({"value": given("a")}, [{}]),
     "Select": ({"items": given(3, 5, type_="Number")}, [{}]),
     "Call": ({"PROBLEM": given("a")}, [{}]),
+    "Human": ({"input": given("a")}, [{"answers": ["x"]}]),
 }
 
 

@@ -22,9 +22,11 @@ def edges_into_siblings(node: TypedNode) -> list[TypedEdge]:
     source, as the text has them.
     """
     first_edges: dict[TypedNode, TypedEdge] = {}
-    for sibling in (*siblings_before(node), *steps_of_other_cases(node)):
+    # What runs in another case has nothing to bring.
+    others = steps_of_other_cases(node)
+    for sibling in (*siblings_before(node), *others):
         for edge in islice(sibling.incoming, _MOST):
-            if edge.source.kind != "decision":
+            if edge.source.kind != "decision" and edge.source not in others:
                 first_edges.setdefault(edge.source, edge)
     return [edge for source, edge in first_edges.items() if source is not node]
 
