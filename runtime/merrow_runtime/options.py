@@ -54,6 +54,7 @@ class RunOptions:
     - ``mask``: the probability with which a node's result is passed on as `none`, to see what the workflow makes of it, drawn
       by ``seed``, ``repeat`` and ``mask_key``; ``mask_only``: of these nodes alone; ``mask_every``: also what a revision had
       made again.
+    - ``unattended``: no person is asked in this process: a node that would ask one fails, so that its `default` counts.
     - ``stream``: ask endpoints to stream, so that ``node_output`` events show answers as they come into being.
     """
 
@@ -80,6 +81,7 @@ class RunOptions:
     retry: RetryPolicy | None = None
     sandbox: str | None = None
     allow_unsafe: bool = False
+    unattended: bool = False
     stream: bool = False
     refine: Mapping[str, Any] | None = None
     mask: float | None = None
@@ -138,5 +140,7 @@ def _listed(refine: Mapping[str, Any]) -> dict[str, Any]:
     return {"on": list(refine["on"])} if isinstance(refine.get("on"), tuple) else {}
 
 
-_OF_ONE_PROCESS = frozenset({"record", "replay", "no_store", "stream", "base_url", "sandbox", "allow_unsafe", "retry"})
+_OF_ONE_PROCESS = frozenset(
+    {"record", "replay", "no_store", "stream", "base_url", "sandbox", "allow_unsafe", "retry", "unattended"}
+)
 """Options that say how one process works, or may hold what is not to be kept; `snapshot` keeps the origin instead."""

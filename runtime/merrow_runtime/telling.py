@@ -79,13 +79,17 @@ class Telling:
         """Tell what a validator says of the result of an attempt."""
         self._tell("node_judged", visit, sample, {"attempt": attempt, **verdict})
 
-    def asked(self, visit: Visit, ask: AskRecord) -> None:
-        """Tell that a node asks a person, what, and until when (seconds since 1970, None without an end)."""
+    def asked(self, visit: Visit, ask: AskRecord, problem: str | None = None) -> None:
+        """Tell that a node asks a person, what, and until when (seconds since 1970, None without an end); ``problem`` is a
+        sentence for the user.
+        """
         question = ask.question
         data = {"question": question.get("ask", ""), "schema": question.get("schema", {}), "due": ask.due}
         data["shown"] = question.get("shown", [])
         if question.get("problems"):
             data["problems"] = question["problems"]
+        if problem is not None:
+            data["notices"] = [problem]
         self._tell("node_asked", visit, ask.key.sample or None, data)
 
     def answered(self, visit: Visit, by: str, action: str) -> None:

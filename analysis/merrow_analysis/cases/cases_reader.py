@@ -79,6 +79,8 @@ class Case:
     max_cost: float | None = None
     max_seconds: float | None = None
     limit_spans: Mapping[str, Span] = field(default_factory=dict)
+    answers: Mapping[str, Any] = field(default_factory=dict)
+    """What people answer, by the nodes that ask."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -225,7 +227,16 @@ class _CasesReader:
             value_of("max_cost", None),
             value_of("max_seconds", None),
             limits,
+            self._answers(path, raw, defaults),
         )
+
+    def _answers(self, path: Path, raw: dict[str, Any], defaults: dict[str, Any]) -> dict[str, Any]:
+        """What people answer in a case, and what the defaults say of others."""
+        answers: dict[str, Any] = {}
+        for around, given in ((("defaults",), defaults.get("answers")), (path, raw.get("answers"))):
+            if isinstance(given, dict) and (*around, "answers") not in self._bad:
+                answers.update({name: self._plain((*around, "answers", name), given[name]) for name in given})
+        return answers
 
     def _inputs(self, path: Path, raw: dict[str, Any], defaults: dict[str, Any]) -> Iterator[GivenInput]:
         """The inputs of a case: its own, then those of the defaults that it does not give."""

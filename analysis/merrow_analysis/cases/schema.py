@@ -137,8 +137,14 @@ _INPUTS: Fragment = {
 _WORDS: Fragment = {
     "anyOf": [{"type": "string", "minLength": 1}, {"type": "array", "items": {"type": "string", "minLength": 1}}]
 }
+_ANSWERS: Fragment = {
+    "type": "object",
+    "description": "What people answer, by the id of the Human that asks: a word, yes or no, a number, a text, or a mapping with"
+    " the fields of a form.",
+}
 _SHARED: Mapping[str, Fragment] = {
     "inputs": _INPUTS,
+    "answers": _ANSWERS,
     "repeat": {
         "type": "integer",
         "minimum": 1,
@@ -178,11 +184,12 @@ CASE_KEYS: Mapping[str, Fragment] = {
         "description": "The name of the case, of its own in this file.",
     },
     "inputs": _INPUTS,
+    "answers": _ANSWERS,
     "expect": {
         "description": "What the output must be. All of a list must hold; without any, the workflow must only finish.",
         "anyOf": [*_EXPECTATION["anyOf"], {"type": "array", "items": _EXPECTATION}],
     },
-    **{key: fragment for key, fragment in _SHARED.items() if key != "inputs"},
+    **{key: fragment for key, fragment in _SHARED.items() if key not in ("inputs", "answers")},
     "xfail": {
         "type": ["string", "boolean"],
         "description": "Why the case is known to fail: it then fails no test, and passing is reported.",

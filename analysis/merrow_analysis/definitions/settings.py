@@ -28,6 +28,7 @@ MACHINE_KEYS = frozenset(
         "interpreter",
         "key",
         "key_env",
+        "notify",
         "openai_api_key",
         "openai_base_url",
         "organization",

@@ -179,6 +179,8 @@ class Answering:
                 options = self._by_repeat[repeat] = replace(self._options, repeat=repeat)
             if options.mask is not None:
                 options = replace(options, mask_key=item.id)
+            if answers := self.plan.answers.get(item.id):
+                options = replace(options, set_outputs=answers)
             begun = start(
                 self.plan.workflow,
                 self.plan.inputs[item.id],

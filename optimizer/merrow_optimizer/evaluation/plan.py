@@ -15,16 +15,19 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key, semantic_hash, work_key
 from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.scores import Metric, Status
+from merrow_optimizer.evaluation.unattended import check_people
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.budget import unpriced_failure
 from merrow_runtime.models.endpoint import refused_at
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Steps, make_steps
+from merrow_runtime.provenance import listed
 from merrow_runtime.revising.reviser import Reviser, refining
 from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.running.forecast_figures import Bounds
 from merrow_runtime.running.resources import ChosenEndpoint
+from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.workflow import Workflow
 
@@ -84,6 +87,8 @@ class Plan:
     """What the metric asks a model with, where it does."""
     reviser: Reviser | None = None
     """Who changes the workflow while it runs, where that or the options ask for it (`refine`)."""
+    answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
+    """What people answer, by item and by node, taken from the data."""
 
     @cached_property
     def steps(self) -> Steps:
@@ -122,7 +127,7 @@ class Plan:
         masked = () if options.mask is None else (options.mask, sorted(options.mask_only), options.mask_every, item)
         how = [
             [name, setting]
-            for name, setting in (("refine", options.refine), ("mask", masked))
+            for name, setting in (("refine", options.refine), ("mask", masked), ("answers", self.answers.get(item)))
             if setting not in (None, ())
         ]
         return work_key(self.semantic, self.chosen.endpoint.origin, options.seed, repeat, self.inputs[item], how)
@@ -152,22 +157,56 @@ def make_plan(
     limits: EvaluationLimits | None = None,
     asking: LateAsker | None = None,
     reviser: Reviser | None = None,
+    answers: Mapping[str, str] | None = None,
 ) -> Plan:
-    """A plan, with everything checked that can be wrong with it before the first call.
+    """A plan, with everything checked that can be wrong with it before the first call. ``answers`` are by nodes that ask people
+    the fields of the data that have their answers.
 
     Raises `UsageFailure`; `DataError` where the data does not fit the inputs of the workflow.
     """
     if not workflow.graph.outputs:
         raise UsageFailure(f"{workflow.name} has no output node, so there is no answer to score.")
+    answers = answers or {}
+    check_people(workflow, options, answers)
     given = fitted(data, workflow.graph)
     inputs = {item.id: values for item, values in zip(data.items, given, strict=True)}
     if options.default_model is None:
         options = replace(options, default_model=chosen.model)
+    given_answers = _answers(workflow, data, answers)
     plan = Plan(
-        workflow, data.items, metric, chosen, options, repeats, limits or EvaluationLimits(), inputs, asking, reviser
+        workflow,
+        data.items,
+        metric,
+        chosen,
+        options,
+        repeats,
+        limits or EvaluationLimits(),
+        inputs,
+        asking,
+        reviser,
+        given_answers,
     )
     _check_budget(plan)
     return plan
+
+
+def _answers(workflow: Workflow, data: DataSet, answers: Mapping[str, str]) -> dict[str, dict[str, Any]]:
+    """What people answer for each item, by its id and the node that asks. Raises `UsageFailure`."""
+    given: dict[str, dict[str, Any]] = {}
+    for item in data.items if answers else ():
+        own = given[item.id] = {}
+        for node, name in answers.items():
+            if item.inputs.get(name) is None:
+                known = listed(list(item.inputs))
+                raise UsageFailure(
+                    f"Item {item.id} has no field {name} with the answer to {node}. Its fields are {known}."
+                )
+            own[node] = item.inputs[name]
+        try:
+            SetOutputs(workflow, own)
+        except UsageFailure as problem:
+            raise UsageFailure(f"The answers of item {item.id} do not fit. {problem}") from None
+    return given
 
 
 _UP = Context(prec=4, rounding=ROUND_CEILING)

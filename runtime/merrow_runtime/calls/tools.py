@@ -203,6 +203,8 @@ class NodeTools:
             question = replace(question, problems=(plain(self._history[-1].content),))
         digest, content = _digested(canonical(question.to_json()))
         record = await effects.recall(key, digest, account, model=False, since=self._since) if effects.knows else None
+        if record is None and effects.options.unattended:
+            raise NodeFailure.of(key.node, "nobody can be asked here, and no answer of a person is recorded.")
         if record is None:
             ask = await effects.person(key, digest, question, account.visit, seconds)
             answer = PersonAnswer(_ACTIONS[ask.state], ask.answer or {}, ask.by or "")

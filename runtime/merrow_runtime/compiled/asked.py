@@ -6,6 +6,7 @@ from collections.abc import Callable, Iterator, Mapping
 from contextlib import contextmanager
 from contextvars import ContextVar
 from dataclasses import dataclass, field
+from typing import Any
 
 from merrow_runtime.options import RunOptions
 from merrow_runtime.values import Value
@@ -13,11 +14,15 @@ from merrow_runtime.values import Value
 
 @dataclass(frozen=True)
 class ProgramOptions:
-    """How a program is to be run. ``tell`` takes sentences for the person who runs it, such as which model is asked."""
+    """How a program is to be run. ``tell`` takes sentences for the person who runs it, such as which model is asked; ``ask``
+    puts a question to them, by the node that asks, and gives what they type, None where they don't answer; it is None where
+    nobody can be asked.
+    """
 
     options: RunOptions = field(default_factory=RunOptions)
     inputs: Mapping[str, Value] = field(default_factory=dict)
     tell: Callable[[str], None] | None = None
+    ask: Callable[[str, Mapping[str, Any]], str | None] | None = None
 
 
 _ASKED: ContextVar[ProgramOptions | None] = ContextVar("asked", default=None)

@@ -7,10 +7,12 @@ import asyncio
 import contextlib
 import signal
 import sys
-from collections.abc import Callable, Coroutine, Iterator, Sequence
+from collections.abc import Callable, Coroutine, Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import Any
 
+from merrow_analysis.people.answers import wanted
+from merrow_analysis.people.forms import read_form
 from merrow_runtime.compiled.asked import ProgramOptions, asking
 from merrow_runtime.compiled.lines import missing
 from merrow_runtime.compiled.result import Result
@@ -27,7 +29,8 @@ def run_program(function: Callable[..., Coroutine[Any, Any, Result]], about: str
     """Run the workflow of a function as the command line says; the exit code. Errors are one sentence on standard error."""
     given = _parser(about).parse_args()
     try:
-        asked = ProgramOptions(_options(given), _values(given.input), _tell)
+        ask = _ask if sys.stdin.isatty() and sys.stderr.isatty() else None
+        asked = ProgramOptions(_options(given), _values(given.input), _tell, ask)
     except RunFailure as failure:
         return _complain(failure)
     return asyncio.run(_watched(function, asked, fail_on_exhausted=given.fail_on_exhausted))
@@ -131,6 +134,28 @@ def _value(value: str) -> str:
         raise UsageFailure(f"{name} can't be read: {problem.strerror or problem}.") from None
     except (UnicodeDecodeError, ValueError):
         raise UsageFailure(f"{name} is not UTF-8; save it as UTF-8.") from None
+
+
+def _ask(node: str, question: Mapping[str, Any]) -> str | None:
+    """Put a question to the person at the terminal; what they type, None at the end of input."""
+    for section in question.get("shown", ()):
+        _say(f"{section['title']}:\n{section['text']}")
+    form = read_form(question["schema"])
+    field = form.sole
+    if field is not None and field.default:
+        _say(f"The text to edit:\n{field.default}")
+    _say(f"{node} asks: {question['ask']}")
+    hint = wanted(field) if field is not None else "JSON with the fields " + ", ".join(one.name for one in form.fields)
+    sys.stderr.write("".join(_harmless(f"({hint}) ")))
+    sys.stderr.flush()
+    before = signal.signal(signal.SIGINT, signal.default_int_handler)
+    try:
+        typed = sys.stdin.readline()
+    except KeyboardInterrupt:
+        raise asyncio.CancelledError from None
+    finally:
+        signal.signal(signal.SIGINT, before)
+    return typed.removesuffix("\n") if typed else None
 
 
 def _complain(failure: RunFailure) -> int:

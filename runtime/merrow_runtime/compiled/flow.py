@@ -9,7 +9,7 @@ from dataclasses import replace
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.provider import ResourceError
-from merrow_runtime.compiled.asked import asked_for
+from merrow_runtime.compiled.asked import ProgramOptions, asked_for
 from merrow_runtime.compiled.lines import FunctionLines
 from merrow_runtime.compiled.mermaid import file_names, mermaid_text
 from merrow_runtime.compiled.mistakes import mistakes
@@ -20,8 +20,10 @@ from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.inputs import read_inputs, with_defaults
 from merrow_runtime.revising.reviser import Reviser
-from merrow_runtime.running.api import finish, start
-from merrow_runtime.running.run import Run
+from merrow_runtime.running.api import finish, resume, start
+from merrow_runtime.running.run import Run, RunResult
+from merrow_runtime.store.database import Store
+from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.workflow import Workflow, check_workflow
 
 
@@ -31,22 +33,48 @@ class Flow(FunctionLines):
     async def run(self, reviser: Reviser | None = None) -> Result:
         """Run it: what reaches its outputs. ``reviser`` changes it meanwhile, where it has ``refine``. Raises `RunFailure`."""
         asked = asked_for()
-        options = replace(asked.options, no_store=True)
+        options, store = replace(asked.options, no_store=True), MemoryStore()
         workflow = workflow_of(self)
         inputs = with_defaults(workflow.graph, self.inputs, asked.inputs)
         read_inputs(workflow.graph, inputs)
         if options.replay is None:
             _check_model(options)
-        begun = start(workflow, inputs, options=options, reviser=reviser)
+        begun = start(workflow, inputs, options=options, reviser=reviser, store=store)
         telling = None if asked.tell is None else asyncio.create_task(_notices(begun, asked.tell))
         done = await finish(begun)
         if telling is not None:
             await telling
+        while done.status == "waiting":
+            _ask_person(store, done, asked)
+            done = await finish(resume(done.run, options=options, reviser=reviser, store=store))
         if done.failure is not None:
             raise done.failure
         if done.status != "finished":
             raise RunFailure(done.error or f"The run was {done.status}.")
         return Result(done.outputs, self.diagram, done.loops)
+
+
+def _ask_person(store: Store, waiting: RunResult, asked: ProgramOptions) -> None:
+    """Put the questions of a run to the person who runs the program. Raises `RunFailure` where they can't be asked."""
+    from merrow_runtime.people.answering import answer, content_of
+
+    for question in waiting.asks:
+        name = question.visit.name
+        given = None
+        while given is None:
+            typed = None if asked.ask is None else asked.ask(name, question.question)
+            if typed is None:
+                raise RunFailure(
+                    f"Node {name} asks a person, and nobody answers here. Run the program on a terminal, or answer from a"
+                    " recording with --replay FILE.",
+                    node=name,
+                )
+            try:
+                given = content_of(question, typed)
+            except UsageFailure as problem:
+                if asked.tell is not None:
+                    asked.tell(str(problem))
+        answer(store, waiting.run, name, given)
 
 
 async def _notices(begun: Run, tell: Callable[[str], None]) -> None:

@@ -9,7 +9,7 @@ from typing import Any
 
 from merrow_analysis.definitions.labels.parameters import parse_label
 from merrow_analysis.definitions.labels.step_text import step_text, step_title
-from merrow_analysis.definitions.operators import BUILT_IN_TABLE
+from merrow_analysis.definitions.operators import BUILT_IN_TABLE, HUMAN
 from merrow_analysis.definitions.types import innermost, is_variable
 from merrow_analysis.edits.yaml_write import block_text, flow, quoted, word
 from merrow_runtime.compiled.handles import Handle, PlainEdge, PlainNode
@@ -188,7 +188,7 @@ class _Writer:
             and node.id not in self._own_prompts
             and prompt != (parameters.get("spec") or {}).get("prompt")
         ):
-            entries["prompt"] = prompt
+            entries["ask" if parameters.get("operator") == HUMAN.name else "prompt"] = prompt
         if parameters.get("title") is not None and not decides:
             entries["role"] = parameters["title"]
         if parameters.get("template"):

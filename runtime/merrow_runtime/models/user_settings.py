@@ -62,6 +62,8 @@ class UserSettings:
     limits: SpendingLimits = field(default_factory=SpendingLimits)
     prices: PriceTable = field(default_factory=PriceTable)
     azure: AzureSettings = field(default_factory=AzureSettings)
+    notify: tuple[str, ...] = ()
+    """A program with its arguments, which is started for each question that a run asks people."""
     path: Path | None = None
 
 
@@ -113,6 +115,12 @@ def _text(value: object, name: str) -> str:
     if not isinstance(value, str) or not value.strip():
         raise ValueError(f"`{name}` is not a text")
     return value.strip()
+
+
+def _program(value: object, name: str) -> tuple[str, ...]:
+    if not isinstance(value, list) or not value or not all(isinstance(part, str) and part for part in value):
+        raise ValueError(f'`{name}` is not a program with its arguments: ["notify-send", "A run asks"]')
+    return tuple(value)
 
 
 def _proxy(value: object, name: str) -> str | bool:
@@ -194,5 +202,6 @@ _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "journal": _table(JournalLimits, keep_days=_limit, max_mb=_limit, url=_text),
     "limits": read_limits,
     "prices": _prices,
+    "notify": _program,
     "azure": _table(AzureSettings, api_version=_text, deployment=_text),
 }

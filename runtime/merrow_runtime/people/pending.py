@@ -32,14 +32,15 @@ def _nothing() -> None:
 @dataclass(slots=True, eq=False)
 class PendingQuestions:
     """What a run has asked people, and waits for. ``at_work`` counts what the run is at, the questions among it: where nothing
-    else is left, ``idle`` is called. ``notify`` hears of each question that is put for the first time.
+    else is left, ``idle`` is called. ``notify`` hears of each question that is put for the first time; it gives a sentence for
+    the user where that went wrong.
     """
 
     journal: RunJournal
     telling: Telling
     at_work: Callable[[], int]
     idle: Callable[[], None] = _nothing
-    notify: Callable[[Visit], None] | None = None
+    notify: Callable[[Visit], str | None] | None = None
     extend: Callable[[float], None] | None = None
     """Told of seconds that were spent on waiting for people, once they are over."""
     _waited: float = 0.0
@@ -102,9 +103,7 @@ class PendingQuestions:
         try:
             if kept is not None:
                 await asyncio.shield(kept)
-                if self.notify is not None:
-                    self.notify(visit)
-            self._tell(pending)
+            self._tell(pending, is_new=kept is not None)
             return await pending.answer
         finally:
             self._pending.pop((known.key, digest), None)
@@ -156,17 +155,16 @@ class PendingQuestions:
     def tell(self) -> None:
         """Tell of the questions that the journal has since, with the end of the run."""
         for pending in self._left:
-            if not pending.is_told and self.notify is not None:
-                self.notify(pending.visit)
-            self._tell(pending)
+            self._tell(pending, is_new=True)
 
     def _read(self) -> None:
         self._known = {(ask.key, ask.hash): ask for ask in self.journal.asks()}
 
-    def _tell(self, pending: _Pending) -> None:
+    def _tell(self, pending: _Pending, *, is_new: bool) -> None:
         if not pending.is_told:
             pending.is_told = True
-            self.telling.asked(pending.visit, pending.ask)
+            problem = self.notify(pending.visit) if is_new and self.notify is not None else None
+            self.telling.asked(pending.visit, pending.ask, problem)
 
     def _answered(self, pending: _Pending, ask: AskRecord) -> None:
         self._pending.pop((pending.ask.key, pending.ask.hash), None)

@@ -207,7 +207,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, *, is_overrid
     called = None if path is None else workflow.called[path]
     outputs = {name: _single(type_, samples) for name, type_ in node.own_outputs.items()}
     meanings = meanings_of(outputs.values(), types)
-    own_keys = (spec.parameters - {spec.instruction_key}) | {"returns" if spec.is_pass else "format"}
+    own_keys = (spec.parameters - {spec.instruction_key, spec.prompt_key}) | {"returns" if spec.is_pass else "format"}
     if node.asks:
         outputs, own_keys = {CHOICE: CASE}, frozenset()
         meanings = Meanings({}, {CASE: case_words(node)}, {}, {})

@@ -19,6 +19,7 @@ from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.operators.base import Given, Remembered, Task
 from merrow_runtime.operators.formats.planned import MOST_CALLS
 from merrow_runtime.operators.formats.shapes import placeholder, shape_of
+from merrow_runtime.operators.human import Human
 from merrow_runtime.operators.output import Output
 from merrow_runtime.operators.prompts.memory import summary_of, summary_question
 from merrow_runtime.operators.prompts.prompting import with_advice
@@ -191,15 +192,17 @@ class _Forecaster:
             return PlannedNode(
                 node.id, definition.operator, None, runs, questions, times=times, costs=OPEN, why_open=_PLANNED
             )
+        asks = step.operator.question(Task(definition, {})).ask if isinstance(step.operator, Human) else None
         return PlannedNode(
             node.id,
             definition.operator,
-            definition.model,
+            definition.model if asks is None else None,
             runs,
             questions,
             step.samples or 1,
             times,
             played=is_played(node),
+            person=asks,
         )
 
     def _call(self, visit: Visit, step: Step, called: Workflow, inputs: Inputs) -> tuple[tuple[PlannedNode, ...], Cost]:

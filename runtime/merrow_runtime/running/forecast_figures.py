@@ -72,6 +72,8 @@ class PlannedNode:
     """Why it can't be known what it may use, in a sentence."""
     played: bool = False
     """Whether it says to do something outside, which a model only plays."""
+    person: str | None = None
+    """What it asks a person, where it does."""
 
     def to_json(self) -> dict[str, Any]:
         calls = {} if self.costs is None else {"calls": self.costs.bounds[0].to_json()}
@@ -85,6 +87,7 @@ class PlannedNode:
             **({} if self.times is None else {"times": self.times.to_json()}),
             **({} if self.why_open is None else {"why_open": self.why_open}),
             **({"played": True} if self.played else {}),
+            **({} if self.person is None else {"person": self.person}),
             "questions": [
                 {
                     "step": question.step,

@@ -13,6 +13,7 @@ from typing import Any
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.errors import BudgetFailure, RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.events import LAST_OF, Event
+from merrow_runtime.people.notifying import notify
 from merrow_runtime.provenance import Provenance, plain
 from merrow_runtime.running.node_recorder import NodeRecorder, always
 from merrow_runtime.running.overseer import Overseeing
@@ -282,6 +283,7 @@ class RunExecution:
         late = None if self.seconds is None else loop.call_later(self.seconds, self._end_late, main)
         people = self.effects.people
         people.idle = partial(self._idle, main)
+        people.notify = partial(notify, self.run.id)
         self.run.listens(self._look_at_people)
         failure: BaseException | None = None
         done = False

@@ -9,6 +9,7 @@ from collections.abc import Iterable, Mapping
 from merrow_analysis.definitions.types import ANY
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.graph.resolve import called_path
+from merrow_analysis.people.forms import NOTE
 from merrow_analysis.suggest import closest
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.operators.ask_decision import case_words
@@ -53,7 +54,10 @@ class SetOutputs:
             if node.kind == "decision":
                 self._cases[visit] = _case(node, name, port, value)
             else:
-                self._outputs.setdefault(visit, {}).update(_values(graph, node, port, value))
+                known = self._outputs.setdefault(visit, {})
+                known.update(_values(graph, node, port, value))
+                if node.spec is not None and node.spec.is_human and port != NOTE:
+                    known.setdefault(NOTE, "")  # as where a person leaves none
 
     def __bool__(self) -> bool:
         return bool(self._outputs or self._cases or self._inside)

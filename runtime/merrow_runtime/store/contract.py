@@ -391,7 +391,7 @@ class RunJournal(Protocol):
         ...
 
     def asks(self) -> Sequence[AskRecord]:
-        """The questions to people so far, whose deadlines are looked at first: those that passed close their questions."""
+        """The questions to people that are kept, whose deadlines are looked at first: those that passed close their questions."""
         ...
 
     def withdraw(self, ask: AskRecord) -> None:

@@ -83,8 +83,8 @@ class DatabaseJournal:
         self.interrupted = 0 if is_new else _marks(writer.database, number)
         self._sent: dict[tuple[Any, ...], tuple[float, asyncio.Future[bool]]] = {}
         self._last_sent = 0.0
-        self._asks = False
-        """Whether this process has put questions to people, or found some."""
+        self._asks = self._withdrawn = False
+        """Whether this process has put questions to people, or found some; and withdrawn some since it read them."""
 
     def learn(self) -> None:
         """See `merrow_runtime.store.contract.RunJournal.learn`. Raises `StoreFailure`."""
@@ -254,7 +254,9 @@ class DatabaseJournal:
 
     def asks(self) -> list[AskRecord]:
         """See `merrow_runtime.store.contract.RunJournal.asks`. Raises `StoreFailure`."""
-        self._writer.flush()
+        if self._withdrawn:
+            self._writer.flush()  # What it has put itself it knows: that may still wait, for the commit of the run's end.
+            self._withdrawn = False
         number = self._number
         known = asks.read(self._writer.database, number)
         now = self._writer.database.now()
@@ -266,6 +268,7 @@ class DatabaseJournal:
 
     def withdraw(self, ask: AskRecord) -> None:
         """See `merrow_runtime.store.contract.RunJournal.withdraw`."""
+        self._withdrawn = True
         self._writer.write_later(asks.withdrawing(self._number, ask))
 
     def pages(self) -> Pages:

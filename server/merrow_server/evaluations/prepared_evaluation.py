@@ -87,6 +87,8 @@ class EvaluationRequest:
     mask_only: Sequence[str] = ()
     mask_every: bool = False
     """These four as in `RunOptions`."""
+    answers: Mapping[str, str] = field(default_factory=dict)
+    """By nodes that ask people the fields with their answers."""
 
     def read(self, part: str | None) -> DataSet:
         """The data that is meant, of this part. Raises `DataError`."""
@@ -176,6 +178,7 @@ async def _prepared(
             limits=asked.limits,
             asking=asking,
             reviser=LateReviser(),
+            answers=asked.answers,
         )
         await check_scoring(data, scored_by)
     except BaseException:

@@ -34,6 +34,8 @@ def _node(number: int, node: PlannedNode) -> Iterator[str]:
     times += ", played by a model" if node.played else ""
     choice = "" if node.runs else ", only if a Decision leads here"
     yield f"{number}. {style(node.node, bold=True)} ({node.operator}{model}{times}{choice})"
+    if node.person is not None:
+        yield f"   asks a person: {visible(' '.join(node.person.split()))}"
     if node.why_open is not None:
         yield f"   {node.why_open}"
     for question in node.questions:

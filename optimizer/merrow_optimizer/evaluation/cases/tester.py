@@ -178,7 +178,15 @@ class Tester:
         kept = CallList() if answers.records else None
         usd, seconds = self._limits(case)
         options = unattended(self._workflow, answers.options)
-        options = replace(options, repeat=repeat, replay=replay, record=kept, budget_usd=usd, budget_seconds=seconds)
+        options = replace(
+            options,
+            repeat=repeat,
+            replay=replay,
+            record=kept,
+            budget_usd=usd,
+            budget_seconds=seconds,
+            set_outputs=case.answers,
+        )
         endpoint = NoEndpoint() if answers.chosen is None or answers.source == "recording" else answers.chosen.endpoint
         try:
             result = await finish(

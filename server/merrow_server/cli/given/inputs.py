@@ -52,6 +52,12 @@ def _ask(missing: MissingInput, request: MissingInputs) -> str:
             return value
 
 
+def line() -> str | None:
+    """A line that is typed; None at the end of input."""
+    text = sys.stdin.readline()
+    return text.removesuffix("\n") if text else None
+
+
 def typed() -> str | None:
     """What is typed: a line, the lines between three quotes, or all lines of a text that is pasted; None at the end of input."""
     line = sys.stdin.readline()

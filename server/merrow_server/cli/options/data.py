@@ -25,6 +25,12 @@ DATA_OPTIONS = (
     click.option(
         "--map", "mapping", multiple=True, metavar="INPUT=FIELD", help="The field that an input of the workflow gets."
     ),
+    click.option(
+        "--answers",
+        multiple=True,
+        metavar="NODE=FIELD",
+        help="The field with the answer to a node that asks a person (Human).",
+    ),
     click.option("--gold", metavar="FIELD", help="The field with the right answer."),
     click.option("--part", metavar="PART", help="validate, test or all."),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N items."),
@@ -93,6 +99,7 @@ def asked_of(given: dict[str, Any], repeats: int = 1) -> EvaluationRequest:
     return EvaluationRequest(
         **{name: given[name] for name in _SAME},
         mapping=read_values(given["mapping"], "--map"),
+        answers=read_values(given["answers"], "--answers"),
         metric_options={name: _number(value) if name in NUMBER_OPTIONS else value for name, value in options.items()},
         repeats=repeats,
         limits=EvaluationLimits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),

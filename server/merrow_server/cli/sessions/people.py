@@ -7,7 +7,7 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_runtime.errors import UsageFailure
-from merrow_server.cli.given.inputs import typed
+from merrow_server.cli.given.inputs import line, typed
 from merrow_server.cli.texts.questions import whole_question
 from merrow_server.errors import InputError
 from merrow_server.rendering.snippet import visible
@@ -49,8 +49,8 @@ def ask_one(store: Store, run: str, ask: AskRecord) -> bool:
     """Ask one question until the answer fits; whether it has one then, of this person or of somebody who was faster."""
     from merrow_runtime.people.answering import answer
 
-    for line in whole_question(ask.visit.name, ask.question, ask.due):
-        echo(line, err=True)
+    for shown in whole_question(ask.visit.name, ask.question, ask.due):
+        echo(shown, err=True)
     echo(style(f"Ctrl-D: answer later. {_DECLINE}: decline to answer.", dim=True), err=True)
     while True:
         try:
@@ -101,7 +101,7 @@ def _value(field: FormField) -> Any:
         hint += ', \'"""\' for several lines, an empty line for your editor'
     while True:
         echo(f"{style(visible(field.title), bold=True)} ({hint}): ", nl=False, err=True)
-        text = typed()
+        text = typed() if field.kind == "text" else line()
         if text is None:
             raise _PutOff
         if text.strip() == _DECLINE:

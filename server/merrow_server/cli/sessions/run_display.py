@@ -250,8 +250,9 @@ class StepLines:
 
 
 def _notices(event: Event) -> list[str]:
-    """What the user should know of a run that begins: of its endpoint, its key, its recording."""
-    return [visible(str(notice)) for notice in event.data.get("notices", ())] if event.event == "run_started" else []
+    """What the user should know of a run that begins, of its endpoint, its key, its recording, or of a question."""
+    tells = event.event in ("run_started", "node_asked")
+    return [visible(str(notice)) for notice in event.data.get("notices", ())] if tells else []
 
 
 def _line(event: Event, begun: set[str]) -> str | None:

@@ -1,0 +1,209 @@
+"""``merrow answer``, and what other commands say of runs that ask people."""
+
+from __future__ import annotations
+
+import json
+import sys
+import time
+from collections.abc import Iterator
+from pathlib import Path
+
+import pytest
+from tests.patience import PATIENCE
+from tests.server.program import Outcome, in_process, merrow, write
+from tests.server.terminal import Terminal, terminals
+
+LETTER = """\
+---
+workflow:
+  types:
+    Verdict: [approve, revise, reject]
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    PROBLEM --> APPROVE@{op: Human, ask: 'Send this letter?', returns: Verdict, deadline: 2d}
+    APPROVE --> LAST@{op: Pass} --> RETURN
+    classDef Interface fill:#eee
+"""
+FORM = """\
+---
+workflow:
+  types:
+    Order: {article: Text, count: Number, express: Bool}
+---
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    PROBLEM --> ASK@{op: Human, ask: 'What shall we order?', returns: Order} --> RETURN
+    classDef Interface fill:#eee
+"""
+
+
+@pytest.fixture(scope="module")
+def terminal() -> Iterator[Terminal]:
+    with terminals() as opened:
+        yield opened
+
+
+def begun(capsys: pytest.CaptureFixture[str], text: str = LETTER) -> str:
+    """A run that waits; its id."""
+    write("w.mmd", text)
+    outcome = in_process(capsys, "run", "w.mmd", "--input", "problem=Dear Ann", "--json")
+    assert outcome.code == 3, outcome.err
+    return str(json.loads(outcome.out.splitlines()[-1])["run"])
+
+
+def says(outcome: Outcome, *texts: str) -> None:
+    for text in texts:
+        assert text in outcome.err, outcome.err
+
+
+def test_a_run_waits_with_exit_code_3_and_an_answer_continues_it(capsys: pytest.CaptureFixture[str]) -> None:
+    write("w.mmd", LETTER)
+    waiting = in_process(capsys, "run", "w.mmd", "--input", "problem=Dear Ann")
+    assert (waiting.code, waiting.out) == (3, "")
+    says(waiting, "APPROVE asks a person: Send this letter?", "Waiting: ", "APPROVE asks: Send this letter? (2 d left)")
+    (run,) = in_process(capsys, "runs", "--waiting", "--format", "json").json
+    assert run["asks"][0]["node"] == "APPROVE"
+    says(waiting, f"Answer with: merrow answer {run['run']} APPROVE")
+    listed = in_process(capsys, "runs", "--waiting")
+    assert "APPROVE asks: Send this letter? (2 d left)" in listed.out
+    assert in_process(capsys, "runs").out.split()[1] == "waiting"
+    shown = in_process(capsys, "show", run["run"])
+    assert "APPROVE asks: Send this letter?" in shown.out
+    done = in_process(capsys, "answer", run["run"], "approve", "Approve")
+    assert (done.code, done.out) == (0, "approve\n")
+    says(
+        done,
+        f"The question of APPROVE in run {run['run']} is answered.",
+        "APPROVE was answered by",
+        "answered by a person",
+    )
+    assert in_process(capsys, "runs", "--waiting").err == "No run waits for an answer.\n"
+    one = in_process(capsys, "show", run["run"], "--node", "APPROVE")
+    assert "answered by a person" in one.out
+    assert '"action": "accept"' in one.out
+
+
+def test_mistakes_are_one_sentence_and_change_nothing(capsys: pytest.CaptureFixture[str]) -> None:
+    run = begun(capsys)
+    for arguments, said in (
+        (
+            ["APPROVE", "maybe"],
+            "The answer to APPROVE does not fit. `answer` must be one of `approve`, `revise`, `reject`.",
+        ),
+        (["APPROV", "approve"], "asks nothing. Did you mean APPROVE?"),
+        (["APPROVE"], f"Say the answer to the question of APPROVE: merrow answer {run} APPROVE VALUE"),
+        (["APPROVE", "approve", "--decline"], "Give a VALUE, --form or --decline, only one of them."),
+        (["APPROVE", "--form", "{"], "--form is not JSON"),
+        (["APPROVE", "--form", "[1]"], "--form is a JSON object"),
+        (["APPROVE", "--form", '{"verdict": "approve"}'], "`answer` is missing"),
+    ):
+        outcome = in_process(capsys, "answer", run, *arguments)
+        assert outcome.code == 2, arguments
+        says(outcome, said)
+        assert outcome.err.count("\n") == 1
+    assert in_process(capsys, "answer", "nobody", "APPROVE", "approve").code == 2
+    assert in_process(capsys, "answer", run, "APPROVE", "approve", "--later").code == 0
+    again = in_process(capsys, "answer", run, "APPROVE", "reject")
+    assert again.code == 2
+    assert "has answered the question of APPROVE in run" in again.err
+
+
+def test_an_answer_for_later_is_used_by_a_resume_of_what_is_due(capsys: pytest.CaptureFixture[str]) -> None:
+    run, other = begun(capsys), begun(capsys)
+    assert in_process(capsys, "resume", "--due").err == "No waiting run can go on yet.\n"
+    later = in_process(capsys, "answer", run, "APPROVE", "revise", "--later")
+    assert (later.code, later.out) == (0, "")
+    assert "all its questions are closed" in in_process(capsys, "runs", "--waiting").out
+    due = in_process(capsys, "resume", "--due")
+    assert (due.code, due.out) == (0, "revise\n")
+    assert in_process(capsys, "resume", "--due", other).code == 2
+    assert in_process(capsys, "resume", other).code == 3
+
+
+def test_a_form_is_filled_in_and_a_text_read_from_a_file(capsys: pytest.CaptureFixture[str]) -> None:
+    run = begun(capsys, FORM)
+    done = in_process(capsys, "answer", run, "ASK", "--form", '{"article": "tea", "count": 2, "express": "no"}')
+    assert json.loads(done.out) == {"article": "tea", "count": 2, "express": False}
+    text = begun(capsys, LETTER.replace(", returns: Verdict", ""))
+    Path("letter.txt").write_text("Dear Ann,\nyes.\n")
+    assert in_process(capsys, "answer", text, "APPROVE", "@letter.txt").out == "Dear Ann,\nyes.\n\n"
+
+
+def test_declining_fails_the_node(capsys: pytest.CaptureFixture[str]) -> None:
+    run = begun(capsys)
+    declined = in_process(capsys, "answer", run, "APPROVE", "--decline")
+    assert declined.code == 1
+    says(declined, "declined to answer its question.")
+
+
+def test_a_waiting_run_is_cancelled(capsys: pytest.CaptureFixture[str]) -> None:
+    run = begun(capsys)
+    cancelled = in_process(capsys, "cancel", run)
+    assert (cancelled.code, cancelled.out) == (
+        0,
+        f"Run {run} waited for an answer; it is cancelled, and nobody is asked any more.\n",
+    )
+    assert in_process(capsys, "cancel", run).code == 1
+    assert "was withdrawn" in in_process(capsys, "answer", run, "APPROVE", "approve").err
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no terminal of this kind")
+def test_on_a_terminal_the_person_is_asked_right_there(terminal: Terminal) -> None:
+    write("w.mmd", LETTER)
+    shown = terminal("run", "w.mmd", "--input", "problem=\x1b[31mDear", typed="maybe\napprove\nI like it\n")
+    assert "Send this letter?" in shown
+    assert "\u241b[31mDear" in shown
+    assert "`answer` must be one of `approve`, `revise`, `reject`." in shown
+    assert "Finished" in shown
+    assert "I like it" in merrow("show", "--node", "APPROVE").out
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="there is no terminal of this kind")
+def test_on_a_terminal_a_question_can_be_put_off_or_declined(terminal: Terminal) -> None:
+    write("w.mmd", LETTER)
+    later = terminal("run", "w.mmd", "--input", "problem=x", "--no-store", typed="/decline\n")
+    assert "declined to answer its question." in later
+    put_off = terminal("run", "w.mmd", "--input", "problem=x", typed="\x04")
+    assert "Answer with: merrow answer" in put_off
+    assert "APPROVE asks" in merrow("runs", "--waiting").out
+    answered = terminal("answer", "w.mmd", "APPROVE", typed="reject\n\n")
+    assert "Finished" in answered
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the editor of the test is a script")
+def test_on_a_terminal_a_draft_is_edited(terminal: Terminal, monkeypatch: pytest.MonkeyPatch) -> None:
+    draft = LETTER.replace("PROBLEM --> APPROVE", "PROBLEM -->|draft| APPROVE").replace(", returns: Verdict", "")
+    write("w.mmd", draft)
+    monkeypatch.setenv("EDITOR", "sed -i s/Dear/Beloved/")
+    shown = terminal("run", "w.mmd", "--input", "problem=Dear Ann", typed="\n")
+    assert "Beloved Ann" in shown
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="the program of the test is a script")
+def test_the_users_program_is_told_and_a_workspace_can_not_name_one(
+    capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    config = Path("config")
+    config.mkdir()
+    (config / "config.toml").write_text(f'notify = ["sh", "-c", "cat >> {tmp_path}/told"]\n')
+    run = begun(capsys)
+    end, told = time.monotonic() + PATIENCE, tmp_path / "told"
+    while not (told.exists() and told.read_text().endswith("\n")) and time.monotonic() < end:
+        time.sleep(0.01)
+    assert json.loads(told.read_text()) == {"run": run, "node": "APPROVE"}
+    (config / "config.toml").write_text('notify = ["/nowhere/at all"]\n')
+    outcome = in_process(capsys, "run", "w.mmd", "--input", "problem=x")
+    assert outcome.code == 3
+    says(outcome, "The program of `notify` in your settings can't be started: No such file or directory.")
+    (config / "config.toml").write_text("notify = true\n")
+    assert (
+        "`notify` is not a program with its arguments" in in_process(capsys, "run", "w.mmd", "--input", "problem=x").err
+    )
+    (config / "config.toml").unlink()
+    Path("merrow.toml").write_text('notify = ["touch", "owned"]\n')
+    assert in_process(capsys, "run", "w.mmd", "--input", "problem=x").code == 3
+    assert "`notify`" in in_process(capsys, "check", "w.mmd").out
+    assert not Path("owned").exists()
