@@ -19,10 +19,10 @@ _STYLE = (
     + """
 :root { color-scheme: light dark; --line: #8886; }
 body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 84rem; padding: 0 1rem; }
-h1 { font-size: 1.3rem; } h2 { font-size: 1.1rem; margin-top: 2rem; } td, p, li { overflow-wrap: anywhere; }
+h1 { font-size: 1.3rem; } h2 { font-size: 1.1rem; margin-top: 2rem; } p, li { overflow-wrap: anywhere; }
 table { border-collapse: collapse; } th { text-align: left; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; vertical-align: top; min-width: 4.5rem; }
-td:first-child { white-space: nowrap; }
+th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; vertical-align: top; }
+td { overflow-wrap: break-word; max-width: 24rem; } td:first-child { white-space: nowrap; }
 .mark { color: #b26a00; font-weight: 600; }
 """
 )
