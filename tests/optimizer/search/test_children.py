@@ -59,6 +59,20 @@ def test_every_child_is_valid_and_does_something_else(path: Path, seed: int) -> 
     assert len(known) > 6
 
 
+def test_a_further_change_is_one_of_the_draft_that_is_given_whichever_was_made_last() -> None:
+    """The draft that was made last is still read; a further change of another one must not be made on it."""
+    known = moves(STARTS[0])
+    first, last = (known.child(0, known.start(), Random(seed)) for seed in (1, 2))
+    assert first is not None
+    assert last is not None
+    for draft in (last, first):
+        made, wanted = known.further(draft, Random(5)), moves(STARTS[0]).further(draft, Random(5))
+        assert made is not None
+        assert wanted is not None
+        assert (made.text, made.title, made.key) == (wanted.text, wanted.title, wanted.key)
+        assert made.title.startswith(f"{draft.title}; ")
+
+
 def test_a_workflow_that_asks_nothing_is_no_candidate() -> None:
     start = check_workflow(flowchart('A["Custom (prompt: a)"]:::CustomOp', "PROBLEM -->|input| A --> RETURN"))
     known = Moves(start, OPTIONS)

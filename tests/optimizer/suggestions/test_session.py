@@ -322,6 +322,7 @@ def test_every_candidate_is_counted_once(kinds: list[str], right_at: int) -> Non
         assert counted(outcome, lambda tally: tally.valid) == len(outcome.suggestions)
         assert len(outcome.suggestions) + len(outcome.lost) == len(kinds)
         assert counted(outcome, lambda tally: tally.first) == kinds.count("good")
+        assert all(suggestion.to_json()["scores"] is None for suggestion in outcome.suggestions), "nobody judged"
 
     asyncio.run(work())
 
