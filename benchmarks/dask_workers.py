@@ -1,9 +1,12 @@
 """``python -m benchmarks.dask_workers``: items answered by the workers of a Dask cluster, and where the CPU time goes.
 
-A scheduler and workers are started by hand, as the documentation says, then the same items are evaluated by 1 worker and by
-``--workers``. The embedded offline model answers, so that nothing but Merrow, Dask and the sandbox is measured. CPU seconds
-are those of each process with its children; what a machine does with them depends on what else it has to do, so that items a
-second of CPU are shown beside items a second of the clock.
+A scheduler and workers are started by hand, as the documentation says, then the same items are evaluated by each number of
+``--workers``; 0 is `merrow evaluate` alone. The embedded offline model answers, or a process on loopback that answers at once
+(``--endpoint``). The journal is a file, or in PostgreSQL (``--postgres``).
+
+What a start takes is left out: the first evaluation warms the workers up, and a second one of few items is subtracted from that
+of all items. CPU seconds are those of each process with its children; what a machine does with them depends on what else it has
+to do, so that CPU an item is shown beside items a second of the clock.
 """
 
 from __future__ import annotations
@@ -12,13 +15,17 @@ import argparse
 import json
 import os
 import re
+import shutil
 import subprocess
 import sys
 import tempfile
 import time
+from collections.abc import Sequence
 from contextlib import ExitStack
 from dataclasses import dataclass, field
 from pathlib import Path
+
+from tests.postgres import programs, started
 
 NO_OP = """\
 flowchart TD
@@ -38,6 +45,18 @@ flowchart TD
     CODE --> RETURN
 """
 _TICKS = os.sysconf("SC_CLK_TCK")
+_FEW = 4
+"""Items of the evaluations that show what a start takes."""
+
+
+@dataclass(frozen=True)
+class Setting:
+    """What is measured: a workflow, what answers, where the journal is, and more options of the command."""
+
+    flow: str
+    endpoint: bool
+    postgres: bool
+    more: Sequence[str]
 
 
 @dataclass
@@ -51,14 +70,22 @@ class Figures:
 
 
 def cpu_of(pid: int) -> float:
-    """The CPU seconds of a process, and of its children that have ended."""
-    fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
-    return sum(map(int, fields[11:15])) / _TICKS
+    """The CPU seconds of a process and of all that it has started."""
+    try:
+        fields = Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()
+        children = [
+            int(child)
+            for thread in Path(f"/proc/{pid}/task").iterdir()
+            for child in (thread / "children").read_text().split()
+        ]
+    except OSError:
+        return 0.0  # it has ended, and its parent has its time
+    return sum(map(int, fields[11:15])) / _TICKS + sum(map(cpu_of, children))
 
 
 def begun(stack: ExitStack, folder: Path, name: str, *command: str) -> subprocess.Popen[bytes]:
     log = (folder / f"{name}.log").open("wb")
-    process = subprocess.Popen([sys.executable, "-m", "dask", *command], stdout=log, stderr=log, cwd=folder)
+    process = subprocess.Popen([sys.executable, "-m", *command], stdout=log, stderr=log)
     stack.callback(process.wait)
     stack.callback(process.kill)
     return process
@@ -70,46 +97,59 @@ def waited(log: Path, pattern: str) -> str:
     return match.group(1)
 
 
-def measured(workers: int, items: int, flow: str, more: list[str]) -> Figures:
+def write_items(folder: Path, name: str, count: int) -> None:
+    rows = (
+        json.dumps({"id": f"{name}{n}", "problem": f"What is {n} plus {n} in {name}?", "answer": "x"})
+        for n in range(count)
+    )
+    (folder / f"{name}.jsonl").write_text("\n".join(rows) + "\n", encoding="utf-8")
+
+
+def journal(stack: ExitStack) -> tuple[str, int]:
+    """A server of PostgreSQL: the address of a journal in it, and the number of its process."""
+    found = programs()
+    if found is None:
+        raise SystemExit("PostgreSQL is not installed (Debian: apt-get install postgresql).")
+    server = started(found)
+    stack.callback(shutil.rmtree, server.folder, ignore_errors=True)
+    stack.callback(server.stop)
+    return server.url("bench"), int((server.folder / "data/postmaster.pid").read_text().split()[0])
+
+
+def measured(workers: int, items: int, setting: Setting) -> Figures:
     """One evaluation by a number of workers, without the time that they need to start."""
     with tempfile.TemporaryDirectory() as name, ExitStack() as stack:
         folder = Path(name)
         os.environ.update(MERROW_STATE_DIR=f"{name}/state", MERROW_CONFIG_DIR=f"{name}/config")
-        for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL"):
+        for variable in ("OPENAI_API_KEY", "OPENAI_BASE_URL", "MERROW_JOURNAL"):
             os.environ.pop(variable, None)
-        (folder / "flow.mmd").write_text(flow, encoding="utf-8")
-        for file, count in (("few.jsonl", 2 * workers), ("own.jsonl", items)):
-            rows = (
-                json.dumps({"id": f"{file[0]}{n}", "problem": f"What is {n} plus {n}?", "answer": "x"})
-                for n in range(count)
-            )
-            (folder / file).write_text("\n".join(rows) + "\n", encoding="utf-8")
-        processes = {
-            "scheduler": begun(
-                stack, folder, "scheduler", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"
-            )
-        }
-        address = waited(folder / "scheduler.log", r"Scheduler at: +(tcp\S+)")
-        for number in range(workers):
-            worker = f"worker {number + 1}"
-            own = ["--nthreads", "2", "--no-dashboard", "--no-nanny", "--local-directory", f"{name}/{number}"]
-            processes[worker] = begun(stack, folder, worker, "worker", address, *own)
-        for number in range(workers):
-            waited(folder / f"worker {number + 1}.log", r"(Registered to)")
+        (folder / "flow.mmd").write_text(setting.flow, encoding="utf-8")
+        for file, count in (("warm", _FEW * max(1, workers)), ("few", _FEW), ("own", items)):
+            write_items(folder, file, count)
+        processes: dict[str, int] = {}
+        if setting.endpoint:
+            processes["endpoint"] = begun(stack, folder, "endpoint", "benchmarks.runtime_server", "0").pid
+            port = waited(folder / "endpoint.log", r"^(\d+)\n")
+            os.environ.update(OPENAI_BASE_URL=f"http://127.0.0.1:{port}/v1", OPENAI_API_KEY="none")
+        if setting.postgres:
+            os.environ["MERROW_JOURNAL"], processes["PostgreSQL"] = journal(stack)
+        placed: list[str] = []
+        if workers:
+            begin = ["dask", "scheduler", "--host", "127.0.0.1", "--port", "0", "--no-dashboard"]
+            processes["scheduler"] = begun(stack, folder, "scheduler", *begin).pid
+            address = waited(folder / "scheduler.log", r"Scheduler at: +(tcp\S+)")
+            placed = ["--engine", "dask", "--scheduler", address]
+            for number in range(workers):
+                worker = f"worker {number + 1}"
+                own = ["--nthreads", "2", "--no-dashboard", "--no-nanny", "--local-directory", f"{name}/{number}"]
+                processes[worker] = begun(stack, folder, worker, "dask", "worker", address, *own).pid
+            for number in range(workers):
+                waited(folder / f"worker {number + 1}.log", r"(Registered to)")
 
-        def evaluate(file: str) -> tuple[float, float, float]:
-            command = [
-                sys.executable,
-                "-m",
-                "merrow_server",
-                "evaluate",
-                "flow.mmd",
-                "--dataset",
-                file,
-                "--gold",
-                "answer",
-            ]
-            command += ["--metric", "contains", "--engine", "dask", "--scheduler", address, *more]
+        def evaluate(file: str) -> Figures:
+            before = {each: cpu_of(pid) for each, pid in processes.items()}
+            command = [sys.executable, "-m", "merrow_server", "evaluate", "flow.mmd", "--dataset", f"{file}.jsonl"]
+            command += ["--gold", "answer", "--metric", "contains", *placed, *setting.more]
             start = time.monotonic()
             process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.PIPE, cwd=folder)
             told = b"" if process.stderr is None else process.stderr.read()
@@ -117,28 +157,34 @@ def measured(workers: int, items: int, flow: str, more: list[str]) -> Figures:
             process.returncode = os.waitstatus_to_exitcode(status)
             if process.returncode:
                 raise SystemExit(told.decode())
-            return time.monotonic() - start, used.ru_utime + used.ru_stime, used.ru_maxrss / 1024
+            figures = Figures(items, time.monotonic() - start, memory=used.ru_maxrss / 1024)
+            figures.cpu = {each: cpu_of(pid) - before[each] for each, pid in processes.items()}
+            figures.cpu["coordinator" if workers else "merrow"] = used.ru_utime + used.ru_stime
+            return figures
 
-        first = evaluate("few.jsonl")
-        before = {each: cpu_of(process.pid) for each, process in processes.items()}
-        last = evaluate("own.jsonl")
-        figures = Figures(items, last[0] - first[0], memory=last[2])
-        figures.cpu = {each: cpu_of(process.pid) - before[each] for each, process in processes.items()}
-        figures.cpu["coordinator"] = last[1] - first[1]
+        evaluate("warm")
+        few = evaluate("few")
+        figures = evaluate("own")
+        share = items - _FEW
+        figures.wall = (figures.wall - few.wall) / share * items
+        figures.cpu = {each: (seconds - few.cpu[each]) / share * items for each, seconds in figures.cpu.items()}
         return figures
 
 
 def table(by_workers: dict[int, Figures]) -> str:
     lines = [
-        "| workers | items | items/s | items/s of CPU | coordinator ms/item | coordinator MB | CPU |",
-        "|---|---|---|---|---|---|---|",
+        "| workers | items | items/s | CPU ms/item | coordinator MB | CPU ms/item of each process |",
+        "|---|---|---|---|---|---|",
     ]
     for workers, figures in by_workers.items():
         whole = sum(figures.cpu.values())
-        parts = ", ".join(f"{name} {seconds:.1f} s ({seconds / whole:.0%})" for name, seconds in figures.cpu.items())
+        parts = ", ".join(
+            f"{name} {1000 * seconds / figures.items:.2f} ({seconds / whole:.0%})"
+            for name, seconds in figures.cpu.items()
+        )
         lines.append(
-            f"| {workers} | {figures.items:,} | {figures.items / figures.wall:.0f} | {figures.items / whole:.0f}"
-            f" | {1000 * figures.cpu['coordinator'] / figures.items:.2f} | {figures.memory:.0f} | {parts} |"
+            f"| {workers} | {figures.items:,} | {figures.items / figures.wall:.0f}"
+            f" | {1000 * whole / figures.items:.2f} | {figures.memory:.0f} | {parts} |"
         )
     return "\n".join(lines)
 
@@ -148,15 +194,17 @@ def main() -> None:
         prog="python -m benchmarks.dask_workers", description=(__doc__ or "").splitlines()[0]
     )
     options.add_argument("--items", type=int, default=3000)
-    options.add_argument("--workers", type=int, nargs="+", default=[1, 2])
+    options.add_argument("--workers", type=int, nargs="+", default=[1, 2], help="0: one process without Dask")
     options.add_argument(
         "--sandbox", action="store_true", help="items whose answer is a program that runs in the sandbox"
     )
+    options.add_argument("--endpoint", action="store_true", help="a process on loopback answers, not the offline model")
+    options.add_argument("--postgres", action="store_true", help="the journal is in PostgreSQL")
     options.add_argument("--chunk", type=int, help="items of a task")
     given = options.parse_args()
     more = [] if given.chunk is None else ["--chunk", str(given.chunk)]
-    flow = SANDBOX if given.sandbox else NO_OP
-    print(table({workers: measured(workers, given.items, flow, more) for workers in given.workers}))
+    setting = Setting(SANDBOX if given.sandbox else NO_OP, given.endpoint, given.postgres, more)
+    print(table({workers: measured(workers, given.items, setting) for workers in given.workers}))
 
 
 if __name__ == "__main__":
