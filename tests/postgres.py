@@ -12,6 +12,7 @@ from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
 from pathlib import Path
+from typing import Any
 from urllib.parse import quote
 
 import pytest
@@ -122,7 +123,9 @@ class PostgresServer:
     def _run(self, program: str, *arguments: str) -> None:
         command = [str(self.bin / program), *arguments]
         # The server refuses to be run by root.
-        user = {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
+        user: dict[str, Any] = (
+            {"user": "postgres", "group": "postgres", "extra_groups": []} if os.geteuid() == 0 else {}
+        )
         done = subprocess.run(
             command,
             check=False,

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
+from collections.abc import Sequence
 from dataclasses import replace
 from typing import Any
 
@@ -21,7 +22,7 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.running.api import finish, resume, start
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.spending.meter import MonthSpent
-from merrow_runtime.store.contract import NodeRecord
+from merrow_runtime.store.contract import NodeRecord, RunStatus
 from merrow_runtime.store.database import RunExists, Store
 from merrow_runtime.store.evaluations import ScoreRecord, output_of, output_text
 from merrow_runtime.store.lease import HeldElsewhere
@@ -81,6 +82,15 @@ class Answering:
         options = unattended(plan.workflow, plan.options)
         self._options = replace(options, concurrency=plan.chosen.concurrency)
         self._by_repeat: dict[int, RunOptions] = {}
+        self._looked_up: dict[str, RunStatus | None] = {}
+
+    def look_up(self, tasks: Sequence[tuple[Item, int]]) -> None:
+        """Read at once what the journal has of runs that answered items and repeats which follow now: a shared one takes as long
+        for one as for all. What has begun since is noticed when it is begun. Raises `StoreFailure`.
+        """
+        names = [run_name(self._beginning, item.id, repeat) for item, repeat in tasks]
+        found = self._own.statuses(names)
+        self._looked_up.update((name, found.get(name)) for name in names)
 
     async def answer(self, item: Item, repeat: int, *, again: bool) -> tuple[ScoreRecord, Fatal | None]:
         """The score of an item: as it is known, of an answer that is known, or of a run. And whether no other can be had now.
@@ -95,18 +105,19 @@ class Answering:
                 if earlier is not None:
                     return earlier
         name = run_name(self._beginning, item.id, repeat)
-        paid = self._cleared(name, again=again)
+        status = self._status(name)
+        paid = self._cleared(name, status, again=again)
         try:
-            result = await self._run_when_free(name, item, repeat)
+            result = await self._run_when_free(name, item, repeat, None if paid is not None else status)
         except MonthSpent as failure:  # before it began
             outcome = ItemOutcome(Status.UNANSWERED, None, "", failure.sentence)
-            return ScoreRecord(item.id, repeat, *outcome, paid, 0.0, "", work, scored), Fatal.BUDGET
+            return ScoreRecord(item.id, repeat, *outcome, paid or NOTHING, 0.0, "", work, scored), Fatal.BUDGET
         ending = ending_of(result, self._outputs)
         outcome, used, fatal = ending.scored, NOTHING, ending.fatal
         if ending.status is None:
             outcome, used, fatal = await self._scored(item, repeat, ending.output)
         output = output_text(ending.output) if ending.status is None else None
-        usage = paid + result.usage + used
+        usage = (paid or NOTHING) + result.usage + used
         seconds, stopped = result.seconds, len(result.exhausted)
         return ScoreRecord(item.id, repeat, *outcome, usage, seconds, name, work, scored, output, stopped), fatal
 
@@ -150,29 +161,39 @@ class Answering:
         seconds, run, output, stopped = known.seconds, known.run, known.output, known.exhausted
         return ScoreRecord(item.id, repeat, *outcome, used, seconds, run, known.work, scored, output, stopped), fatal
 
-    def _cleared(self, name: str, *, again: bool) -> Usage:
-        """Take an earlier run of this name out that finished without an answer that counts; what it had paid."""
-        if not self._is_resumed or self._own.status(name) != "finished" or not (again or self._went_without(name)):
-            return NOTHING
+    def _status(self, name: str) -> RunStatus | None:
+        """How a run of this name ended, as far as recorded; None where there is none."""
+        if name in self._looked_up:
+            return self._looked_up.pop(name)
+        return self._own.status(name) if self._is_resumed else None
+
+    def _cleared(self, name: str, status: RunStatus | None, *, again: bool) -> Usage | None:
+        """Take an earlier run of this name out that finished without an answer that counts; what it had paid, None where there
+        is none to be taken out.
+        """
+        if status != "finished" or not (again or self._went_without(name)):
+            return None
         # It went on without an answer that an endpoint owed it, or another endpoint answered; what this one answered is in the
         # cache.
         paid = self._own.run(name).usage
         self._own.delete(name)
         return paid
 
-    async def _run_when_free(self, name: str, item: Item, repeat: int) -> RunResult:
+    async def _run_when_free(self, name: str, item: Item, repeat: int, status: RunStatus | None) -> RunResult:
         """See `_run`; where another process is at it, wait until that has ended or died, and read what it has."""
         while True:
             try:
-                return await self._run(name, item, repeat)
+                return await self._run(name, item, repeat, status)
             except (RunExists, HeldElsewhere):
                 if not self._is_shared:
                     raise
                 await asyncio.sleep(_LOOK)
+                status = self._own.status(name)
 
-    async def _run(self, name: str, item: Item, repeat: int) -> RunResult:
-        """The run that answers a task, begun or gone on with, at its end. Raises `MonthSpent` where none may begin."""
-        status = self._own.status(name) if self._is_resumed else None
+    async def _run(self, name: str, item: Item, repeat: int, status: RunStatus | None) -> RunResult:
+        """The run that answers a task, begun where there is no ``status`` of it, else gone on with, at its end. Raises
+        `MonthSpent` where none may begin.
+        """
         if status is None:
             options = self._by_repeat.get(repeat)
             if options is None:

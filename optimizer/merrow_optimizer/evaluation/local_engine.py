@@ -36,6 +36,7 @@ class LocalEngine:
         is_shared: bool = False,
     ) -> None:
         self._evaluation, self._plan, self._user, self._own = evaluation, plan, user, own
+        self._is_shared = is_shared
         endpoint = bounded(plan.chosen.endpoint, Budget(plan.limits.usd, plan.limits.tokens, spent=spent))
         if plan.asking is not None:
             plan.asking.begin(replace(plan.chosen, endpoint=endpoint), whole_path(plan.workflow.name), user.cache)
@@ -43,6 +44,9 @@ class LocalEngine:
 
     async def answer(self, tasks: Iterable[AnswerTask], tally: Tally) -> None:
         """See `AnswerEngine`."""
+        if self._is_shared:
+            tasks = list(tasks)
+            self._answering.look_up([(task.item, task.repeat) for task in tasks])
         left = iter(tasks)
         # While one item is asked, kept and scored, another waits at the gate, ready to be asked: answers that come at the same
         # moment are worked on one after the other, and the endpoint would be idle meanwhile. One at a time stays one at a time.

@@ -45,7 +45,7 @@ from merrow_runtime.store.pruning import Pruned, prune, tidy
 from merrow_runtime.store.rankings import Rankings
 from merrow_runtime.store.rows import SENT, Report, ignored
 from merrow_runtime.store.schema import DEFINITIONS, WORKFLOW
-from merrow_runtime.store.sql import Database
+from merrow_runtime.store.sql import PLACES, Database, in_parts
 from merrow_runtime.store.writer import BALLAST, Writer
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
@@ -250,7 +250,8 @@ class Store:
         return self._journal(run.id, number, holder, is_new=True)
 
     def _journal(self, run: str, number: int, holder: lease.Holder | None, *, is_new: bool = False) -> DatabaseJournal:
-        return DatabaseJournal(self._writer, run, number, holder, self.cache.writer, is_new=is_new)
+        given = self._writer, run, number, holder, self.cache.writer
+        return DatabaseJournal(*given, is_new=is_new, is_of_job=self._opening is not None)
 
     def _begin_alone(self, run: RunRecord, workflow: str | None) -> DatabaseJournal:
         """The same in a journal that only this process uses: no run in it needs a lease, and the numbers of runs are known here,
@@ -365,6 +366,11 @@ class Store:
         """How the run with exactly this id ended, as far as recorded; None if there is none. Raises `StoreFailure`."""
         statuses = self._rows("SELECT status FROM runs WHERE id = ?", (run,))
         return statuses[0][0] if statuses else None
+
+    def statuses(self, runs: Sequence[str]) -> dict[str, RunStatus]:
+        """How the runs with exactly these ids ended, of those that are there. Raises `StoreFailure`."""
+        sql = f"SELECT id, status FROM runs WHERE id IN ({PLACES})"  # noqa: S608 (places for values)
+        return {run: status for several in in_parts(runs) for run, status in self._rows(sql, tuple(several))}
 
     def runs(self, limit: int = 50, workflow: str | None = None, report: Report = ignored) -> list[RunRecord]:
         """The newest runs, newest first, of one workflow where given. A damaged record is left out, and ``report`` called

@@ -10,7 +10,7 @@ from typing import Any
 from merrow_runtime.records import record
 from merrow_runtime.store import rows
 from merrow_runtime.store.listed import Listed, ListedStatus, read_by
-from merrow_runtime.store.sql import Database
+from merrow_runtime.store.sql import PLACES, Database, in_parts
 from merrow_runtime.usage import Usage
 
 
@@ -67,6 +67,7 @@ _KEEP = (
     f" SELECT number, {', '.join('?' * 13)} FROM evaluations WHERE id = ?"
 )
 _SCORES = "SELECT {} FROM scores WHERE evaluation = (SELECT number FROM evaluations WHERE id = ?)"
+_SOME = f"{_SCORES.format(SCORE_COLUMNS + ', output')} AND item IN ({PLACES})"
 _KNOWN = " UNION ALL ".join(
     f"SELECT * FROM (SELECT {SCORE_COLUMNS}, output FROM {table} WHERE work = :work ORDER BY number DESC) AS {table}"  # noqa: S608
     for table in ("scores", "trials")
@@ -118,6 +119,16 @@ class Evaluations(Listed[EvaluationRecord]):
         sql = f"{_SCORES.format(SCORE_COLUMNS + ', output')} AND item = ? AND repeat = ?"
         scores = self._rows(sql, (evaluation, rows.storable(item), repeat))
         return score_of(scores[0]) if scores else None
+
+    def some(self, evaluation: str, wanted: Sequence[tuple[str, int]]) -> list[ScoreRecord | None]:
+        """The scores of some items and repeats with their answers, in this order; None where there is none."""
+        found: dict[tuple[str, int], ScoreRecord] = {}
+        items = [rows.storable(item) or "" for item, _ in wanted]
+        for several in in_parts(sorted(set(items))):
+            for row in self._rows(_SOME, (evaluation, *several)):
+                score = score_of(row)
+                found[score.item, score.repeat] = score
+        return [found.get((item, repeat)) for item, (_, repeat) in zip(items, wanted, strict=True)]
 
     def known(self, work: bytes) -> list[ScoreRecord]:
         """The scores of answers that were decided by the same, of whatever evaluation or search; those of either newest first."""

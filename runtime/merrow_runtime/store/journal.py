@@ -14,6 +14,7 @@ from merrow_runtime.errors import StoreFailure
 from merrow_runtime.provenance import Provenance
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store import asks, revisions, rows
+from merrow_runtime.store.beating import Lease, sign
 from merrow_runtime.store.cache import dropped, kept
 from merrow_runtime.store.contract import AskRecord, CallRecord, Pages, RevisionRecord, RunFailed, RunStatus, Told
 from merrow_runtime.store.lease import BEAT, STALE, Holder
@@ -58,20 +59,22 @@ class DatabaseJournal:
         answers: Writer,
         *,
         is_new: bool = False,
+        is_of_job: bool = False,
     ) -> None:
         """``number`` is the run's in the table of runs; ``answers`` writes to where the cache is, ``writer`` or another.
         ``holder`` has the run's lease; None if only this process has the journal, so that no run in it needs one. For a run
-        that ``is_new`` there is nothing to read.
+        that ``is_new`` there is nothing to read, and of one that ``is_of_job`` people know nothing.
         """
         self.run = run
         self._number = number
         self._writer = writer
         self._answers = answers
         self._holder = holder
+        self._is_of_job = is_of_job
         self._cancel = False
         self._lost_lease = False
         self._signed = _clocks()
-        self._beating: asyncio.TimerHandle | None = None
+        self._is_beating = False
         self._yielded = time.monotonic()
         self._release: Statement | None = None
         if holder is not None:
@@ -238,7 +241,7 @@ class DatabaseJournal:
 
     def asked_revisions(self) -> list[RevisionRecord]:
         """The unhandled revisions that a person has requested, accepted or declined in another process. Raises `StoreFailure`."""
-        if self._holder is None:
+        if self._holder is None or self._is_of_job:
             return []
         return revisions.read(self._writer.database, self._number, ("asked", "agreed", "declined"))
 
@@ -334,8 +337,9 @@ class DatabaseJournal:
 
     async def close(self) -> None:
         """Write pending data and release the run."""
-        if self._beating is not None:
-            self._beating.cancel()
+        if self._is_beating:
+            self._writer.beating.end(self)
+            self._is_beating = False
         if self._released:
             return
         if self._release is None:
@@ -358,29 +362,23 @@ class DatabaseJournal:
 
     def _show_life(self) -> None:
         """Show from now on that the run is alive."""
-        if self._beating is None and self._holder is not None:
-            self._keep_beating()
-
-    def _keep_beating(self) -> None:
-        # A timer, not a task: most runs end before the first beat.
-        self._beating = asyncio.get_running_loop().call_later(BEAT / 4, self._beat)
-
-    def _beat(self) -> None:
-        with contextlib.suppress(StoreFailure):  # The next write reports it, to a caller that can act on it.
-            self._writer.attempt(self._sign)
-        self._keep_beating()
+        if not self._is_beating and self._holder is not None:
+            self._is_beating = True
+            self._writer.beating.begin(self)
 
     def _sign(self, database: Database) -> None:
-        row = database.execute("SELECT holder, cancel, beat FROM holders WHERE run = ?", (self.run,)).fetchone()
+        sign(database, {self.run: self})
+
+    def look(self, lease: Lease | None, now: float) -> bool:
+        """See `merrow_runtime.store.beating.Held`."""
         assert self._holder is not None  # noqa: S101 (only who has a lease shows life)
-        if row is None or row[0] != self._holder.token:
+        if lease is None or lease[0] != self._holder.token:
             self._lost_lease = True
-            return
-        self._cancel = bool(row[1])
+            return False
+        _, cancel, beat = lease
+        self._cancel = bool(cancel)
         self._signed = _clocks()
-        now = database.now()
-        if now - row[2] >= BEAT:
-            database.execute("UPDATE holders SET beat = ? WHERE run = ?", (now, self.run))
+        return now - beat >= BEAT
 
 
 def _clocks() -> tuple[float, float]:

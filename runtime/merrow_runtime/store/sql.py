@@ -18,7 +18,18 @@ PATIENCE = 10.0
 AWAY = 90.0
 """Seconds for which a process that works on something waits for a server that is away."""
 
+_PART = 64
+PLACES = ", ".join("?" * _PART)
+"""The places of an ``IN`` for `in_parts`."""
+
 Why = Literal["busy", "full", "damaged", "read-only", "away", "conflict", "other"]
+
+
+def in_parts(values: Sequence[str]) -> Iterator[list[str]]:
+    """The values in parts for `PLACES`, the last of which repeats its last value: statements are prepared once for each text."""
+    for start in range(0, len(values), _PART):
+        part = list(values[start : start + _PART])
+        yield part + part[-1:] * (_PART - len(part))
 
 
 class Interruption:

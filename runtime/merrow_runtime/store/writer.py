@@ -10,6 +10,7 @@ from pathlib import Path
 from typing import Any, NamedTuple
 
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.store.beating import Beating
 from merrow_runtime.store.sql import PATIENCE, Database, DatabaseFailure, Statement
 
 BALLAST = 4 << 20
@@ -54,6 +55,8 @@ class Writer:
         self._busy_since: float | None = None
         self._committed = 0.0
         self._gathering = 0
+        self.beating = Beating(lambda work: self.attempt(work))
+        """Shows that the runs are alive whose leases this process has in the journal."""
         self.author: str | None = None
         """Whose work alone is listed; None: everybody's."""
 

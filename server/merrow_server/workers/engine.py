@@ -209,9 +209,9 @@ class DaskEngine:
         done = set(end.done)
         back = [task for place, task in enumerate(chunk.tasks) if place not in done]
         tight = end.fatal is Fatal.BUDGET and not chunk.alone
-        for place in end.done:
+        wanted = [(chunk.tasks[place].item.id, chunk.tasks[place].repeat) for place in end.done]
+        for place, record in zip(end.done, self._user.evaluations.some(self._evaluation, wanted), strict=True):
             task = chunk.tasks[place]
-            record = self._user.evaluations.score(self._evaluation, task.item.id, task.repeat)
             if record is None:
                 back.append(task)
                 continue

@@ -93,12 +93,14 @@ class WorkerSession:
     async def answer(self, items: list[tuple[str, int]], allowance: ChunkAllowance) -> ChunkEnd:
         """Have the items of a chunk answered. Cancelling ends it: what is finished is kept."""
         began = time.monotonic()
-        tally = _ChunkTally(self._user, self._evaluation)
+        tally = _ChunkTally()
         tasks = [AnswerTask(place, self._items[item], repeat) for place, (item, repeat) in enumerate(items)]
         self.at_work += 1
         failed = ""
         try:
             own = self._journal()
+            scores = self._user.evaluations.some(self._evaluation, items)
+            tally.scored.update(task.place for task in tasks if scores[task.place] is not None)
             if allowance.is_limited:
                 # The money and tokens are those of this chunk, and the metric asks with the same.
                 async with self._turn:
@@ -163,14 +165,15 @@ class WorkerSession:
 class _ChunkTally:
     """See `Tally`: whether all of the evaluation is to stop is for the coordinator; a chunk stops where nothing can be had."""
 
-    def __init__(self, user: Store, evaluation: str) -> None:
+    def __init__(self) -> None:
+        self.scored: set[int] = set()
+        """The places of items with a score from before."""
         self.done: list[int] = []
         self.fatal: Fatal | None = None
         self.fatal_at = -1
-        self._user, self._evaluation = user, evaluation
 
     def is_again(self, task: AnswerTask) -> bool:
-        return self._user.evaluations.score(self._evaluation, task.item.id, task.repeat) is not None
+        return task.place in self.scored
 
     def ended(self, task: AnswerTask, record: ScoreRecord, fatal: Fatal | None = None) -> bool:
         del record

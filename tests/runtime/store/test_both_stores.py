@@ -11,6 +11,7 @@ from collections.abc import Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.postgres import PostgresServer
@@ -489,3 +490,62 @@ async def test_a_journal_of_the_version_before_questions_gets_their_table(store:
         await journal.ask(question())
         await journal.close()
         assert [ask.visit.name for ask in newer.asks("run-1")] == ["ASK"]
+
+
+async def test_scores_and_statuses_are_read_for_many_at_once_as_one_by_one(store: Store) -> None:
+    store.evaluations.begin(evaluation("ev1"))
+    store.evaluations.begin(evaluation("ev2"))
+    names = [f"q{number}" for number in range(130)] + ["half \ud800", "it's"]
+    await asyncio.gather(
+        *(store.evaluations.keep("ev1", score(name, run="")) for name in names[::2]),
+        store.evaluations.keep("ev1", replace(score("q1"), repeat=1)),
+        store.evaluations.keep("ev2", score("q3")),
+    )
+    for name in ("ev1/q1", "ev1/q2", "ev1/it's"):
+        await store.begin(run(name)).close()
+    await store.begin(run("ev1/q4")).finish("finished", {}, NOTHING, None)
+
+    wanted = [(name, repeat) for name in reversed(names) for repeat in (0, 1)]
+    some = store.evaluations.some("ev1", wanted)
+    assert some == [store.evaluations.score("ev1", *each) for each in wanted]
+    assert sum(each is not None for each in some) == len(names[::2]) + 1
+    assert store.evaluations.some("ev1", []) == []
+    runs = [f"ev1/{name}" for name in names if name.isascii()]
+    one_by_one = {each: status for each in runs if (status := store.status(each)) is not None}
+    assert store.statuses(runs) == one_by_one
+    assert (one_by_one["ev1/q4"], len(one_by_one)) == ("finished", 4)
+    assert store.statuses([]) == {}
+
+
+async def test_one_transaction_shows_that_all_runs_of_a_process_are_alive(
+    store: Store, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    journals = {f"run-{number}": store.begin(run(f"run-{number}")) for number in range(70)}
+    for journal in journals.values():
+        await journal.record_definitions("{}")
+    made = []
+    attempt = store._writer.attempt
+    monkeypatch.setattr(store._writer, "attempt", lambda work: made.append(attempt(work)))
+    with closing(Store.open()) as other:
+        assert other.request_cancel("run-3")
+        await journals["run-69"].close()
+
+        def later(database: Any) -> None:
+            database.execute("UPDATE holders SET holder = 'another' WHERE run = 'run-5'")
+            database.execute("UPDATE holders SET beat = beat - 10")
+
+        before = dict(store._database.execute("SELECT run, beat FROM holders").fetchall())
+        store._writer.now(later)
+        store._writer.beating._beat()
+        beats = dict(store._database.execute("SELECT run, beat FROM holders").fetchall())
+    assert len(made) == 1
+    assert [name for name, journal in journals.items() if journal.cancel_requested()] == ["run-3"]
+    assert {name for name in beats if beats[name] < before[name]} == {"run-5", "run-69"}
+    for name, journal in journals.items():
+        if name == "run-5":
+            with pytest.raises(StoreFailure, match="was taken over by another process"):
+                await journal.record_call(call())
+        elif name != "run-69":
+            await journal.record_call(call())
+        await journal.close()
+    assert store._writer.beating._timer is None

@@ -150,7 +150,8 @@ class SharedStore(Store):
 
     def _journal(self, run: str, number: int, holder: lease.Holder | None, *, is_new: bool = False) -> DatabaseJournal:
         given = self._writer, run, number, holder, self.cache.writer
-        return SharedJournal(*given, is_new=is_new, ended=lambda: self._begun.pop(number, None))
+        is_of_job = self._opening is not None
+        return SharedJournal(*given, is_new=is_new, is_of_job=is_of_job, ended=lambda: self._begun.pop(number, None))
 
     def prune(self, older_than_s: float | None, max_bytes: int | None) -> Pruned:
         pruned = super().prune(older_than_s, max_bytes)
