@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from typing import NamedTuple, Protocol
 
 from merrow_optimizer.evaluation.endings import Fatal
@@ -132,7 +133,8 @@ class Evaluator:
 
     def ended(self, task: AnswerTask, record: ScoreRecord, fatal: Fatal | None = None) -> bool:
         """See `Tally`."""
-        self.scores[record.item, record.repeat] = record
+        # The journal has the answers: those of many items would fill the memory, and after a resume they are not here either.
+        self.scores[record.item, record.repeat] = replace(record, output=None)
         self._told(record)
         why = self._stopping.ended(task.place, Status(record.status), record.reason)
         if fatal is Fatal.BUDGET:

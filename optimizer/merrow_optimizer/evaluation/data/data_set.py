@@ -272,6 +272,8 @@ def _mapped(
         near = closest(field, known)
         hint = f"did you mean `{near}`?" if near else f"the fields are {listed(list(known))}."
         problems.add(f"No record has this field, which the input {name} is mapped to; {hint}", field=field)
+    if not usable:
+        return [draft for _, draft in placed]
     mapped: list[ItemDraft] = []
     for record, draft in placed:
         for name, field in usable.items():

@@ -84,7 +84,8 @@ def _text(problems: Collector) -> str | None:
 
 
 def _of_lines(text: str, problems: Collector) -> Iterator[DataRecord]:
-    for number, line in enumerate(text.split("\n"), 1):
+    for number, ended in enumerate(io.StringIO(text, newline="\n"), 1):
+        line = ended.removesuffix("\n")
         if not line.strip(_SPACE):
             continue
         value = _decoded(line, number, problems)
