@@ -105,19 +105,18 @@ class Answering:
                 if earlier is not None:
                     return earlier
         name = run_name(self._beginning, item.id, repeat)
-        status = self._status(name)
-        paid = self._cleared(name, status, again=again)
+        paid = self._cleared(name, again=again)
         try:
-            result = await self._run_when_free(name, item, repeat, None if paid is not None else status)
+            result = await self._run_when_free(name, item, repeat)
         except MonthSpent as failure:  # before it began
             outcome = ItemOutcome(Status.UNANSWERED, None, "", failure.sentence)
-            return ScoreRecord(item.id, repeat, *outcome, paid or NOTHING, 0.0, "", work, scored), Fatal.BUDGET
+            return ScoreRecord(item.id, repeat, *outcome, paid, 0.0, "", work, scored), Fatal.BUDGET
         ending = ending_of(result, self._outputs)
         outcome, used, fatal = ending.scored, NOTHING, ending.fatal
         if ending.status is None:
             outcome, used, fatal = await self._scored(item, repeat, ending.output)
         output = output_text(ending.output) if ending.status is None else None
-        usage = (paid or NOTHING) + result.usage + used
+        usage = paid + result.usage + used
         seconds, stopped = result.seconds, len(result.exhausted)
         return ScoreRecord(item.id, repeat, *outcome, usage, seconds, name, work, scored, output, stopped), fatal
 
@@ -162,38 +161,38 @@ class Answering:
         return ScoreRecord(item.id, repeat, *outcome, used, seconds, run, known.work, scored, output, stopped), fatal
 
     def _status(self, name: str) -> RunStatus | None:
-        """How a run of this name ended, as far as recorded; None where there is none."""
+        """How a run of this name ended, as far as recorded; None where there is none. What was looked up counts once."""
         if name in self._looked_up:
             return self._looked_up.pop(name)
         return self._own.status(name) if self._is_resumed else None
 
-    def _cleared(self, name: str, status: RunStatus | None, *, again: bool) -> Usage | None:
-        """Take an earlier run of this name out that finished without an answer that counts; what it had paid, None where there
-        is none to be taken out.
-        """
+    def _cleared(self, name: str, *, again: bool) -> Usage:
+        """Take an earlier run of this name out that finished without an answer that counts; what it had paid."""
+        status = self._status(name)
+        if self._is_resumed:
+            self._looked_up[name] = status  # for the run that follows
         if status != "finished" or not (again or self._went_without(name)):
-            return None
+            return NOTHING
         # It went on without an answer that an endpoint owed it, or another endpoint answered; what this one answered is in the
         # cache.
         paid = self._own.run(name).usage
         self._own.delete(name)
+        self._looked_up[name] = None
         return paid
 
-    async def _run_when_free(self, name: str, item: Item, repeat: int, status: RunStatus | None) -> RunResult:
+    async def _run_when_free(self, name: str, item: Item, repeat: int) -> RunResult:
         """See `_run`; where another process is at it, wait until that has ended or died, and read what it has."""
         while True:
             try:
-                return await self._run(name, item, repeat, status)
+                return await self._run(name, item, repeat)
             except (RunExists, HeldElsewhere):
                 if not self._is_shared:
                     raise
                 await asyncio.sleep(_LOOK)
-                status = self._own.status(name)
 
-    async def _run(self, name: str, item: Item, repeat: int, status: RunStatus | None) -> RunResult:
-        """The run that answers a task, begun where there is no ``status`` of it, else gone on with, at its end. Raises
-        `MonthSpent` where none may begin.
-        """
+    async def _run(self, name: str, item: Item, repeat: int) -> RunResult:
+        """The run that answers a task, begun or gone on with, at its end. Raises `MonthSpent` where none may begin."""
+        status = self._status(name)
         if status is None:
             options = self._by_repeat.get(repeat)
             if options is None:
