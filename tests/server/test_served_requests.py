@@ -86,7 +86,7 @@ async def test_what_is_asked_for_is_answered_or_refused_in_a_sentence() -> None:
             assert refused(await client.post("/runs", content=body)) == said
         status, sentence = refused(await client.post("/runs", json={"PROBLM": "x"}))
         assert (status, "PROBLM" in sentence) == (422, True)
-        for method, path, code in (("GET", "/runs", 405), ("PUT", "/runs/x", 405), ("GET", "/none", 404)):
+        for method, path, code in (("DELETE", "/runs", 405), ("PUT", "/runs/x", 405), ("GET", "/none", 404)):
             sentence = f"There is no {method} {path} here; /openapi.json says what there is."
             assert refused(await client.request(method, path)) == (code, sentence)
         assert endpoint.seen == []

@@ -549,6 +549,7 @@ async def test_a_question_outlives_the_process_that_asked_it(model: OpenAIServer
         # Each process has a token of its own.
         with up("--base-url", model.base_url, token=None) as service:
             assert service.told.count("  POST /runs/ID/answers  the answer to a question that a run asks people") == 1
+            assert service.told.count("  /people#TOKEN    a page to answer on, in a browser") == 1
             async with (
                 httpx2.AsyncClient(headers=service.headers, timeout=PATIENCE) as http,
                 Client(

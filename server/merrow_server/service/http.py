@@ -17,6 +17,7 @@ from starlette.routing import Route
 from merrow_runtime.events import LAST, Event
 from merrow_runtime.running.run import Run
 from merrow_server.service.interface import openapi, title_of
+from merrow_server.service.page import PATH, people_page
 from merrow_server.service.questions import SentAnswer
 from merrow_server.service.runs import RequestRefusedError, ServedRuns, of_result
 from merrow_server.service.tool import WorkflowTool
@@ -44,6 +45,8 @@ def application(runs: ServedRuns, token: str, address: str) -> ASGIApp:
     doors = _Doors(runs, address)
     routes = [
         Route("/openapi.json", doors.openapi, methods=["GET"]),
+        Route(PATH, doors.people, methods=["GET"]),
+        Route("/runs", doors.runs, methods=["GET"]),
         Route("/runs", doors.begin, methods=["POST"]),
         Route("/runs/{run}", doors.run, methods=["GET", "DELETE"]),
         Route("/runs/{run}/answers", doors.answer, methods=["POST"]),
@@ -68,14 +71,14 @@ def application(runs: ServedRuns, token: str, address: str) -> ASGIApp:
 
 
 class _Guard:
-    """Lets only those pass who have the token."""
+    """Lets only those pass who have the token, but for the page that has nothing to hide."""
 
     def __init__(self, app: ASGIApp, token: str) -> None:
         self._app, self._token = app, token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
         app = self._app
-        if scope["type"] == "http":
+        if scope["type"] == "http" and (scope["method"], scope["path"]) != ("GET", PATH):
             kind, _, given = Headers(scope=scope).get("authorization", "").partition(" ")
             fits = hmac.compare_digest(given.strip().encode("utf-8", "surrogateescape"), self._token)
             if kind.lower() != "bearer" or not fits:
@@ -96,6 +99,16 @@ class _Doors:
         """What the service takes and gives."""
         del request
         return _json(openapi(self._runs.workflow, self._address))
+
+    async def people(self, request: Request) -> Response:
+        """The page on which people answer."""
+        del request
+        return people_page()
+
+    async def runs(self, request: Request) -> Response:
+        """The runs that wait for people."""
+        del request
+        return _json({"runs": self._runs.waiting()})
 
     async def begin(self, request: Request) -> Response:
         """Begin a run; its result, or with the headers that ask for it its events, or its id alone."""

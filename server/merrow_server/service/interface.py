@@ -122,11 +122,7 @@ def openapi(workflow: Workflow, address: str) -> dict[str, Any]:
                 "description": "The Loops that still wanted another turn when their turns or their budget ran out.",
             },
             "error": {"type": "string"},
-            "asks": {
-                "type": "array",
-                "items": {"$ref": "#/components/schemas/Question"},
-                "description": "The open questions to people.",
-            },
+            "asks": {"$ref": "#/components/schemas/Questions"},
         },
     }
     error = {
@@ -171,6 +167,36 @@ def openapi(workflow: Workflow, address: str) -> dict[str, Any]:
             "4XX": refused,
         },
     }
+    waiting = {
+        "summary": "The runs that wait for people, at most 100",
+        "responses": {
+            "200": {
+                "description": "Their open questions.",
+                "content": {
+                    "application/json": {
+                        "schema": {
+                            "type": "object",
+                            "required": ["runs"],
+                            "properties": {
+                                "runs": {
+                                    "type": "array",
+                                    "items": {
+                                        "type": "object",
+                                        "required": ["run", "asks"],
+                                        "properties": {
+                                            "run": {"type": "string"},
+                                            "asks": {"$ref": "#/components/schemas/Questions"},
+                                        },
+                                    },
+                                }
+                            },
+                        }
+                    }
+                },
+            },
+            "4XX": refused,
+        },
+    }
     ways = {
         "parameters": [of_run],
         "get": {"summary": "A run", "responses": {"200": ended, "4XX": refused}},
@@ -210,7 +236,7 @@ def openapi(workflow: Workflow, address: str) -> dict[str, Any]:
         "servers": [{"url": address}],
         "security": [{"token": []}],
         "paths": {
-            "/runs": {"post": begin},
+            "/runs": {"get": waiting, "post": begin},
             "/runs/{run}": ways,
             "/runs/{run}/answers": answers,
             "/runs/{run}/events": told,
@@ -222,6 +248,11 @@ def openapi(workflow: Workflow, address: str) -> dict[str, Any]:
                 "Outputs": outputs_schema(workflow),
                 "Run": run,
                 "Question": _QUESTION,
+                "Questions": {
+                    "type": "array",
+                    "items": {"$ref": "#/components/schemas/Question"},
+                    "description": "The open questions to people.",
+                },
                 "Answer": _ANSWER,
                 "Error": error,
             },

@@ -17,6 +17,7 @@ from merrow_runtime.people.answering import (
     NotAskedError,
     QuestionClosedError,
     answer,
+    is_open,
     open_questions,
 )
 from merrow_runtime.program.inputs import MissingInputs, read_inputs
@@ -33,6 +34,8 @@ LONGEST_KEY = 200
 """Characters of a key by which a request is known again."""
 _REMEMBERED = 200
 """Runs that ended and of which events are still told."""
+_MOST_LISTED = 100
+"""Runs that wait for people and are listed."""
 _LOOK = 0.1
 """Seconds between looks at a run that another process works on."""
 _SOONEST = 0.05
@@ -186,6 +189,16 @@ class ServedRuns:
         if record is None or record.workflow != self.workflow.name:
             raise RequestRefusedError(404, f"There is no run {id_} of this workflow.")
         return recorded(record, exhausted_of(loops), self.questions(id_))
+
+    def waiting(self) -> list[dict[str, Any]]:
+        """The runs of this workflow that have open questions, the newest first, with these. Raises `RequestRefusedError`."""
+        try:
+            now = self._store.now()
+            runs = self._store.waiting(_MOST_LISTED, self.workflow.name)
+        except StoreFailure as problem:
+            raise RequestRefusedError(500, str(problem)) from None
+        found = ((run.id, [shown_question(ask) for ask in run.asks if is_open(ask, now)]) for run in runs)
+        return [{"run": id_, "asks": asks} for id_, asks in found if asks]
 
     def questions(self, id_: str) -> list[AskRecord]:
         """The open questions of a run, the first one that was asked first. Raises `RequestRefusedError`."""

@@ -34,6 +34,7 @@ from merrow_server.rendering.forecast_text import bounds_text, cost_text
 from merrow_server.service.connections import connections
 from merrow_server.service.http import application
 from merrow_server.service.interface import name_of
+from merrow_server.service.page import PATH
 from merrow_server.service.runs import ServedRuns
 
 TOKEN = "MERROW_UP_TOKEN"  # noqa: S105 (the name of a variable)
@@ -178,6 +179,7 @@ def _about(
     yield "  POST /runs     a run with the inputs in the body, as JSON"
     if _asks_people(workflow):
         yield "  POST /runs/ID/answers  the answer to a question that a run asks people"
+        yield f"  {PATH}#TOKEN    a page to answer on, in a browser"
     yield "  /openapi.json  what it takes and gives"
     yield f"  /mcp           the tool {name_of(workflow)}, for the Model Context Protocol"
     forecast = _forecast(workflow, options, chosen)
