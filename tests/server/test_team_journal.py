@@ -523,12 +523,14 @@ async def test_a_server_that_freezes_is_noticed_and_waited_for(
 
 
 async def test_a_full_disk_is_told_and_what_came_meanwhile_is_kept_when_there_is_room(
-    url: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+    url: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch, caplog: pytest.LogCaptureFixture
 ) -> None:
     monkeypatch.setenv("MERROW_JOURNAL", url)
     schema = read_address(url).schema
     with closing(Store.open()) as store:
         journal = store.begin(run())
+        closed = Store.open()
+        other = closed.begin(run("run-2"))
         postgres.sql(
             f"CREATE FUNCTION {schema}.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION"
             " 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;"
@@ -537,6 +539,13 @@ async def test_a_full_disk_is_told_and_what_came_meanwhile_is_kept_when_there_is
         with pytest.raises(StoreFailure, match=r"The disk of the journal at postgresql://.* is full; make room there"):
             await journal.record_call(call())
         assert store.calls("run-1") == []
+        waiting = asyncio.ensure_future(other.record_call(call()))
+        await asyncio.sleep(0)
+        closed.close()
+        with pytest.raises(StoreFailure, match="is full"):
+            await waiting
+        await asyncio.sleep(0)
+        assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
         postgres.sql(f"DROP TRIGGER no_room ON {schema}.calls")
         await journal.record_call(call(number=1))
         assert [one.key.step for one in store.calls("run-1")] == ["answer 0", "answer 1"]

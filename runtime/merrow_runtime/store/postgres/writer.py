@@ -27,6 +27,7 @@ class PostgresWriter(Writer):
         self._lasts = lasts
         self._background: PostgresConnection | None = None
         self._thread = ThreadPoolExecutor(1, "merrow-journal")
+        self._is_closed = False
         self._flight: tuple[list[PendingWrite], Future[dict[str, int]]] | None = None
 
     def begin_reading(self) -> None:
@@ -43,7 +44,8 @@ class PostgresWriter(Writer):
         while self._flight is not None or self._waiting:
             if self._flight is None:
                 self._send()
-            assert self._flight is not None  # noqa: S101 (it was sent)
+            if self._flight is None:
+                return
             future = self._flight[1]
             if not wait([future], max(0.0, end - time.monotonic())).done:
                 return
@@ -55,6 +57,7 @@ class PostgresWriter(Writer):
         self.flush()
         if self._background is not None:
             self._background.closing = True
+        self._is_closed = True
         self._thread.shutdown()
         if self._background is not None:
             self._background.close()
@@ -71,6 +74,9 @@ class PostgresWriter(Writer):
         """Give what waits to the thread."""
         if self._timer is not None:
             self._timer.cancel()
+        if self._is_closed:  # what could not be written when it was is given up
+            self._waiting.clear()
+            return
         self._timer, self._urgent = None, False
         waiting, self._waiting = self._waiting, []
         future = self._thread.submit(self._committed_by_thread, waiting)
