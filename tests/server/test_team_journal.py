@@ -360,7 +360,10 @@ def test_a_workspace_names_no_journal_and_the_users_settings_do(url: str) -> Non
     assert merrow("journal", "info", "--format", "json", env=env).json["place"].startswith("postgresql://merrow@")
 
 
-def test_a_server_that_is_away_or_silent_is_told_in_a_sentence_within_seconds(url: str) -> None:
+def test_a_server_that_is_away_or_silent_is_told_in_a_sentence_within_seconds(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connection.PostgresConnection.__init__.__kwdefaults__, "seconds", 2)
     with socket.socket() as silent:
         silent.bind(("127.0.0.1", 0))
         silent.listen()

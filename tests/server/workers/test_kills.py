@@ -236,6 +236,7 @@ answering.Answering._run = run
 """
 
 
+@pytest.mark.slow
 def test_an_item_that_kills_its_worker_has_failed_and_the_others_go_on(place: Shared, tmp_path: Path) -> None:
     """After Dask has tried it as often as it is set to, twice: with what else was there, and alone."""
     (tmp_path / "site").mkdir()
