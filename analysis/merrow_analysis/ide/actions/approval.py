@@ -34,7 +34,9 @@ def insert_approval(request: Request) -> Iterator[Action]:
 
 
 def _carries_text(graph: TypedGraph, edge: TypedEdge) -> bool:
-    """Whether an edge brings one text inside its boxes, such that its target needs it as much as a person's answer."""
+    """Whether an edge brings one text that a step gave, inside its boxes, such that its target needs it as much as a person's
+    answer.
+    """
     if edge.implied or edge.word is not None or edge.left or edge.entered or len(edge.feeds) != 1:
         return False
     type_ = edge.feeds[0].type
@@ -43,7 +45,7 @@ def _carries_text(graph: TypedGraph, edge: TypedEdge) -> bool:
     if any(kind in graph.types.ancestors(type_) for kind in (CODE, WORKFLOW)):
         return False
     if edge.source.kind != "decision":
-        return edge.source.kind in ("operator", "input")
+        return edge.source.kind == "operator"
     # A case opens its target; through a person it does so only if the target can't start without the value.
     port = next((port for port in edge.target.input_ports if port.name == edge.port), None)
     return port is not None and port.required and not port.many
