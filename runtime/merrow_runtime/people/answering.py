@@ -102,16 +102,27 @@ def _closed(run: str, ask: AskRecord) -> QuestionClosedError:
 
 
 def answer(
-    store: Store, run: str, node: str, given: str | Mapping[str, Any] | None, by: str | None = None
+    store: Store,
+    run: str,
+    node: str,
+    given: str | Mapping[str, Any] | None,
+    by: str | None = None,
+    number: int | None = None,
 ) -> AskRecord:
     """Answer the open question of a node for the user of this process, or ``by`` somebody else; the question as it stands then.
-    ``given`` is a text as a command line has it, what a form came to by field, or None to decline. Whoever is first has answered.
-    One commit.
+    ``given`` is a text as a command line has it, what a form came to by field, or None to decline. ``number`` is that of the
+    question whose form was filled in: the node may ask another one by now. Whoever is first has answered. One commit.
 
     Raises `NotAskedError`, `QuestionClosedError` (also where somebody was faster), `UnfitAnswerError`, or another `UsageFailure`
     with the reason where that can't be; and `StoreFailure`.
     """
     ask = question_at(store, run, node)
+    if number is not None and ask.number != number:
+        identity = store.identity(run)
+        closed = next((other for other in store.asks(identity) if other.number == number), None)
+        if closed is None:
+            raise NotAskedError(f"Node {node} of run {identity} asks something else by now.")
+        raise _closed(identity, closed)
     content = None if given is None else content_of(ask, given)
     is_first, answered = store.answer(ask, content, author() if by is None else by)
     if not is_first:

@@ -12,6 +12,7 @@ from merrow_analysis.ide import code_lens as ide_code_lens
 from merrow_server.features.code_action import SUGGEST_COMMAND
 from merrow_server.features.commands.cases import TEST
 from merrow_server.features.commands.evaluation_commands import SHOW as SHOW_EVALUATION
+from merrow_server.features.commands.people_commands import ANSWER
 from merrow_server.features.commands.run_commands import DRY_RUN, RUN
 from merrow_server.features.commands.search_commands import SHOW_BETTER
 from merrow_server.lsp.documents import OpenDiagram
@@ -22,6 +23,7 @@ from merrow_server.lsp.work.run_results import OFFLINE_NAME
 from merrow_server.rendering.counts import counted
 
 SHOW_METRICS = "merrow.showMetrics"
+ANSWER_TITLE = "Answer..."
 RUN_TITLE, DRAWN_TITLE, DRY_RUN_TITLE = "▶ Run", "▶ Run as Drawn", "Dry run"
 
 
@@ -64,6 +66,7 @@ def code_lens(server: MerrowServer, params: types.CodeLensParams) -> list[types.
                 title = counted(suggested.count, "suggestion")
                 command = types.Command(title, SUGGEST_COMMAND, arguments=[suggested.asked])
                 lenses.append(types.CodeLens(diagram.to_lsp(place), command))
+            lenses += _of_questions(server, diagram)
             last = server.runs.results.of(diagram)
             if last is not None and last.offline:
                 # Without a command: words to read.
@@ -83,6 +86,24 @@ def _better(search: dict[str, Any]) -> types.Command:
     from merrow_server.optimizations.lens import lens_text, lens_title
 
     return types.Command(lens_title(search), SHOW_BETTER, lens_text(search), [{"id": search["search"]}])
+
+
+def _of_questions(server: MerrowServer, diagram: OpenDiagram) -> list[types.CodeLens]:
+    """The lenses at the nodes of the last run that wait for a person: each asks the first question that is open there."""
+    last = server.runs.results.of(diagram)
+    if last is None or not server.runs.trusted:
+        return []
+    visits: dict[str, list[str]] = {}
+    for visit, node in last.waiting.items():
+        visits.setdefault(node, []).append(visit)
+    lenses = []
+    for name, open_ones in visits.items():
+        asking = diagram.analysis.flow.nodes.get(name)
+        if asking is not None:
+            title = ANSWER_TITLE if len(open_ones) == 1 else f"{ANSWER_TITLE} (1 of {len(open_ones)})"
+            command = types.Command(title, ANSWER, arguments=[{"run": last.run, "node": open_ones[0]}])
+            lenses.append(types.CodeLens(diagram.to_lsp(asking.range), command))
+    return lenses
 
 
 def _of_cases(server: MerrowServer, diagram: OpenDiagram, place: types.Range) -> list[types.CodeLens]:

@@ -24,7 +24,14 @@ SHOW_NODE = "merrow.showNode"
 _LINES = 6
 _HINT = 40
 """Characters of a result that a hint shows."""
-_MARKS = {"running": "…", "finished": "→", "reused": "→", "skipped": "skipped", "failed": "failed:"}
+_MARKS = {
+    "running": "…",
+    "waiting": "waiting:",
+    "finished": "→",
+    "reused": "→",
+    "skipped": "skipped",
+    "failed": "failed:",
+}
 
 
 class ResultText(NamedTuple):

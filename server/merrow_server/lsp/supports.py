@@ -52,6 +52,8 @@ class Supports:
     parameter_label_offsets: bool = False
     asks_for_inputs: bool = False
     """``experimental.merrowInput``: it answers ``merrow/input``."""
+    asks_people: bool = False
+    """``experimental.merrowAsk``: it answers ``merrow/ask``, the questions of runs to people."""
     shows_runs: bool = False
     """``experimental.merrowRuns``: it shows what runs tell, and has a command ``merrow.showNode``."""
 
@@ -118,6 +120,7 @@ def read_supports(capabilities: types.ClientCapabilities) -> Supports:
             "text_document.signature_help.signature_information.parameter_information.label_offset_support"
         ),
         asks_for_inputs=experimental.get("merrowInput") is True,
+        asks_people=experimental.get("merrowAsk") is True,
         shows_runs=experimental.get("merrowRuns") is True,
     )
 

@@ -54,6 +54,24 @@ WRONG: dict[str, dict[str, list[Any]]] = {
     "merrow.cancel": {
         "`uri` must be the URI of a document.": [{"uri": 3}],
     },
+    "merrow.answer": {
+        "merrow.answer needs `run`, a text.": [{}, {"run": 4, "node": "A"}, {"run": ""}],
+        "merrow.answer needs `node`, a text.": [{"run": "none"}, {"run": "none", "node": ["A"]}],
+        "`path` must be a text.": [{"run": "none", "node": "A", "path": 3}],
+        "`value` must be a text, a number, or true or false.": [{"run": "none", "node": "A", "value": ["x"]}],
+        "`form` must be an object with the fields of the form.": [{"run": "none", "node": "A", "form": "x"}],
+        "`decline` must be true or false.": [{"run": "none", "node": "A", "decline": "yes"}],
+        "Give `value`, `form` or `decline`, only one of them.": [
+            {"run": "none", "node": "A", "value": "x", "decline": True},
+            {"run": "none", "node": "A", "value": False, "form": {}},
+        ],
+        "The argument must be an object, such as {run, node}.": [["URI"]],
+    },
+    "merrow.waiting": {
+        "merrow.waiting needs `run`, a text.": [{"run": 4}],
+        "The uri of merrow.waiting must be a text.": [{"uri": 4}],
+        "`limit` must be a whole number from 1 to 1000.": [{"limit": 0}, {"limit": True}, {"limit": 1001}],
+    },
     "merrow.revise": {
         "`run` must be the id of a run; `merrow/runs` lists them.": [{"uri": None}],
         "Say which workflow: `uri` of an open document, `text`, or `revision`.": [{"run": "none", "uri": None}],

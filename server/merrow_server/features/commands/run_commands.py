@@ -36,7 +36,6 @@ from merrow_server.lsp.server import MerrowServer
 from merrow_server.lsp.work.following import JobLocation, refused
 from merrow_server.lsp.work.runs import RESUME, RUN_FROM
 from merrow_server.lsp.work.workflow_texts import text_of
-from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import plain
 
 if TYPE_CHECKING:
@@ -117,6 +116,7 @@ async def resume(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     check_trust(server)
     if asked.get("run") is None:
         raise InvalidParameters("`run` must be the id of a run; `merrow/runs` lists them.")
+    server.runs.people.show_again(asked["run"])
     order = Order(Ticket(), resume=asked["run"], budget=asked.get("budget", {}), reuse=asked.get("reuse"))
     return await _carry_out(server, order, JobLocation(None, 1), f"Resuming run {asked['run']}")
 
@@ -171,9 +171,7 @@ async def _run(server: MerrowServer, asked: dict[str, Any], taken_over: dict[str
 
 async def _carry_out(server: MerrowServer, order: Order, place: JobLocation, title: str) -> dict[str, Any]:
     ended = await server.runs.carry_out(order, place, title)
-    if not server.supports.shows_runs:
-        kind = types.MessageType.Info if ended["status"] == "finished" else types.MessageType.Warning
-        tell(server, _end_text(ended), kind)
+    server.runs.tell_end(ended)
     return ended
 
 
@@ -249,28 +247,6 @@ def name_of(diagram: OpenDiagram) -> str:
 def tell(server: MerrowServer, text: str, kind: types.MessageType) -> None:
     """Tell a client that has nothing to show runs with."""
     server.window_show_message(types.ShowMessageParams(kind, plain(text)))
-
-
-def _end_text(ended: dict[str, Any]) -> str:
-    from merrow_analysis.ide.texts.markup import shortened
-    from merrow_runtime.provenance import answered_by
-    from merrow_runtime.values import as_text
-    from merrow_server.reports.run_report import cost_text
-
-    usage = ended["usage"]
-    calls = counted(usage["calls"], "call")
-    by = answered_by((source["endpoint"], source["model"]) for source in ended["sources"])
-    figures = f"{calls}, {cost_text(usage)}, {ended['seconds']:.1f} s" + (f", answered by {by}" if by else "")
-    if ended.get("finished_before"):
-        figures = f"finished before; nothing was called; {figures}"
-    if ended["status"] == "waiting":
-        asks = "\n".join(f"merrow answer {ended['run']} {ask['node']}" for ask in ended["asks"])
-        return f"Run {ended['run']} waits for a person ({figures}). Answer on a command line:\n{asks}"
-    if ended["status"] != "finished":
-        word = "was cancelled" if ended["status"] == "cancelled" else "failed"
-        return f"Run {ended['run']} {word} ({figures}). {ended.get('error', '')}".rstrip()
-    outputs = "\n".join(shortened(as_text(value), 3) for value in ended["outputs"].values())
-    return f"{outputs}\n({figures})"
 
 
 def _plan_text(plan: dict[str, Any]) -> str:

@@ -33,11 +33,17 @@ _OFFLINE = "merrow:offline"
 """`merrow_runtime.provenance.OFFLINE_ORIGIN`; the runtime is not imported here."""
 _STATES = {
     "node_started": "running",
+    "node_asked": "waiting",
+    "node_answered": "running",
     "node_finished": "finished",
     "node_reused": "reused",
     "node_skipped": "skipped",
     "node_failed": "failed",
 }
+
+
+_NEVER_ANSWERED = ("run_finished", "run_failed", "run_cancelled")
+"""The ends of a run after which nobody waits for a person any more."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -86,6 +92,8 @@ class LastRun:
     nodes: dict[str, NodeResult] = field(default_factory=dict)
     boxes: dict[str, str] = field(default_factory=dict)
     """By Loop or Map, in words: the turn or item that began last, or that its turns ran out."""
+    waiting: dict[str, str] = field(default_factory=dict)
+    """The visits that wait for a person, each with its node."""
 
 
 class Results:
@@ -102,7 +110,10 @@ class Results:
 
     def begin(self, diagram: OpenDiagram, run: str) -> None:
         """A run of the diagram has begun: what the one before found is gone."""
+        earlier = self._last.get(diagram)
         self._last[diagram] = LastRun(run, diagram.text)
+        if earlier is not None and earlier.waiting:
+            self._refresh_lenses()
         if diagram.run_findings:
             diagram.run_findings = []
             self._check_again(diagram)
@@ -124,12 +135,16 @@ class Results:
                 continue
             if kind == "run_started":
                 last.offline = event.get("endpoint") == _OFFLINE
-                if last.offline and self._server.supports.refresh_code_lenses:
-                    self._server.protocol.send_request(types.WORKSPACE_CODE_LENS_REFRESH)
+                if last.offline:
+                    self._refresh_lenses()
             if node is not None and kind in ("turn_started", "item_started"):
                 last.boxes[node] = f"{round_text(event)} began last"
             if node is not None and kind in _STATES:
                 last.nodes[node] = _result(event)
+            if kind in _NEVER_ANSWERED:
+                self._forget_questions(last)
+            elif node is not None and _note_question(last, event):
+                self._refresh_lenses()
             if kind == "node_failed":
                 _tell(
                     diagram.run_findings, _node_failed(diagram, event), f"{event['node']} failed for the same reason."
@@ -140,6 +155,18 @@ class Results:
             self._check_again(diagram)
         is_over = events[-1]["event"] in LAST
         self._draw_again(0.0 if is_over else _REFRESH)
+
+    def _forget_questions(self, last: LastRun) -> None:
+        """Nobody waits for answers any more."""
+        if last.waiting:
+            for node in last.waiting.values():
+                last.nodes.pop(node, None)
+            last.waiting.clear()
+            self._refresh_lenses()
+
+    def _refresh_lenses(self) -> None:
+        if self._server.supports.refresh_code_lenses:
+            self._server.protocol.send_request(types.WORKSPACE_CODE_LENS_REFRESH)
 
     def _check_again(self, diagram: OpenDiagram) -> None:
         server = self._server
@@ -169,7 +196,7 @@ def _result(event: Json) -> NodeResult:
     from merrow_server.reports.run_report import attempt_text
 
     status = _STATES[event["event"]]
-    text = str(event.get("error") or event.get("reason") or event.get("case") or "")
+    text = str(event.get("error") or event.get("reason") or event.get("case") or event.get("question") or "")
     outputs = event.get("outputs")
     if outputs and not text:
         several = len(outputs) > 1
@@ -179,6 +206,21 @@ def _result(event: Json) -> NodeResult:
     visit = f"{event['path']}/{event['node']}" if event.get("path") else event["node"]
     seconds = float(event.get("seconds", 0.0))
     return NodeResult(event["run"], status, text[:_KEPT], dict(usage), seconds, by, visit, attempt_text(event))
+
+
+def _note_question(last: LastRun, event: Json) -> bool:
+    """Note that a visit waits for a person, or does no more; whether that is any news."""
+    from merrow_runtime.visit import Visit
+
+    visit = Visit(event["node"], event.get("path") or "", event.get("redo") or 0).name
+    if event["event"] == "node_asked":
+        is_new = visit not in last.waiting
+        last.waiting[visit] = event["node"]
+        return is_new
+    return event["event"] in _ENDS_WAITING and last.waiting.pop(visit, None) is not None
+
+
+_ENDS_WAITING = frozenset({"node_answered", "node_finished", "node_reused", "node_skipped", "node_failed"})
 
 
 def _note_end(last: LastRun, event: Json) -> None:

@@ -14,6 +14,8 @@ from lsprotocol import types
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.work.following import Following, JobLocation, Live, here
+from merrow_server.lsp.work.people import People
+from merrow_server.lsp.work.run_ends import end_text
 from merrow_server.lsp.work.run_inputs import Inputs
 from merrow_server.lsp.work.run_progress import CaseProgress, RunProgress
 from merrow_server.lsp.work.run_questions import ask_about_reuse, ask_about_revision
@@ -40,6 +42,7 @@ class Runs:
         self._questions: set[asyncio.Task[None]] = set()
         self.inputs = Inputs(server)
         self.results = Results(server)
+        self.people = People(server, jobs, self)
         self.trusted = True
         """Whether the user trusts the workspace; clients without this concept don't report it."""
 
@@ -72,6 +75,13 @@ class Runs:
         begun = here(lambda run, name: self._begun(live, run, name))
         hears = Hears(begun, asyncio.get_running_loop(), deliver)
         return await self._jobs.carry_out(lambda session: session.runs, order, live, progress, hears)
+
+    def tell_end(self, ended: Json) -> None:
+        """Tell a client that has nothing to show runs with how one ended. The questions of one that waits are told one by one."""
+        if self._server.supports.shows_runs or ended["status"] == "waiting":
+            return
+        kind = types.MessageType.Info if ended["status"] == "finished" else types.MessageType.Warning
+        self._server.window_show_message(types.ShowMessageParams(kind, plain(end_text(ended))))
 
     async def test(self, order: CasesOrder, live: Live, told: Callable[[Json], None], title: str, count: int) -> Json:
         """Run cases and keep the client informed (``told`` is called here with each); returns the results. Raises `FeatureError`
@@ -126,6 +136,7 @@ class Runs:
                 question = asyncio.get_running_loop().create_task(self._decided(event))
                 self._questions.add(question)
                 question.add_done_callback(self._questions.discard)
+        self.people.take(events)
         progress.show()
         diagram = place.open_diagram()
         if diagram is not None:
