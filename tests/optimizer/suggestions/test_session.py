@@ -31,6 +31,7 @@ from tests.runtime.openai_server import Hang, Received, Reply, Status, Step
 from merrow_optimizer.suggestions.judge import CRITERIA, JudgeVerdict, ranking
 from merrow_optimizer.suggestions.judge import verdicts as judged
 from merrow_optimizer.suggestions.prompt import FailedItem, Try, Wish
+from merrow_optimizer.suggestions.tallies import CandidateTally
 from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, StoreFailure
 from merrow_runtime.models.budget import Budget
 
@@ -325,6 +326,12 @@ def test_every_candidate_is_counted_once(kinds: list[str], right_at: int) -> Non
         assert all(suggestion.to_json()["scores"] is None for suggestion in outcome.suggestions), "nobody judged"
 
     asyncio.run(work())
+
+
+def test_counts_are_kept_as_they_were() -> None:
+    tally = CandidateTally(9, 4, 2, [1, 0, 1])
+    assert CandidateTally.from_json(tally.to_json()) == tally
+    assert (tally.to_json()["never"], CandidateTally().to_json()["share_first"]) == (1, None)
 
 
 BESIDE = FLOW.replace("    A --> VOTE", "    A --> C --> VOTE")
