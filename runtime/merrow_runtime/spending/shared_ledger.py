@@ -30,8 +30,15 @@ class SharedLedger(Ledger):
         return self._process == os.getpid()
 
     def _transaction(self, work: Callable[[Database], T], *, is_alone: bool = False) -> T:
+        def after_others(database: Database) -> T:
+            # One after the other: many that read and write the calls of the last minute at once would be in each other's way.
+            database.execute(
+                "SELECT pg_advisory_xact_lock(hashtext(?))", (f"merrow pace {self._database.address.schema}",)
+            )
+            return work(database)
+
         try:
-            result: T = self._database.transaction(work, is_alone=is_alone)
+            result: T = self._database.transaction(after_others if is_alone else work, is_alone=False)
         except DatabaseFailure as problem:
             raise self._failure(problem) from problem
         return result
