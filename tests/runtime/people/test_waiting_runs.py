@@ -577,3 +577,18 @@ async def test_a_person_remembers_nothing_since_memory_is_for_models(store: Stor
     remembered = {record.node: len(record.memory) for record in store.nodes(run.run)}
     assert remembered["ASK"] == 0
     assert remembered["C"] > 0
+
+
+async def test_a_sample_that_is_still_at_work_keeps_the_run_from_waiting(store: Store) -> None:
+    begun: list[str] = []
+
+    async def slow_at_last(request: ModelRequest) -> str:
+        begun.append("")
+        for _ in range(50 if len(begun) == 3 else 0):
+            await asyncio.sleep(0)
+        return by_name(request)
+
+    lines = [custom("BESIDE", "samples: 3"), person("ASK"), custom("END"), "PROBLEM --> BESIDE & ASK"]
+    run = Asking(store, flow(*lines, "BESIDE & ASK --> END --> RETURN"), FakeEndpoint(slow_at_last))
+    assert (await run.begin()).status == "waiting"
+    assert len([call for call in store.calls(run.run) if call.key.node == "BESIDE"]) == 3
