@@ -1,4 +1,4 @@
-"""Neovim with the documented set-up: a problem is shown and repaired, a Loop in a Map is run and stopped."""
+"""Neovim with the documented set-up: a problem is repaired, a Loop in a Map is run and stopped, a person answers in a Loop."""
 
 from pathlib import Path
 
@@ -16,6 +16,8 @@ from tests.e2e.snippets import (
     run,
     snippet,
 )
+from tests.runtime.openai_server import Reply, serving
+from tests.server.lsp.test_people import LETTER
 
 pytestmark = pytest.mark.thinned(8, "editors")
 
@@ -63,3 +65,29 @@ def test_neovim_repairs_each_kind_of_defect_by_the_preferred_action(tmp_path: Pa
     neovim = need("nvim", "apt-get install neovim")
     script = Path(__file__).with_name("neovim_defects.lua")
     check_defects([neovim, "--headless", "--clean", "-n", "-c", f"luafile {script}"], tmp_path, "Neovim", ".lua")
+
+
+def test_neovim_asks_a_person_in_a_loop_by_buttons(tmp_path: Path) -> None:
+    neovim = need("nvim", "apt-get install neovim")
+    file, setup = tmp_path / "flow.mmd", tmp_path / "setup.lua"
+    file.write_text(LETTER, encoding="utf-8")
+    setup.write_text(snippet("Neovim"), encoding="utf-8")
+    script = Path(__file__).with_name("neovim_people.lua")
+    letters = iter(["a first letter", "a second letter"])
+    with serving(lambda _: Reply(next(letters))) as server:
+        printed = run(
+            [neovim, "--headless", "--clean", "-n", "-c", f"luafile {script}"],
+            tmp_path,
+            MERROW_FILE=str(file),
+            MERROW_SNIPPET=str(setup),
+            MERROW_CHOICES="bad,good",
+            OPENAI_API_KEY="sk-x",
+            OPENAI_BASE_URL=server.base_url,
+        )
+    questions = [line for line in printed.splitlines() if line.startswith("QUESTION")]
+    assert ["L[1]/LOOK" in questions[0], "L[2]/LOOK" in questions[1]] == [True, True], printed
+    assert "a first letter" in questions[0]
+    assert "Is it good?" in questions[1]
+    assert "FIRST waiting" in printed, printed
+    assert "TOLD a second letter" in printed, printed
+    assert "DONE" in printed

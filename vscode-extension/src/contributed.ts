@@ -32,6 +32,7 @@ export const Command = {
   setNodeOutput: 'merrow.setNodeOutput',
   stopRun: 'merrow.stopRun',
   resumeRun: 'merrow.resumeRun',
+  answerQuestion: 'merrow.answerQuestion',
   applyFileToRun: 'merrow.applyFileToRun',
   acceptIntoFile: 'merrow.acceptIntoFile',
   goBack: 'merrow.goBack',

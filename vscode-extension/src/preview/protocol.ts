@@ -94,9 +94,9 @@ export interface Part {
   readonly id: string;
 }
 
-/** `cancelled`: it ran when the run was stopped; `stale`: the text says something else of it, or of what it works on, since it finished;
+/** `asking`: it waits for a person's answer; `cancelled`: it ran when the run was stopped; `stale`: the text says something else of it, or of what it works on, since it finished;
  * after a revision of the run: `kept` has finished and still holds, `reset` is made again, `new` came with it, `gone` went with it. */
-export type RunState = 'waiting' | 'running' | 'finished' | 'reused' | 'skipped' | 'failed' | 'cancelled' | 'stale' | 'kept' | 'reset' | 'new' | 'gone';
+export type RunState = 'waiting' | 'asking' | 'running' | 'finished' | 'reused' | 'skipped' | 'failed' | 'cancelled' | 'stale' | 'kept' | 'reset' | 'new' | 'gone';
 
 /** Where a node is in a run; `detail` is what it took: time, tokens, cost, or why it failed. */
 export interface NodeRun {

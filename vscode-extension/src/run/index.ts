@@ -26,6 +26,7 @@ import { Runner } from './runner';
 import { RunServer } from './server';
 import { RunStatusBar } from './views/statusBar';
 import { RunTree } from './views/tree';
+import { People } from '../people';
 import { registerRevisions } from '../revisions';
 import { registerTesting } from '../testing';
 
@@ -67,6 +68,7 @@ export function register(context: MerrowContext): vscode.Disposable {
     output,
     tree,
     new RunStatusBar(context, live),
+    new People(context, live),
     registerFigures(context, documents),
     ...jobs,
     registerJobs(doors),

@@ -1,6 +1,7 @@
 /** What the events of one run amount to. Pure. */
 import type { BoxRun, Graph, NodeRun, RevisionNote, RunPicture, StoppedLoop } from '../preview/protocol';
 import { noteOf } from '../revisions/words';
+import { inLine } from '../people/words';
 import { attemptText, drawnFigures, isSetByPerson, judgedText, nothing, secondsText, sum } from './texts/figures';
 import { loopOf, stoppedLoop, stoppedText, unescaped } from './texts/loops';
 import type { Difference, Revision, RunEvent, RunStatus, Usage, Values } from './protocol';
@@ -25,12 +26,15 @@ interface BoxProgress {
   of: number | undefined;
 }
 
-const ENDS: Readonly<Record<string, RunStatus>> = { run_finished: 'finished', run_failed: 'failed', run_cancelled: 'cancelled' };
+const ENDS: Readonly<Record<string, RunStatus>> = { run_finished: 'finished', run_failed: 'failed', run_cancelled: 'cancelled', run_waiting: 'waiting' };
 const STATES: Readonly<Record<string, Revision['state']>> = { revision_opened: 'open', revision_unchanged: 'unchanged', revision_refused: 'refused', revision_waiting: 'waiting', revision_applied: 'applied' };
 /** Nodes that have not begun. */
 const PENDING: ReadonlySet<NodeRun['state']> = new Set(['waiting', 'reset', 'new']);
 /** Seconds from which it is worth saying how long a node runs. */
 const LONG = 1;
+
+/** Characters of a question that a node is shown with. */
+const LONGEST_ASKED = 60;
 
 /** The code of the last event of a run whose server ended. */
 export const INTERRUPTED = 'interrupted';
@@ -77,7 +81,7 @@ export class Progress {
   }
 
   get done(): number {
-    return [...this.nodes.values()].map(together).filter(({ state }) => !PENDING.has(state) && state !== 'running' && state !== 'cancelled').length;
+    return [...this.nodes.values()].map(together).filter(({ state }) => !PENDING.has(state) && state !== 'running' && state !== 'asking' && state !== 'cancelled').length;
   }
 
   get total(): number {
@@ -127,7 +131,8 @@ export class Progress {
       this.count = this.total;
       for (const [node, visits] of this.nodes) {
         for (const [path, { state }] of visits) {
-          if (state === 'running') visits.set(path, { state: 'cancelled', detail: '' });
+          // What asks a person does so until somebody answers, unless the run is over for good.
+          if (state === 'running' || (state === 'asking' && status !== 'waiting')) visits.set(path, { state: 'cancelled', detail: '' });
           else if (PENDING.has(state)) visits.delete(path);
           else if (state === 'kept') visits.set(path, { ...(visits.get(path) ?? { detail: '' }), state: 'finished' });
         }
@@ -258,6 +263,10 @@ export class Progress {
         const wait = event.wait === undefined || event.wait === 0 ? '' : ` in ${secondsText(event.wait)}`;
         return { state: 'running', detail: `again${wait}: ${event.reason ?? ''}`, since: known?.since ?? event.at, began: known?.began ?? event.number };
       }
+      case 'node_asked':
+        return { state: 'asking', detail: inLine(event.question ?? '', LONGEST_ASKED) };
+      case 'node_answered':
+        return known?.state === 'asking' ? { state: 'running', detail: '', since: event.at, began: event.number } : undefined;
       case 'node_judged': {
         const judged = judgedText(event);
         return judged === '' || known?.state !== 'running' ? undefined : { ...known, detail: judged };
@@ -289,11 +298,12 @@ function placed(known: NodeProgress, event: RunEvent): NodeProgress {
   return { ...rest, detail: '', since: since === undefined || queued === undefined ? since : since + event.at - queued };
 }
 
-/** What a node is, all frames together: it runs while it does in any of them, and is queued where it is in all. */
+/** What a node is, all frames together: it asks a person while it does in any of them, runs likewise, and is queued where it is in all. */
 function together(visits: ReadonlyMap<string, NodeProgress>): NodeProgress {
   const all = [...visits.values()];
   const running = all.filter(({ state }) => state === 'running');
-  return running.findLast(({ queued }) => queued === undefined) ?? running.at(-1) ?? all.at(-1) ?? { state: 'waiting', detail: '' };
+  const asking = all.findLast(({ state }) => state === 'asking');
+  return asking ?? running.findLast(({ queued }) => queued === undefined) ?? running.at(-1) ?? all.at(-1) ?? { state: 'waiting', detail: '' };
 }
 
 function pending(state: NodeProgress['state']): Map<string, NodeProgress> {

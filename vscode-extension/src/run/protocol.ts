@@ -67,6 +67,8 @@ export interface RunEvent {
   readonly revision?: number;
   readonly trigger?: string;
   readonly diff?: Partial<Difference>;
+  /** What a node asks a person. */
+  readonly question?: string;
 }
 
 /** An answer in the last turn of a Loop that would have led back, and the one that was taken. */
@@ -127,7 +129,7 @@ export interface RunNotice {
   readonly event: RunEvent;
 }
 
-export type RunStatus = 'running' | 'finished' | 'failed' | 'cancelled';
+export type RunStatus = 'running' | 'waiting' | 'finished' | 'failed' | 'cancelled';
 
 /** How a run ended: the answer to `merrow.run`, `merrow.runFrom` and `merrow.resume`. */
 export interface RunEnd {

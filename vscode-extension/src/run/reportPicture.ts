@@ -17,7 +17,7 @@ export function reportPicture(report: RunReport, revised?: Graph): RunPicture {
       rounds.set(decodeURIComponent(box ?? ''), own.add(Number(number)));
     }
     const state = STATES[node.status];
-    if (state !== undefined) nodes.set(node.id, { state: state === 'cancelled' && report.status === 'running' ? 'running' : state, detail: detailOf(node) });
+    if (state !== undefined) nodes.set(node.id, { state: state === 'cancelled' && report.status === 'running' ? 'running' : state === 'cancelled' && report.status === 'waiting' && node.operator === 'Human' ? 'asking' : state, detail: detailOf(node) });
   }
   const stopped = stoppedLoops(report);
   const boxes = [...rounds].map(([box, own]): [string, BoxRun] => [box, { begun: own.size, ended: own.size, running: false, stopped: stopped.get(box) }]);

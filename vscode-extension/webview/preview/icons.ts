@@ -7,6 +7,7 @@ export const MARKS: Readonly<Record<Severity | RunState, string>> = {
   hint: 'M8 7.2V11.8M8 4.2V4.7',
   waiting: 'M8 4.6V8L10.4 9.6',
   running: 'M8 4.2A3.8 3.8 0 1 1 4.2 8',
+  asking: 'M5.8 6.2A2.2 2.2 0 1 1 8 8.4V9.4M8 11.4V11.9',
   reused: 'M5 6.2H9.6A2.3 2.3 0 0 1 9.6 10.8H6.4M6.8 4.3 4.8 6.2 6.8 8.1',
   cancelled: 'M5.6 5.6H10.4V10.4H5.6Z',
   stale: 'M4.4 8.8C5.4 6.6 6.8 6.6 8 8S10.6 9.4 11.6 7.2',

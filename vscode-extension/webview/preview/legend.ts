@@ -3,7 +3,7 @@ import { element } from './dom';
 import { MARKS, icon } from './icons';
 import { STATES } from './words';
 
-const ORDER: readonly RunState[] = ['waiting', 'new', 'reset', 'running', 'kept', 'finished', 'reused', 'stale', 'failed', 'cancelled', 'skipped', 'gone'];
+const ORDER: readonly RunState[] = ['waiting', 'new', 'reset', 'running', 'asking', 'kept', 'finished', 'reused', 'stale', 'failed', 'cancelled', 'skipped', 'gone'];
 
 /** How many nodes of a run are in which state; hidden where there is no run. */
 export class Legend {

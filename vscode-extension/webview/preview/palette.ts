@@ -10,6 +10,7 @@ const SOURCES: Readonly<Record<Severity | RunState | 'lit' | 'stopped' | 'memory
   hint: [['editorInfo-foreground'], '#3794ff'],
   waiting: [['descriptionForeground'], '#8a8a8a'],
   running: [['charts-blue'], '#3794ff'],
+  asking: [['charts-yellow', 'editorWarning-foreground'], '#cca700'],
   finished: [['testing-iconPassed', 'charts-green'], '#2ea043'],
   reused: [['charts-purple'], '#b180d7'],
   skipped: [['disabledForeground'], '#8a8a8a'],

@@ -6,6 +6,7 @@ import type { BoxRun, Finding, Graph, GraphEdge, GraphNode, GraphSubgraph, NodeR
 export const STATES: Readonly<Record<NodeRun['state'], string>> = {
   waiting: 'waiting',
   running: 'running',
+  asking: 'asking a person',
   finished: 'finished',
   reused: 'reused',
   skipped: 'skipped',

@@ -87,7 +87,7 @@ export function pageHtml(name: string, text: string, texts: Texts = new Map()): 
   return `<header><h1>${escape(name)}</h1></header>\n${valueHtml('page', name, text, texts, false)}`;
 }
 
-const STATUS = { running: 'running', finished: 'finished', failed: 'failed', cancelled: 'stopped' } as const;
+const STATUS = { running: 'running', waiting: 'waits for a person', finished: 'finished', failed: 'failed', cancelled: 'stopped' } as const;
 
 /** The part of the panel that shows one node. `text` is what it has answered so far, while it runs. */
 export function nodeHtml(run: string, name: string, report: RunReport | undefined, state: string, text: string, texts: Texts = new Map()): string {

@@ -6,6 +6,7 @@ const words: Readonly<Record<string, string>> = {
   finished: 'Finished',
   failed: 'Failed',
   cancelled: 'Stopped',
+  waiting: 'Waits for a person',
   running: 'Still running',
 };
 

@@ -39,6 +39,7 @@ export type Item = WorkflowItem | RunItem | RevisionItem | NodeItem | JobsItem |
 
 const RUNS: Readonly<Record<RunStatus, Icon>> = {
   running: { name: 'sync~spin' },
+  waiting: { name: 'comment-unresolved', color: 'charts.yellow' },
   finished: { name: 'pass', color: 'testing.iconPassed' },
   failed: { name: 'error', color: 'testing.iconFailed' },
   cancelled: { name: 'debug-pause', color: 'testing.iconSkipped' },
@@ -51,7 +52,7 @@ const NODES: Readonly<Record<string, Icon>> = {
   skipped: { name: 'debug-step-over', color: 'testing.iconSkipped' },
 };
 
-const words: Readonly<Record<RunStatus, string>> = { running: 'running', finished: 'finished', failed: 'failed', cancelled: 'stopped' };
+const words: Readonly<Record<RunStatus, string>> = { running: 'running', waiting: 'waiting', finished: 'finished', failed: 'failed', cancelled: 'stopped' };
 
 /**
  * Runs by workflow: the workflow that was run last first, of each the newest run first. `folders` are those of the workspace, whose
@@ -88,8 +89,8 @@ export function runItem(run: RunSummary, now: number): RunItem {
     description: [...(run.status === 'finished' ? [] : [words[run.status]]), ...took, ...cost].join(' · '),
     spoken: [ageText(run.started, now), words[run.status], ...took, ...cost].join(', '),
     icon: RUNS[run.status],
-    // What another process works on can't be resumed; what no process works on any more can.
-    context: run.status === 'finished' ? 'run' : run.status === 'running' && run.here ? 'run.live' : 'run.resumable',
+    // What waits for a person is answered. What another process works on can't be resumed; what no process works on any more can.
+    context: run.status === 'finished' ? 'run' : run.status === 'waiting' ? 'run.waiting' : run.status === 'running' && run.here ? 'run.live' : 'run.resumable',
   };
 }
 
