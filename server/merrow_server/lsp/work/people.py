@@ -153,7 +153,9 @@ class People:
                         question = {**question, "problems": [sentence]}
                         continue
                 return None
-        self._put_off.add((run, visit))
+        # A form that was withdrawn was closed by the client, and not put off by the user.
+        if self._forms.get((run, visit)) is form:
+            self._put_off.add((run, visit))
         return None
 
     async def _asked(self, question: Json, form: _Form) -> Json:
