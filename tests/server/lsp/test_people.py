@@ -16,6 +16,7 @@ from tests.server.lsp.client import Json, on
 from tests.server.lsp.editor import MODERN
 from tests.server.lsp.running import RUNS, WAIT, RunningEditor, editor_on
 
+from merrow_runtime import resume
 from merrow_runtime.people.answering import answer, open_questions
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.location import FILE
@@ -250,6 +251,31 @@ async def test_who_was_faster_is_told_to_the_one_with_the_form(tmp_path: Path) -
         again = await editor.execute("merrow.resume", run=ended["run"])
         assert again["outputs"] == {"RETURN": "in time"}
         assert len(people.asked) == 1
+
+
+async def test_an_answer_never_goes_to_another_question_of_the_node(tmp_path: Path) -> None:
+    opened, release = asyncio.Event(), asyncio.Event()
+
+    async def slow(question: Json) -> Json:
+        if question["problems"]:
+            return CANCEL
+        opened.set()
+        await release.wait()
+        return accept(answer="for the first")
+
+    head = "---\nworkflow:\n  validators: {brief: {if: len(output) < 9}}\n---\n"
+    text = head + ONE.replace('"What now?"', '"What now?", validate: brief')
+    async with asking(tmp_path, slow) as (editor, people):
+        ended = await editor.execute("merrow.run", uri=editor.open(text), inputs={"problem": "x"})
+        await asyncio.wait_for(opened.wait(), WAIT)
+        with closing(journal(editor)) as store:
+            answer(store, ended["run"], "ASK", "much too long", "Ann")
+            again = resume(ended["run"], store=store)
+            assert (await again.result()).status == "waiting"
+            release.set()
+            await people.until(lambda: people.messages)
+            assert "Ann has answered the question of ASK" in people.told
+            assert [ask.visit.name for ask in open_questions(store, ended["run"])] == ["ASK"]
 
 
 async def test_a_form_is_closed_when_its_question_is_answered_by_a_command(tmp_path: Path) -> None:
