@@ -8,11 +8,12 @@ what is said for all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Iterable, Mapping, Sequence
+from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass
 from functools import cached_property
 from typing import Any, NamedTuple
 
+from merrow_analysis.definitions.schema import MERMAID_NODE_KEYS
 from merrow_analysis.definitions.settings import Agent, Memory
 from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.definitions.types import ANY, BUILT_IN, TEXT, Type, TypeTable, innermost, item_of
@@ -161,6 +162,15 @@ def definitions_of(by_place: Mapping[str, Steps]) -> dict[str, Mapping[str, Any]
         for place, steps in by_place.items()
         for step in steps.values()
     }
+
+
+def meaning_without_step(node: TypedNode) -> Hashable:
+    """The part of the definition of a node without a step that, with its inputs, determines its outcome: not how it is drawn."""
+    drawn = {"op", *MERMAID_NODE_KEYS}
+    written = (
+        (key, repr(parameter.value)) for key, parameter in node.resolution.parameters.items() if key not in drawn
+    )
+    return node.kind, tuple(sorted(written)), None if node.cases is None else node.cases.keys
 
 
 def make_steps(workflow: Workflow, options: RunOptions, default_model: str | None = None) -> Steps:

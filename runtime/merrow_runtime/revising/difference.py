@@ -14,7 +14,7 @@ from typing import Any
 from merrow_analysis.graph.boxes.composites import loop_settings, map_settings
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_runtime.options import RunOptions
-from merrow_runtime.program.definitions import Steps, make_steps
+from merrow_runtime.program.definitions import Steps, make_steps, meaning_without_step
 from merrow_runtime.program.titles import title_of
 from merrow_runtime.revising.redo import Redo
 from merrow_runtime.workflow import Workflow
@@ -236,12 +236,7 @@ def _definition(node: TypedNode, steps: Steps) -> Hashable:
     step = steps.get(node.index)
     if step is not None:
         return "step", step.digest, step.memory, step.on_error
-    if node.kind == "decision":
-        parameters = tuple(
-            sorted((key, repr(parameter.value)) for key, parameter in node.resolution.parameters.items())
-        )
-        return "decision", parameters, None if node.cases is None else node.cases.keys
-    return node.kind
+    return meaning_without_step(node) if node.kind == "decision" else node.kind
 
 
 def _origins(before: _Side, after: _Side, renamed: Mapping[str, str]) -> dict[str, str]:

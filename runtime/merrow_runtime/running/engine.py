@@ -16,7 +16,7 @@ from merrow_runtime.operators.ask_decision import CHOICE, case_words
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.formats.planned import input_of, load_planned
 from merrow_runtime.operators.prompts.memory import recall
-from merrow_runtime.program.definitions import Step, Steps, definitions_of, make_steps
+from merrow_runtime.program.definitions import Step, Steps, definitions_of, make_steps, meaning_without_step
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import PERSON, PERSON_ORIGIN
 from merrow_runtime.requests import Message
@@ -115,10 +115,7 @@ class Engine(NodesAtWork):
         step = self.steps.get(node.index)
         if step is not None:
             return step.digest
-        parameters = tuple(
-            sorted((key, repr(parameter.value)) for key, parameter in node.resolution.parameters.items())
-        )
-        return node.kind, parameters, None if node.cases is None else node.cases.keys
+        return meaning_without_step(node)
 
     def policy(self, name: str) -> Hashable:
         """What to do if a node fails, and how often to try it."""

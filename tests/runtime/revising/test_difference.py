@@ -244,3 +244,15 @@ def test_types_of_inputs_and_outputs_never_change(before: str, after: str, sente
     found = difference(work(*CHAIN, before), work(*CHAIN, after))
     assert found.refused == (f"{sentence}: inputs and outputs of a run never change.",)
     assert difference(work(*CHAIN, before), work(*CHAIN, before)).is_empty
+
+
+def test_how_a_decision_is_drawn_is_no_change() -> None:
+    def decided(decision: str, default: str = "") -> Workflow:
+        lines = [custom("A", "returns: Bool"), custom("B"), "PROBLEM -->|input| A & B"]
+        edges = ["PROBLEM -->|value| D", "A -->|when| D", "D -->|no:after| B", "D -->|yes| RETURN", "B --> RETURN"]
+        return work(*lines, decision, default, *edges)
+
+    plain = decided("D{Good?}:::DecisionOp")
+    drawn = decided("D@{ op: Decision, shape: diam, label: 'D' }")
+    assert difference(plain, drawn).changed == ()
+    assert difference(plain, decided("D{Good?}:::DecisionOp", "D@{ default: no }")).changed == ("D",)
