@@ -127,13 +127,18 @@ def waiting(database: Database, where: str, values: Sequence[Any], limit: int) -
 
 
 def ready(database: Database) -> list[str]:
-    """The ids of the runs that wait no more, the oldest first: a question of theirs has an answer, or its time is up."""
+    """The ids of the runs that wait no more, the oldest first: a question of theirs has an answer, or its time is up. An answer
+    that came to nothing, since a revision had the visit ask something else, is none that a run waits for.
+    """
     found = database.execute(
         "SELECT id FROM runs WHERE status = 'waiting' AND EXISTS (SELECT 1 FROM asks WHERE asks.run = runs.number"
         " AND (asks.state = 'asked' AND asks.due <= ? OR asks.state IN ('answered', 'declined', 'expired')"
         " AND NOT EXISTS (SELECT 1 FROM calls WHERE calls.run = runs.number AND calls.kind = 'person'"
         " AND calls.node = asks.node AND calls.path = asks.path AND calls.redo = asks.redo AND calls.sample = asks.sample"
-        " AND calls.step = asks.step AND calls.request_hash = asks.hash))) ORDER BY started, id",
+        " AND calls.step = asks.step AND calls.request_hash = asks.hash)"
+        " AND NOT EXISTS (SELECT 1 FROM asks AS newer WHERE newer.run = asks.run AND newer.number > asks.number"
+        " AND newer.node = asks.node AND newer.path = asks.path AND newer.redo = asks.redo"
+        " AND newer.sample = asks.sample AND newer.step = asks.step))) ORDER BY started, id",
         (database.now(),),
     ).fetchall()
     return [run for (run,) in found]
