@@ -94,10 +94,13 @@ def test_mistakes_are_one_sentence_and_change_nothing(capsys: pytest.CaptureFixt
             "The answer to APPROVE does not fit. `answer` must be one of `approve`, `revise`, `reject`.",
         ),
         (["APPROV", "approve"], "asks nothing. Did you mean APPROVE?"),
-        (["APPROVE"], f"Say the answer to the question of APPROVE: merrow answer {run} APPROVE VALUE"),
-        (["APPROVE", "approve", "--decline"], "Give a VALUE, --form or --decline, only one of them."),
+        (["APPROVE"], f"VALUE is missing, the answer to APPROVE: merrow answer {run} APPROVE VALUE"),
+        (["APPROVE", "approve", "--decline"], "VALUE, --form and --decline exclude each other; give one of them."),
         (["APPROVE", "--form", "{"], "--form is not JSON"),
-        (["APPROVE", "--form", "[1]"], "--form is a JSON object"),
+        (["APPROVE", "--note", "Why?"], "--note goes with a VALUE"),
+        (["APPROVE", "--decline", "--note", "Why?"], "--note goes with a VALUE"),
+        (["APPROVE", '{"answer": "approve", "note": "a"}', "--note", "b"], "has a note already"),
+        (["APPROVE", "--form", "[1]"], "--form must be a JSON object"),
         (["APPROVE", "--form", '{"verdict": "approve"}'], "`answer` is missing"),
     ):
         outcome = in_process(capsys, "answer", run, *arguments)
@@ -200,10 +203,55 @@ def test_the_users_program_is_told_and_a_workspace_can_not_name_one(
     says(outcome, "The program of `notify` in your settings can't be started: No such file or directory.")
     (config / "config.toml").write_text("notify = true\n")
     assert (
-        "`notify` is not a program with its arguments" in in_process(capsys, "run", "w.mmd", "--input", "problem=x").err
+        "`notify` must be a program with its arguments"
+        in in_process(capsys, "run", "w.mmd", "--input", "problem=x").err
     )
     (config / "config.toml").unlink()
     Path("merrow.toml").write_text('notify = ["touch", "owned"]\n')
     assert in_process(capsys, "run", "w.mmd", "--input", "problem=x").code == 3
     assert "`notify`" in in_process(capsys, "check", "w.mmd").out
     assert not Path("owned").exists()
+
+
+def test_a_note_goes_with_the_value(capsys: pytest.CaptureFixture[str]) -> None:
+    run = begun(capsys)
+    Path("note.txt").write_text("@Ann: shorter", encoding="utf-8")
+    assert in_process(capsys, "answer", run, "APPROVE", "revise", "--note", "@note.txt").code == 0
+    shown = in_process(capsys, "show", run, "--format", "json").json
+    (node,) = (node for node in shown["nodes"] if node["node"] == "APPROVE")
+    assert node["outputs"] == {"answer": "revise", "note": "@Ann: shorter"}
+
+
+def test_a_form_with_a_field_note_of_its_own_takes_no_other_note(capsys: pytest.CaptureFixture[str]) -> None:
+    run = begun(capsys, FORM.replace("express: Bool", "note: Text"))
+    order = '{"article": "ink", "count": 1}'
+    outcome = in_process(capsys, "answer", run, "ASK", order, "--note", "b")
+    assert outcome.code == 2
+    says(outcome, "The question of ASK takes no note beside its fields")
+
+
+@pytest.mark.parametrize("way", ["decline", "expire"])
+def test_nobody_has_answered_what_was_declined_or_too_late(capsys: pytest.CaptureFixture[str], way: str) -> None:
+    if way == "decline":
+        ended = in_process(capsys, "answer", begun(capsys), "APPROVE", "--decline")
+        says(ended, "The question of APPROVE in run ", " is declined.", " declined to answer APPROVE\n")
+    else:
+        run = begun(capsys, LETTER.replace("2d", "0.001"))
+        while "its deadline has passed" not in in_process(capsys, "runs", "--waiting").out:
+            pass
+        ended = in_process(capsys, "resume", run)
+        says(ended, "APPROVE was not answered before its deadline\n")
+    assert ended.code == 1
+    assert "answered by a person" not in ended.err
+
+
+def test_an_answer_that_a_revision_made_useless_does_not_continue_the_run(capsys: pytest.CaptureFixture[str]) -> None:
+    run = begun(capsys)
+    write("w.mmd", LETTER.replace("Send this letter?", "Send it today?"))
+    assert in_process(capsys, "revise", run, "w.mmd").code == 0
+    asked = in_process(capsys, "answer", run, "APPROVE", "approve")
+    assert asked.code == 3, "what the workflow asks now is another question"
+    says(asked, "APPROVE asks: Send it today?")
+    assert in_process(capsys, "resume", "--due").err == "No waiting run can go on yet.\n"
+    assert in_process(capsys, "answer", run, "APPROVE", "approve", "--later").code == 0
+    assert in_process(capsys, "resume", "--due").code == 0

@@ -214,11 +214,13 @@ class NodeTools:
             )
             record = await effects.commit(record, account)
             effects.telling.answered(account.visit, answer.by, answer.action)
-        account.answered[PERSON if record.origin == "person" else Provenance(REPLAY_ORIGIN, "")] = None
         try:
-            return PersonAnswer.from_json(record.result)
+            answer = PersonAnswer.from_json(record.result)
         except (KeyError, TypeError, ValueError, AttributeError):
             raise NodeFailure.of(key.node, "the answer that a person gave is damaged in the journal.") from None
+        if answer.action == "accept":  # else nobody has answered
+            account.answered[PERSON if record.origin == "person" else Provenance(REPLAY_ORIGIN, "")] = None
+        return answer
 
     async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
         """See `merrow_runtime.operators.base.Tools.run_file`."""

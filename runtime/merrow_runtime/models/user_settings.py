@@ -119,7 +119,7 @@ def _text(value: object, name: str) -> str:
 
 def _program(value: object, name: str) -> tuple[str, ...]:
     if not isinstance(value, list) or not value or not all(isinstance(part, str) and part for part in value):
-        raise ValueError(f'`{name}` is not a program with its arguments: ["notify-send", "A run asks"]')
+        raise ValueError(f'`{name}` must be a program with its arguments, such as ["notify-send", "A run asks"]')
     return tuple(value)
 
 

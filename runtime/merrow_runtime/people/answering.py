@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from typing import Any
 
 from merrow_analysis.people.answers import InvalidAnswerError, parsed, validated
-from merrow_analysis.people.forms import UnanswerableError, read_form
+from merrow_analysis.people.forms import Form, UnanswerableError, read_form
 from merrow_analysis.suggest import closest
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.address import author
@@ -108,10 +108,12 @@ def answer(
     given: str | Mapping[str, Any] | None,
     by: str | None = None,
     number: int | None = None,
+    note: str | None = None,
 ) -> AskRecord:
     """Answer the open question of a node for the user of this process, or ``by`` somebody else; the question as it stands then.
     ``given`` is a text as a command line has it, what a form came to by field, or None to decline. ``number`` is that of the
-    question whose form was filled in: the node may ask another one by now. Whoever is first has answered. One commit.
+    question whose form was filled in: the node may ask another one by now. ``note`` goes with a text. Whoever is first has
+    answered. One commit.
 
     Raises `NotAskedError`, `QuestionClosedError` (also where somebody was faster), `UnfitAnswerError`, or another `UsageFailure`
     with the reason where that can't be; and `StoreFailure`.
@@ -123,15 +125,17 @@ def answer(
         if closed is None:
             raise NotAskedError(f"Node {node} of run {identity} asks something else by now.")
         raise _closed(identity, closed)
-    content = None if given is None else content_of(ask, given)
+    content = None if given is None else content_of(ask, given, note)
     is_first, answered = store.answer(ask, content, author() if by is None else by)
     if not is_first:
         raise _closed(store.identity(run), answered)
     return answered
 
 
-def content_of(ask: AskRecord, given: str | Mapping[str, Any]) -> dict[str, Any]:
-    """What is given as an answer to a question, by field, as its form wants it. Raises `UnfitAnswerError`."""
+def content_of(ask: AskRecord, given: str | Mapping[str, Any], note: str | None = None) -> dict[str, Any]:
+    """What is given as an answer to a question, with a ``note`` beside it, by field, as its form wants it. Raises
+    `UnfitAnswerError`.
+    """
     name = ask.visit.name
     if isinstance(given, str) and len(given) > LONGEST_ANSWER:
         raise UnfitAnswerError(
@@ -139,7 +143,10 @@ def content_of(ask: AskRecord, given: str | Mapping[str, Any]) -> dict[str, Any]
         )
     try:
         form = read_form(ask.question.get("schema", {}))
-        content = validated(form, parsed(form, given) if isinstance(given, str) else given)
+        fields = parsed(form, given) if isinstance(given, str) else given
+        if note is not None:
+            fields = {**fields, **_noted(name, form, fields, note)}
+        content = validated(form, fields)
     except UnanswerableError:
         raise UsageFailure(f"The question of {name} is damaged in the journal.") from None
     except InvalidAnswerError as problem:
@@ -149,3 +156,12 @@ def content_of(ask: AskRecord, given: str | Mapping[str, Any]) -> dict[str, Any]
             f"The answer to {name} is too long; an answer has at most {LONGEST_ANSWER:,} characters."
         )
     return content
+
+
+def _noted(name: str, form: Form, fields: Mapping[str, Any], note: str) -> dict[str, str]:
+    """The field of a form that takes the note beside an answer. Raises `UnfitAnswerError`."""
+    if form.note is None:
+        raise UnfitAnswerError(f"The question of {name} takes no note beside its fields; put it into one of them.")
+    if form.note.name in fields:
+        raise UnfitAnswerError(f"The answer to {name} has a note already; leave one of the two out.")
+    return {form.note.name: note}

@@ -26,9 +26,10 @@ _LOOK = 0.1
 """Seconds between looks at whether the process that works on the run has seen the answer."""
 _PATIENCE = 10.0
 """Seconds after which that is no longer waited for."""
+_NOTE_ALONE = '--note goes with a VALUE; with --form, write the note as its field: \'{"note": "..."}\'.'
 
 OFTEN = {
-    "Answer": ("--form", "--decline", "--later"),
+    "Answer": ("--note", "--form", "--decline", "--later"),
     "Model": ("--base-url", "--replay"),
     "Output": ("--json",),
 }
@@ -45,6 +46,7 @@ OFTEN = {
     merrow answer 4f2a EDIT @letter.txt            with the text of a file
     merrow answer 4f2a TRIALS[2]/RATE 4            of one turn or item
     merrow answer 4f2a FORM --form '{"city": "Bern", "nights": 2}'
+    merrow answer 4f2a APPROVE no --note 'Too long.'
     merrow answer 4f2a APPROVE no --later          leave it to merrow resume to continue
     merrow answer 4f2a APPROVE --decline
     """,
@@ -52,6 +54,7 @@ OFTEN = {
 @click.argument("run", shell_complete=shell_completion.waiting_runs)
 @click.argument("node", shell_complete=shell_completion.nodes_of_run)
 @click.argument("value", required=False)
+@click.option("--note", metavar="TEXT", help="A note beside VALUE, which the workflow can use; @FILE reads a file.")
 @click.option("--form", metavar="JSON", help="The whole form as a JSON object: one field for each part of the answer.")
 @click.option(
     "--decline", is_flag=True, help="Decline to answer: the node fails, and its `on_error` says what follows."
@@ -66,6 +69,7 @@ def command(
     node: str,
     value: str | None,
     *,
+    note: str | None,
     form: str | None,
     decline: bool,
     later: bool,
@@ -85,13 +89,15 @@ def command(
     from merrow_server.cli.sessions.people import ask_one
 
     if sum((value is not None, form is not None, decline)) > 1:
-        raise InputError("Give a VALUE, --form or --decline, only one of them.")
+        raise InputError("VALUE, --form and --decline exclude each other; give one of them.")
+    if note is not None and value is None:
+        raise InputError(_NOTE_ALONE)
     with closing(Store.open()) as store:
         identity = run_meant(store, run)
         ask = question_at(store, identity, node)
         name = ask.visit.name
         if value is not None:
-            answer(store, identity, name, read_value(value))
+            answer(store, identity, name, read_value(value), note=None if note is None else read_value(note))
         elif form is not None:
             answer(store, identity, name, _object(read_value(form)))
         elif decline:
@@ -100,10 +106,11 @@ def command(
             if not ask_one(store, identity, ask):
                 return
         else:
-            raise InputError(f"Say the answer to the question of {name}: merrow answer {identity} {name} VALUE")
+            raise InputError(f"VALUE is missing, the answer to {name}: merrow answer {identity} {name} VALUE")
         goes_on = not later and _is_left_to_us(store, identity, ask)
         if not given["as_json"]:
-            echo(f"The question of {visible(name)} in run {identity} is answered.", err=True)
+            done = "declined" if decline else "answered"
+            echo(f"The question of {visible(name)} in run {identity} is {done}.", err=True)
         if not goes_on:
             return
         ctx.exit(door("run").resume(store, identity, {"verbose": False, **given}))
@@ -123,11 +130,13 @@ def _is_left_to_us(store: Store, run: str, ask: AskRecord) -> bool:
 
 
 def _object(text: str) -> dict[str, Any]:
-    """What `--form` says. Raises `InputError`."""
+    """The fields that `--form` gives. Raises `InputError`."""
     try:
         form = json.loads(text)
     except (ValueError, RecursionError) as problem:
         raise InputError(f"--form is not JSON: {problem}") from None
     if not isinstance(form, dict):
-        raise InputError("--form is a JSON object with a field for each part of the answer.")
+        raise InputError(
+            "--form must be a JSON object with a field for each part of the answer, such as '{\"answer\": true}'."
+        )
     return form

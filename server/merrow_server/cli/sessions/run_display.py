@@ -283,8 +283,7 @@ def _line(event: Event, begun: set[str]) -> str | None:
             question = visible(" ".join(str(data.get("question", "")).split()))[:_SHORT]
             return style(f"{_who(event)} asks a person: {question}", fg="cyan")
         case "node_answered":
-            by = visible(str(data.get("by", ""))) or "nobody in time"
-            return f"{_who(event)} was {'answered' if data.get('action') == 'accept' else 'not answered'} by {by}"
+            return _answered(_who(event), str(data.get("action", "")), visible(str(data.get("by", ""))))
         case "node_failed":
             return style(f"{_who(event)} failed: {_error(event)}", fg="red")
         case "revision_applied":
@@ -341,6 +340,15 @@ def _note_frame(event: Event, frames: dict[str, str], items: dict[str, int]) -> 
 def _is_set(data: Any) -> bool:
     """Whether a person set an output of a node."""
     return any(source["endpoint"] == PERSON_ORIGIN for source in data.get("sources", ()))
+
+
+def _answered(node: str, action: str, by: str) -> str:
+    """What came of the question of a node."""
+    if action == "accept":
+        return f"{node} was answered by {by or 'a person'}"
+    if action == "decline":
+        return f"{by or 'A person'} declined to answer {node}"
+    return f"{node} was not answered before its deadline"
 
 
 def _details(data: Any) -> str:
