@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 import multiprocessing
 import os
+import signal
 import socket
 import subprocess
 import sys
@@ -440,6 +441,138 @@ async def test_a_server_that_stays_away_is_told_and_what_waited_is_kept_when_it_
         await journal.record_call(call(number=1))
         assert [one.key.step for one in store.calls("run-1")] == ["answer 0", "answer 1"]
         await journal.close()
+
+
+async def test_what_comes_while_a_commit_fails_is_told_and_kept_when_the_server_is_back(
+    own: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setattr(sql, "AWAY", 0.5)
+    monkeypatch.setenv("MERROW_JOURNAL", own.url())
+    with closing(Store.open()) as store:
+        journal = store.begin(run())
+        own.stop()
+        calls = [asyncio.ensure_future(journal.record_call(call()))]
+        while store._writer._flight is None and not calls[0].done():
+            await asyncio.sleep(0)
+        calls += [asyncio.ensure_future(journal.record_call(call(number=number))) for number in (1, 2)]
+        failures = await asyncio.wait_for(asyncio.gather(*calls, return_exceptions=True), PATIENCE)
+        assert [type(failure).__name__ for failure in failures] == ["DatabaseFailure"] * 3
+        own.start()
+        await asyncio.wait_for(journal.record_call(call(number=3)), PATIENCE)
+        assert [one.key.step for one in store.calls("run-1")] == [f"answer {number}" for number in range(4)]
+        await journal.close()
+
+
+async def test_what_comes_while_the_commit_of_something_else_is_refused_is_written(
+    url: str, postgres: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_JOURNAL", url)
+    schema = read_address(url).schema
+    with closing(Store.open()) as store:
+        journal = store.begin(run())
+        postgres.sql(
+            f"CREATE FUNCTION {schema}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2);"
+            " RAISE EXCEPTION 'no'; END $$;"
+            f" CREATE TRIGGER refuses BEFORE INSERT ON {schema}.calls FOR EACH ROW WHEN (NEW.step = 'answer 0')"
+            f" EXECUTE FUNCTION {schema}.refuse()"
+        )
+        refused = asyncio.ensure_future(journal.record_call(call()))
+        while store._writer._flight is None and not refused.done():
+            await asyncio.sleep(0)
+        written = asyncio.ensure_future(journal.record_call(call(number=1)))
+        with pytest.raises(StoreFailure, match="failed: no"):
+            await refused
+        await asyncio.wait_for(written, PATIENCE)
+        assert [one.key.step for one in store.calls("run-1")] == ["answer 1"]
+        await journal.close()
+
+
+def test_a_process_that_is_to_end_tries_a_server_that_is_away_once(
+    own: PostgresServer, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    tries: list[int] = []
+    reached = connection.PostgresConnection._reached
+
+    def counted(self: connection.PostgresConnection, seconds: int) -> connection._Connection:
+        tries.append(seconds)
+        return reached(self, seconds)
+
+    with closing(SharedStore.reached(read_address(own.url()))) as store:
+        store._work()
+        monkeypatch.setattr(sql.Interruption, "is_wanted", True)
+        monkeypatch.setattr(sql.Interruption, "away", None)
+        monkeypatch.setattr(connection.PostgresConnection, "_reached", counted)
+        own.stop()
+        try:
+            for _ in range(3):
+                with pytest.raises(StoreFailure, match="can't be reached"):
+                    store.runs()
+            assert len(tries) == 1
+            sql.Interruption.forget()
+        finally:
+            own.start()
+        assert store.runs() == []
+
+
+def test_a_process_that_is_to_end_gives_up_a_connection_that_is_being_made(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setitem(connection.PostgresConnection.__init__.__kwdefaults__, "seconds", 10_000)
+    monkeypatch.setattr(sql.Interruption, "is_wanted", False)
+    monkeypatch.setattr(sql.Interruption, "away", None)
+    monkeypatch.setattr(connection, "_HURRIED", 0.2)
+    with socket.socket() as silent:
+        silent.bind(("127.0.0.1", 0))
+        silent.listen()
+        threading.Timer(0.2, lambda: setattr(sql.Interruption, "is_wanted", True)).start()
+        with pytest.raises(StoreFailure, match="it gives no answer"):
+            SharedStore.reached(read_address(f"postgresql://ann@127.0.0.1:{silent.getsockname()[1]}/m"))
+
+
+@pytest.mark.slow
+@pytest.mark.parametrize(
+    ("leave", "come_back"), [(PostgresServer.freeze, PostgresServer.thaw), (PostgresServer.stop, PostgresServer.start)]
+)
+def test_the_first_ctrl_c_ends_an_evaluation_whose_server_is_away_and_it_is_resumed(
+    own: PostgresServer,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    leave: Callable[[PostgresServer], None],
+    come_back: Callable[[PostgresServer], None],
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("flow.mmd", TWO)
+    write("data.jsonl", "".join(f'{{"problem": "p{number}", "gold": "x"}}\n' for number in range(30)))
+    asked: list[str] = []
+    is_away = threading.Event()
+
+    def answer(request: Received) -> Step:
+        asked.append(request.prompt)
+        if len(asked) == 20:
+            leave(own)
+            is_away.set()
+        return echo(request)
+
+    with serving(answer) as endpoint:
+        env = {**os.environ, **person("ann", own.url(), endpoint.base_url)}
+        command = [sys.executable, "-m", "merrow_server"]
+        evaluate = [*command, "evaluate", "flow.mmd", "--dataset", "data.jsonl", "--gold", "gold"]
+        with subprocess.Popen(evaluate, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+            try:
+                until(is_away.is_set)
+                started.send_signal(signal.SIGINT)
+                _, said = started.communicate(timeout=PATIENCE)
+            finally:
+                started.kill()
+                if is_away.is_set():
+                    come_back(own)
+        *_, sentence = said.splitlines()
+        assert "can't be reached: " in sentence
+        resume = sentence.partition("What it has is kept; continue with: merrow ")[2].split()
+        assert resume[:1] == ["resume"], said
+        resumed = subprocess.run([*command, *resume], env=env, check=False, capture_output=True, text=True)
+        assert resumed.returncode == 0, resumed.stderr
+        assert "on 30 items" in resumed.stdout
 
 
 async def test_what_a_server_forgets_of_an_evaluation_when_it_crashes_is_put_in_again(

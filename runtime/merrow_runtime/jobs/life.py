@@ -70,7 +70,12 @@ async def carry_out(
         try:
             await run(job)
         except asyncio.CancelledError:
-            watch.end("cancelled")
+            try:
+                watch.end("cancelled")
+            except StoreFailure as problem:
+                if watch.is_taken_over:
+                    raise
+                raise StoreFailure(f"{problem} What it has is kept; continue with: merrow resume {identity}") from None
             raise
         except StoreFailure as problem:
             job.stopped_by = str(problem)

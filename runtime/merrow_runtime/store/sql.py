@@ -38,6 +38,13 @@ class Interruption:
     """
 
     is_wanted = False
+    away: DatabaseFailure | None = None
+    """How the database was found away since: what ends asks it for much, one after the other, and would wait each time."""
+
+    @classmethod
+    def forget(cls) -> None:
+        """From now on the process works on something again."""
+        cls.is_wanted, cls.away = False, None
 
 
 class DatabaseFailure(StoreFailure):

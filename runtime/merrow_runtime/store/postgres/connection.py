@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import logging
 import os
 import re
 import time
@@ -20,6 +21,8 @@ from merrow_runtime.store.postgres.dialect import translated
 from merrow_runtime.store.sql import PATIENCE, DatabaseFailure, Interruption, Values
 
 T = TypeVar("T")
+
+logging.getLogger("psycopg").addHandler(logging.NullHandler())  # what it warns of, failures tell
 
 _CONNECT = 8
 """Seconds that a server has to answer when a connection is made."""
@@ -84,6 +87,20 @@ class _Connection(psycopg.Connection[Any]):
 
     is_there: Callable[[], bool] | None = None
 
+    @classmethod
+    def _connect_gen(cls, *given: Any, **named: Any) -> Generator[Any, Any, Any]:
+        """As the method does that this replaces, which makes the connection; a process that was asked to end gives it up."""
+        connecting, begun = super()._connect_gen(*given, **named), time.monotonic()
+        try:
+            wanted = next(connecting)
+            while True:
+                ready = yield wanted
+                if not ready and Interruption.is_wanted and time.monotonic() - begun > _patience(_HURRIED):
+                    raise psycopg.OperationalError("it gives no answer")
+                wanted = connecting.send(ready)
+        except StopIteration as end:
+            return end.value
+
     def wait(self, gen: Any, *given: Any, **named: Any) -> Any:
         """As the method does that this replaces, which all statements go through."""
         return super().wait(self._watched(gen), *given, **named)
@@ -96,7 +113,7 @@ class _Connection(psycopg.Connection[Any]):
                 ready = yield wanted
                 # Where nothing came, psycopg says so ten times a second.
                 silent = 0.0 if ready else time.monotonic() - heard
-                if silent > (_HURRIED if Interruption.is_wanted else _SILENCE):
+                if silent > _patience(_SILENCE):
                     if Interruption.is_wanted or self.is_there is None or not self.is_there():
                         self.close()
                         raise psycopg.OperationalError("it gives no answer")
@@ -216,7 +233,7 @@ class PostgresConnection:
             self.address.url,
             autocommit=True,
             cursor_factory=RawCursor,
-            connect_timeout=_HURRIED if Interruption.is_wanted else seconds,
+            connect_timeout=seconds,
             application_name="merrow",
             keepalives_idle=15,
             keepalives_interval=5,
@@ -394,6 +411,8 @@ class PostgresConnection:
     def reconnect(self, end: float) -> None:
         """Connect again, trying until the moment ``end``, and once where that has passed. Raises `DatabaseFailure`."""
         self.close()
+        if Interruption.is_wanted and Interruption.away is not None:
+            raise Interruption.away
         waits = time.monotonic() < end
         while True:
             try:
@@ -403,6 +422,8 @@ class PostgresConnection:
                         self._again(sql, values)
                 self._server = server
             except DatabaseFailure as failure:
+                if Interruption.is_wanted and failure.why == "away":
+                    Interruption.away = failure
                 if failure.why != "away" or time.monotonic() >= end or self.closing or Interruption.is_wanted:
                     self.has_given_up = waits
                     raise
@@ -485,6 +506,13 @@ class PostgresConnection:
                 )
             return DatabaseFailure(f"{where} can't be reached: {said}. Try again when it is there.", "away")
         return DatabaseFailure(f"{where} failed: {said}.")
+
+
+def _patience(seconds: float) -> float:
+    """The seconds that an answer is waited for: less than so many where the process was asked to end."""
+    if not Interruption.is_wanted:
+        return seconds
+    return _HURRIED if Interruption.away is None else 0.0
 
 
 def _said(problem: Exception) -> str:

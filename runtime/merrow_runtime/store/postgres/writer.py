@@ -108,12 +108,13 @@ class PostgresWriter(Writer):
             self._send()
 
     def _land(self, future: Future[dict[str, int]]) -> bool:
-        """Tell those who wait what became of a commit; whether all went well."""
+        """Tell those who wait what became of a commit; whether what waits may be sent now."""
         if self._flight is None or self._flight[1] is not future:
             return True  # it was told before
         (waiting, _), self._flight = self._flight, None
         problem: StoreFailure | None = None
         written: dict[str, int] = {}
+        may_go_on = True
         try:
             written = future.result()
             self._committed = time.monotonic()
@@ -122,8 +123,11 @@ class PostgresWriter(Writer):
             if failure.why == "away":
                 self.database.has_given_up = True
             if failure.why in ("full", "away"):
-                # Nothing is given up: it is tried again with the next write.
-                self._waiting[:0] = [pending._replace(done=None) for pending in waiting]
+                # Nothing is given up: it is tried again with the next write. What came meanwhile is told, too, since no other
+                # commit is on its way that would do so.
+                waiting += self._waiting
+                self._waiting = [pending._replace(done=None) for pending in waiting]
+                self._urgent = may_go_on = False
         except Exception as fault:  # noqa: BLE001 (a fault in Merrow: what waits must get it, or would wait forever)
             problem = StoreFailure(f"The journal of runs failed: {type(fault).__name__}: {fault}.")
             problem.__cause__ = fault
@@ -138,7 +142,7 @@ class PostgresWriter(Writer):
                 pending.done.set_result(written.get(sql, counts[sql]) >= counts[sql])
             else:
                 pending.done.set_exception(problem)
-        return problem is None
+        return may_go_on
 
 
 def _call(loop: asyncio.AbstractEventLoop, landed: Any, done: Future[dict[str, int]]) -> None:

@@ -29,6 +29,7 @@ def ended_by_signals(end: Callable[[int], object]) -> Iterator[None]:
     without end: nothing of Python has to run for either.
     """
     loop = asyncio.get_running_loop()
+    Interruption.forget()
     before: dict[signal.Signals, signal.Handlers | Callable[[int, FrameType | None], object] | int | None] = {}
 
     def first(number: int, frame: FrameType | None) -> None:
@@ -50,7 +51,7 @@ def ended_by_signals(end: Callable[[int], object]) -> Iterator[None]:
     try:
         yield
     finally:
-        Interruption.is_wanted = False
+        # That the process is to end stays so: what is closed now waits for no database either.
         _end_in(0.0)
         for number, handler in before.items():
             signal.signal(number, handler)
