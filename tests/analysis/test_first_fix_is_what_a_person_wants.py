@@ -346,12 +346,21 @@ def test_a_name_that_is_there_twice_is_the_name() -> None:
     assert finding.fixes[0].title == "Write prompts"
 
 
-@pytest.mark.parametrize("operator", ["Tool", "ToolAgent", "Human", "HumanApproval"])
-def test_what_acts_or_asks_people_is_not_made_a_model_call(operator: str) -> None:
+@pytest.mark.parametrize("operator", ["Tool", "ToolAgent", "McpCall"])
+def test_what_acts_is_not_made_a_model_call(operator: str) -> None:
     text = slip(CHAIN, ('DRAFT["Custom<br/>(role: one)"]', f'DRAFT["{operator}<br/>(name: search)"]'))
     finding = next(one for one in analyse(text).diagnostics if one.code == "MW104")
-    assert "no operator uses tools or asks people" in finding.message
+    assert "no operator uses tools" in finding.message
     assert "Make DRAFT a Custom" not in [fix.title for fix in finding.fixes]
+
+
+@pytest.mark.parametrize("operator", ["HumanApproval", "Approval", "human_in_the_loop"])
+def test_what_asks_people_elsewhere_is_a_human(operator: str) -> None:
+    text = slip(CHAIN, ('DRAFT["Custom<br/>(role: one)"]', f'DRAFT["{operator}<br/>(ask: May it go?)"]'))
+    finding = next(one for one in analyse(text).diagnostics if one.code == "MW104")
+    assert "did you mean Human, which asks a person?" in finding.message
+    assert [fix.title for fix in finding.fixes] == ["Write Human"]
+    assert not analyse(apply_edits(text, finding.fixes[0].edits)).errors
 
 
 def test_ids_that_differ_in_a_number_are_different_ones() -> None:

@@ -119,6 +119,23 @@ flowchart TD
     classDef Interface fill:#eee
     classDef CustomOp fill:#ddd
 """
+ASKING = f"""\
+---
+title: {PROMPT}
+workflow:
+  model: test-model
+  prompts: {{first: {PROMPT}}}
+---
+flowchart TD
+    PROBLEM([Problem])
+    ASK@{{op: Human, ask: {PROMPT}, returns: Bool}}
+    A["Custom<br/>(role: first)"]
+    RETURN([Answer])
+    PROBLEM -->|input| ASK
+    PROBLEM -->|input| A
+    ASK -->|note:input| A
+    A --> RETURN
+"""
 VISIBLE_ONLY = "".join(mark for mark in TEXT if mark not in "\r\n\x0b\x0c\x85\u2028\u2029\x1c\x1d\x1e")
 BROKEN = GOOD.replace("classDef Interface fill:#eee", f'B["{VISIBLE_ONLY}"]:::{"X"}\n    A --> {VISIBLE_ONLY} ]]')
 
@@ -147,6 +164,14 @@ cases:
 """
 
 CASES: dict[str, list[Case]] = {
+    "answer": [
+        case("answer", "WAITING", TEXT, TEXT),
+        case("answer", "WAITING", "ASK", TEXT, shows=False),
+        case("answer", "WAITING", "ASK", "--form", json.dumps({TEXT: TEXT})),
+        case("answer", "WAITING", "ASK", typed=f"{TEXT}\nyes\n\n"),
+        case("answer", "WAITING", "ASK", "yes", shows=False),
+        case("answer", TEXT, "ASK", "yes"),
+    ],
     "cancel": [case("cancel", TEXT)],
     "check": [
         case("check", "broken.mmd"),
@@ -419,6 +444,7 @@ def _workspace() -> None:
     write("data.jsonl", DATA)
     write(NAME + ".jsonl", DATA)
     write("refused.jsonl", DATA.replace('"PROBLEM": "', '"PROBLEM": "refuse '))
+    write("asking.mmd", ASKING)
     write("tested.mmd", CHAIN)
     write("tested.cases.yaml", TESTED)
     write("plan.json", json.dumps(TASKS))
@@ -445,7 +471,7 @@ def test_every_command_has_cases() -> None:
 @pytest.mark.parametrize("command", sorted(COMMANDS))
 @pytest.mark.thinned(16)
 def test_no_text_drives_the_terminal(command: str, server: OpenAIServer, terminal: Terminal) -> None:
-    run = evaluation = search = ""
+    run = evaluation = search = waiting = ""
     for each in CASES[command]:
         arguments = [server.base_url if word == "SERVER" else word for word in each.arguments]
         if "many" in arguments:
@@ -457,6 +483,9 @@ def test_no_text_drives_the_terminal(command: str, server: OpenAIServer, termina
         if "EVAL" in arguments:
             evaluation = evaluation or _evaluation(server)
             arguments = [evaluation if word == "EVAL" else word for word in arguments]
+        if "WAITING" in arguments:
+            waiting = waiting or _waiting_run(server)
+            arguments = [waiting if word == "WAITING" else word for word in arguments]
         if "OPT" in arguments:
             search = search or _search(server)
             arguments = [search if word == "OPT" else word for word in arguments]
@@ -489,6 +518,12 @@ def test_the_question_of_the_cost_is_seen_before_anything_is_asked(server: OpenA
 
 def _failed_run(server: OpenAIServer) -> str:
     outcome = merrow("run", "flow.mmd", "--base-url", server.base_url, "--input", f"PROBLEM={TEXT}", "--json")
+    return str(json.loads(outcome.out.splitlines()[0])["run"])
+
+
+def _waiting_run(server: OpenAIServer) -> str:
+    outcome = merrow("run", "asking.mmd", "--base-url", server.base_url, "--input", f"PROBLEM={TEXT}", "--json")
+    assert outcome.code == 3, outcome.err
     return str(json.loads(outcome.out.splitlines()[0])["run"])
 
 

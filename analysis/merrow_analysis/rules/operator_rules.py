@@ -165,6 +165,8 @@ def _bare_steps(context: GraphContext) -> Iterator[Diagnostic]:
 _SHORTEST_SLIP = 5
 _ACTING = re.compile("tool|agent|human|approv|webhook|mcp", re.IGNORECASE)
 """What operators of other programs are called that act outside, or ask a person."""
+_PERSON = re.compile("human|approv", re.IGNORECASE)
+"""What those of them are called that ask a person, as Human does."""
 
 
 def _typed(context: GraphContext, node: TypedNode, problem: NodeProblem) -> Iterator[Fix]:
@@ -342,13 +344,16 @@ def _unknown(
         collected.setdefault(claim.word, []).append((node, problem))
         return
     hint = f"did you mean {problem.near.name}?" if problem.near is not None else f"the operators are {names}."
-    if problem.near is None and _ACTING.search(claim.word):
-        hint = f"no operator uses tools or asks people. The operators are {names}."
+    meant = None if problem.near is None else problem.near.name
+    if meant is None and _PERSON.search(claim.word):
+        meant, hint = "Human", "did you mean Human, which asks a person?"
+    elif meant is None and _ACTING.search(claim.word):
+        hint = f"no operator uses tools. The operators are {names}."
     message = f"{node.id} names operator `{_shortened(claim.word)}`, which doesn't exist; {hint}"
-    edits = _operator_word_edits(node.flow, claim, problem.near.name) if problem.near is not None else []
+    edits = _operator_word_edits(node.flow, claim, meant) if meant is not None else []
     fixes: Iterable[Fix] = _other_operator(context, claim.word, [node])
-    if edits and problem.near:
-        fixes = [fix(f"Write {problem.near.name}", edits, safe=False)]
+    if edits:
+        fixes = [fix(f"Write {meant}", edits, safe=False)]
     yield report(UNKNOWN_OPERATOR, claim_range(node.flow, claim), message, fixes=fixes)
 
 

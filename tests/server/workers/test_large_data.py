@@ -23,9 +23,10 @@ def test_a_line_before_the_last_that_is_wrong_is_named_before_the_first_call(
     ]
     rows[lines - 2] = broken
     write("own.jsonl", "\n".join(rows) + "\n")
+    before = merrow("evaluations", "--format", "json").json
     for done in (at.evaluate("--fresh"), merrow("evaluate", "flow.mmd", *OWN, "--fresh")):
         assert done.code != 0
         assert f"own.jsonl:{lines - 1}:" in done.err, done.err[:500]
         assert done.out == ""
     assert at.server.requests == []
-    assert merrow("evaluations", "--format", "json").json == []
+    assert merrow("evaluations", "--format", "json").json == before
