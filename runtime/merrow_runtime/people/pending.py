@@ -29,6 +29,10 @@ def _nothing() -> None:
     return None
 
 
+def _none() -> int:
+    return 0
+
+
 @dataclass(slots=True, eq=False)
 class PendingQuestions:
     """What a run has asked people, and waits for. ``at_work`` counts what the run is at, the questions among it: where nothing
@@ -54,6 +58,10 @@ class PendingQuestions:
 
     def __bool__(self) -> bool:
         return bool(self._pending)
+
+    def part(self) -> None:
+        """Forget the run, which is over: what knows each other in a circle stays until the collector comes."""
+        self.at_work, self.idle, self.extend = _none, _nothing, None
 
     @property
     def seconds(self) -> float:

@@ -268,7 +268,7 @@ class RunExecution:
         """
         self.run.overseen(None)
         self.run.listens(None)
-        self.effects.people.idle = _no_more
+        self.effects.people.part()
         self.revisions = self._looking = None
         self.scheduler.close()
         self.recorder.is_newest = always
@@ -404,10 +404,6 @@ class RunExecution:
             loops=list(self.run.loops.values()),
             asks=effects.people.open if status == "waiting" else (),
         )
-
-
-def _no_more() -> None:
-    return None
 
 
 def _time_is_over() -> BudgetFailure:
