@@ -47,7 +47,8 @@ def test_an_evaluation_asks_nobody_and_says_what_to_do(capsys: pytest.CaptureFix
     assert code == 2
     assert err.endswith(
         "merrow: Node ASK asks a person, and nobody can be asked for each item. Take the answers from the data with"
-        " --answers ASK=FIELD, or write `on_error: default` and a `default` there, which is then used.\n"
+        " --answers ASK=FIELD, have a model answer with --person MODEL, or write `on_error: default` and a `default` there, which"
+        " is then used.\n"
     )
     searched = in_process(
         capsys, "optimize", "w.mmd", "--dataset", "d.jsonl", "--gold", "answer", "--metric", "exact", "--small"

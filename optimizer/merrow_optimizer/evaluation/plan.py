@@ -98,7 +98,8 @@ class Plan:
     @cached_property
     def semantic(self) -> str:
         """What the workflow does, as a hash."""
-        return semantic_hash(self.workflow, self.steps)
+        # Who plays a person is no part of what it does.
+        return semantic_hash(self.workflow, make_steps(self.workflow, replace(self.options, person=None)))
 
     @cached_property
     def model(self) -> str:
@@ -127,7 +128,12 @@ class Plan:
         masked = () if options.mask is None else (options.mask, sorted(options.mask_only), options.mask_every, item)
         how = [
             [name, setting]
-            for name, setting in (("refine", options.refine), ("mask", masked), ("answers", self.answers.get(item)))
+            for name, setting in (
+                ("refine", options.refine),
+                ("mask", masked),
+                ("answers", self.answers.get(item)),
+                ("person", options.person),
+            )
             if setting not in (None, ())
         ]
         return work_key(self.semantic, self.chosen.endpoint.origin, options.seed, repeat, self.inputs[item], how)
@@ -167,7 +173,8 @@ def make_plan(
     if not workflow.graph.outputs:
         raise UsageFailure(f"{workflow.name} has no output node, so there is no answer to score.")
     answers = answers or {}
-    check_people(workflow, options, answers)
+    if not check_people(workflow, options, answers):
+        options = replace(options, person=None)
     given = fitted(data, workflow.graph)
     inputs = {item.id: values for item, values in zip(data.items, given, strict=True)}
     if options.default_model is None:
@@ -248,7 +255,8 @@ def figures(amount: float) -> str:
 
 def forecast_item(plan: Plan, item: Item) -> EvaluationForecast:
     """What one answer to an item may use."""
-    planned = dry_run(plan.workflow, plan.inputs[item.id], options=plan.options, endpoint=plan.chosen.endpoint)
+    options = replace(plan.options, set_outputs=plan.answers.get(item.id, {}))
+    planned = dry_run(plan.workflow, plan.inputs[item.id], options=options, endpoint=plan.chosen.endpoint)
     return EvaluationForecast(1, 1, planned.calls, planned.tokens, planned.cost_usd)
 
 

@@ -13,6 +13,9 @@ from merrow_runtime.provenance import listed
 from merrow_runtime.revising.reviser import refining
 from merrow_runtime.workflow import Workflow
 
+SIMULATED_PERSON = "SIMULATED PERSON"
+"""What stands beside every result for which a model played a person, so that nobody takes it for one with people."""
+
 
 def unattended(workflow: Workflow, options: RunOptions) -> RunOptions:
     """The options of such a run. Nobody is there to answer a question, nor to agree to a change of the workflow, so that it is
@@ -24,11 +27,15 @@ def unattended(workflow: Workflow, options: RunOptions) -> RunOptions:
     return replace(options, refine={**(options.refine or {}), "ask": False})
 
 
-def check_people(workflow: Workflow, options: RunOptions, answers: Mapping[str, str]) -> None:
-    """Raise `UsageFailure` where a workflow, or a file that it calls, asks people and can't do without: a Human has neither a
-    `default` nor ``answers``, which have by node the field of the data with its answer. Also where these name no Human.
+def check_people(workflow: Workflow, options: RunOptions, answers: Mapping[str, str]) -> bool:
+    """Whether a model plays a person (``options.person``): some Human has no ``answers``, which have by node the field of the
+    data with its answer.
+
+    Raises `UsageFailure` where a workflow, or a file that it calls, asks people and can't do without: a Human has neither these
+    nor a `default`, and no model answers. Also where ``answers`` name no Human.
     """
     asking: list[str] = []
+    is_played = False
     known: set[str] = set()
     for reached in workflow.reached():
         for step in make_steps(reached, options).values():
@@ -38,7 +45,9 @@ def check_people(workflow: Workflow, options: RunOptions, answers: Mapping[str, 
             known.add(name)
             # Of a node in a called file the path is given: `SOLVE/ASK`.
             named = any(name == given.rpartition("/")[2] for given in answers)
-            if step.fallback is None and not named:
+            if not named and options.person is not None:
+                is_played = True
+            elif step.fallback is None and not named:
                 asking.append(name)
     for given in answers:
         if given.rpartition("/")[2] not in known:
@@ -49,5 +58,7 @@ def check_people(workflow: Workflow, options: RunOptions, answers: Mapping[str, 
         ask, nodes = ("ask", "Nodes") if len(asking) > 1 else ("asks", "Node")
         raise UsageFailure(
             f"{nodes} {listed(asking)} {ask} a person, and nobody can be asked for each item. Take the answers from the data with"
-            f" --answers {asking[0]}=FIELD, or write `on_error: default` and a `default` there, which is then used."
+            f" --answers {asking[0]}=FIELD, have a model answer with --person MODEL, or write `on_error: default` and a `default`"
+            " there, which is then used."
         )
+    return is_played

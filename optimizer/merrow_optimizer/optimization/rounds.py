@@ -9,6 +9,7 @@ from collections.abc import Mapping
 from pathlib import Path, PurePosixPath
 
 from merrow_analysis.syntax.parser import parse_diagram
+from merrow_optimizer.evaluation.unattended import SIMULATED_PERSON
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import CandidateRecord
@@ -31,8 +32,12 @@ def file_name(number: int) -> str:
 class Rounds:
     """The files of a search in its ``folder``. Raises `UsageFailure` where they can't be written."""
 
-    def __init__(self, search: str, folder: Path, beside: Mapping[str, Mapping[str, str]]) -> None:
+    def __init__(
+        self, search: str, folder: Path, beside: Mapping[str, Mapping[str, str]], *, is_simulated: bool = False
+    ) -> None:
+        """``beside`` are the files that the workflow names. ``is_simulated`` says that a model plays people."""
         self._search = search
+        self._is_simulated = is_simulated
         self.folder = folder
         self._beside = beside
 
@@ -59,12 +64,12 @@ class Rounds:
             candidate.text
         ):
             return
-        self._write(file, with_comment(self._search, candidate, mean, scores))
+        self._write(file, with_comment(self._search, candidate, mean, scores, is_simulated=self._is_simulated))
 
     def crown(self, candidate: CandidateRecord, mean: float | None, scores: int) -> Path:
         """Write the best candidate once more, under a name of its own; its path."""
         file = self.folder / BEST
-        self._write(file, with_comment(self._search, candidate, mean, scores))
+        self._write(file, with_comment(self._search, candidate, mean, scores, is_simulated=self._is_simulated))
         return file
 
     def _write(self, file: Path, text: str) -> None:
@@ -97,7 +102,9 @@ def put(file: Path, text: str) -> None:
         raise UsageFailure(f"{file} can't be written: {problem.strerror}; name another folder with --out.") from None
 
 
-def with_comment(search: str, candidate: CandidateRecord, mean: float | None, scores: int) -> str:
+def with_comment(
+    search: str, candidate: CandidateRecord, mean: float | None, scores: int, *, is_simulated: bool = False
+) -> str:
     """The text of a candidate with comments below its front matter: parents, move, score."""
     lines = [f"{_MARK} {search}, round {candidate.number}: {_made(candidate)}"]
     if mean is None:
@@ -108,7 +115,8 @@ def with_comment(search: str, candidate: CandidateRecord, mean: float | None, sc
             if candidate.told is None
             else f", estimated {candidate.told:.3f} (optimistic, since it was chosen for this score)"
         )
-        lines.append(f"{_MARK}: {mean:.3f} on {scores:,} answers{told}")
+        played = f", {SIMULATED_PERSON}" if is_simulated else ""
+        lines.append(f"{_MARK}: {mean:.3f} on {scores:,} answers{played}{told}")
     text = without_comment(candidate.text)
     front = parse_diagram(text).front_matter
     place = 0 if front is None else len(front[1].text)

@@ -71,7 +71,8 @@ def begin(
 
 def rounds_of(record: OptimizationRecord, plan: SearchPlan) -> Rounds:
     """The files of a search's candidates."""
-    return Rounds(record.id, Path(record.plan["folder"]), plan.start.files)
+    is_simulated = plan.base.options.person is not None
+    return Rounds(record.id, Path(record.plan["folder"]), plan.start.files, is_simulated=is_simulated)
 
 
 async def work(user: Store, record: OptimizationRecord, plan: SearchPlan, told: Told) -> Searcher:

@@ -192,7 +192,7 @@ class Moves:
         start = self._start
         called: Mapping[str, Workflow] = start.called
         workflow = replace(start, text=text, analysis=analysis, graph=graph, called=dict(called), steps={})
-        steps = make_steps(workflow, self._options)
+        steps = make_steps(workflow, replace(self._options, person=None))  # who plays a person makes no other candidate
         key = semantic_hash(workflow, steps)
         told = {node: step.definition.prompt for node, step in steps.items() if step.definition.prompt is not None}
         calls = sum(step.samples or 1 for step in steps.values())

@@ -9,7 +9,7 @@ from merrow_analysis.definitions.durations import read_duration
 from merrow_analysis.definitions.templates import PromptTemplate, variables
 from merrow_analysis.definitions.types import BUILT_IN, TypeTable
 from merrow_analysis.people.answers import InvalidAnswerError, answer_and_note, validated
-from merrow_analysis.people.forms import LONGEST_TEXT, NOTE, QUESTIONS, form_of, is_record, read_form
+from merrow_analysis.people.forms import LONGEST_TEXT, NOTE, QUESTIONS, Form, form_of, is_record, read_form
 from merrow_analysis.visible import plain
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.base import NodeDefinition, Task, Tools
@@ -70,13 +70,22 @@ class Human(ModelOperator):
         if answer.action == "decline":
             raise NodeFailure.of(node.id, f"{answer.by or 'a person'} declined to answer its question.")
         try:
-            form = read_form(question.schema)
-            values = validated(form, answer.content)
+            return outputs_of(node, read_form(question.schema), answer.content)
         except InvalidAnswerError as problem:  # of a recording, or of a journal that somebody has changed
             raise NodeFailure.of(node.id, f"its answer does not fit its form. {problem}") from None
-        port = default_port(node)
-        value, note = answer_and_note(form, values, whole=is_record(node.outputs[port], _types(node)))
-        return {port: value, NOTE: note}
+
+
+def outputs_of(node: NodeDefinition, form: Form, content: object) -> Outputs:
+    """What a Human gives for an answer (``content``, anything at all). Raises `InvalidAnswerError` where it does not fit."""
+    values = validated(form, content)
+    port = default_port(node)
+    value, note = answer_and_note(form, values, whole=is_whole(node, port))
+    return {port: value, NOTE: note}
+
+
+def is_whole(node: NodeDefinition, port: str) -> bool:
+    """Whether an answer is all fields of a form together, a record, rather than one field."""
+    return is_record(node.outputs[port], _types(node))
 
 
 def _types(node: NodeDefinition) -> TypeTable:

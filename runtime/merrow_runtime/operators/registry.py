@@ -23,6 +23,7 @@ from merrow_runtime.operators.questions import ModelOperator
 from merrow_runtime.operators.review import Review
 from merrow_runtime.operators.revise import Revise
 from merrow_runtime.operators.select_best import Select
+from merrow_runtime.operators.simulated_person import PARAMETER, SimulatedPerson
 from merrow_runtime.operators.user import UserOperator
 
 _CLASSES: tuple[type[ModelOperator], ...] = (
@@ -48,6 +49,7 @@ BUILT_IN: Mapping[str, ModelOperator] = {operator.name: operator() for operator 
 """The operators of the language by name. A Decision that asks no model is the scheduler's to decide."""
 
 _USER = UserOperator()
+_SIMULATED = SimulatedPerson()
 
 
 def operator_for(definition: NodeDefinition) -> ModelOperator:
@@ -57,6 +59,8 @@ def operator_for(definition: NodeDefinition) -> ModelOperator:
     """
     if definition.spec is not None:
         return _USER
+    if definition.operator == SimulatedPerson.name and PARAMETER in definition.parameters:
+        return _SIMULATED
     operator = BUILT_IN.get(definition.operator)
     if operator is None:
         raise NodeFailure.of(definition.id, f"there is no operator `{definition.operator}` that could run it.")

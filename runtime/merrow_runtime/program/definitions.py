@@ -9,7 +9,7 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
 
@@ -27,6 +27,7 @@ from merrow_runtime.operators.output import Output
 from merrow_runtime.operators.prompts.memory import remembered
 from merrow_runtime.operators.prompts.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
+from merrow_runtime.operators.simulated_person import PARAMETER as SIMULATED
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.fallbacks import check_fallback_case, empties, fallback_of, plain_value
 from merrow_runtime.program.node_prompts import aims_of, prompt_text_of
@@ -182,10 +183,11 @@ def make_steps(workflow: Workflow, options: RunOptions, default_model: str | Non
     model = options.model or model_setting or options.default_model or default_model or DEFAULT_MODEL
     is_override = options.override_models and options.model is not None
     key = f"{model}\0" if is_override else model
+    key += "" if options.person is None else f"\0\0{options.person}"
     known: Steps | None = workflow.steps.get(key)
     if known is None:
         nodes = [node for node in workflow.graph.nodes if node.kind == "operator" or node.asks]
-        steps = {node.index: _step(workflow, node, model, is_override=is_override) for node in nodes}
+        steps = {node.index: _step(workflow, node, model, options.person, is_override=is_override) for node in nodes}
         for node in workflow.graph.nodes:
             if node.kind == "decision":
                 own = node.resolution.parameters.get("on_error")
@@ -198,7 +200,7 @@ def make_steps(workflow: Workflow, options: RunOptions, default_model: str | Non
     return known
 
 
-def _step(workflow: Workflow, node: TypedNode, default_model: str, *, is_override: bool) -> Step:
+def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str | None, *, is_override: bool) -> Step:
     settings, spec, types = workflow.analysis.settings, node.spec, workflow.graph.types
     assert spec is not None  # noqa: S101 (an operator node has one)
     parameters = {key: parameter.value for key, parameter in node.resolution.parameters.items()}
@@ -242,6 +244,11 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, *, is_overrid
         spec=None if spec.built_in else _declaration(node),
         **meanings._asdict(),
     )
+    if person is not None and spec.is_human:
+        definition = _simulated(definition, person)
+    elif person is not None and called is not None and _asks_people(called):
+        # What the file gives is another result then.
+        definition = replace(definition, parameters={**definition.parameters, SIMULATED: person})
     operator = operator_for(definition)
     shapes = {name: shape_of(type_, *meanings) for name, type_ in outputs.items()}
     on_error = str(of("on_error", "fail"))
@@ -261,9 +268,20 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, *, is_overrid
         samples,
         called,
         agent,
-        aims_of(workflow, node) if knows_aims(node, settings) and not node.asks else None,
+        aims_of(workflow, node) if knows_aims(node, settings) and not (node.asks or spec.is_human) else None,
         resolve_validation(node, settings),
     )
+
+
+def _simulated(definition: NodeDefinition, person: str) -> NodeDefinition:
+    """A Human whose person a model plays. Nothing that is said of the workflow's models holds for it."""
+    parameters = {**definition.parameters, SIMULATED: True}
+    return replace(definition, model=person, temperature=0.0, max_tokens=None, seed=None, parameters=parameters)
+
+
+def _asks_people(workflow: Workflow) -> bool:
+    nodes = (node for reached in workflow.reached() for node in reached.graph.nodes)
+    return any(node.spec is not None and node.spec.is_human for node in nodes)
 
 
 def _output(node: TypedNode, model: str, validation: Validation) -> Step:

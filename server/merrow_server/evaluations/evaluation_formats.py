@@ -6,6 +6,7 @@ import json
 from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
+from merrow_optimizer.evaluation.unattended import SIMULATED_PERSON
 from merrow_server.evaluations.evaluation_data import inputs_text, score_text
 from merrow_server.rendering.csv_text import csv_text
 from merrow_server.rendering.github import annotation
@@ -62,10 +63,13 @@ def as_json(report: Mapping[str, Any]) -> str:
 
 
 def as_csv(report: Mapping[str, Any]) -> str:
-    """A row for each answer, below the names of the columns."""
+    """A row for each answer, below the names of the columns; a last one says what model played a person, if one did."""
     rows = ({**row, "inputs": inputs_text(row["inputs"]), "calls": row["usage"]["calls"]} for row in report["rows"])
     shown = ({**row, "cost_usd": row["usage"]["cost_usd"]} for row in rows)
-    return csv_text(COLUMNS, ([row[name] for name in COLUMNS] for row in shown))
+    if "person" not in report:
+        return csv_text(COLUMNS, ([row[name] for name in COLUMNS] for row in shown))
+    mark = f"{SIMULATED_PERSON}: {report['person']['model']}"
+    return csv_text((*COLUMNS, "person"), ([*(row[name] for name in COLUMNS), mark] for row in shown))
 
 
 def as_github(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]:

@@ -12,6 +12,7 @@ from typing import Any
 
 from merrow_runtime.values import as_text
 from merrow_server.evaluations.evaluation_data import inputs_text
+from merrow_server.evaluations.simulated_people import person_text
 
 _STATUS = {"running": "started", "finished": "success", "cancelled": "cancelled"}
 """Of Inspect; all others are ``error``."""
@@ -49,7 +50,12 @@ def _log(report: Mapping[str, Any]) -> dict[str, Any]:
             "model": _text(report["model"]) or "none",
             "model_base_url": _text(report["endpoint"]),
             "config": {"epochs": report["repeats"]},
-            "metadata": {"part": report["part"], "held_out": report["held_out"], "seed": report["seed"]},
+            "metadata": {
+                "part": report["part"],
+                "held_out": report["held_out"],
+                "seed": report["seed"],
+                **({"person": _text(person_text(report))} if "person" in report else {}),
+            },
         },
         "plan": {"name": "merrow", "steps": []},
         "results": {

@@ -7,6 +7,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from merrow_server.evaluations.evaluation_data import inputs_text
+from merrow_server.evaluations.simulated_people import person_text
 from merrow_server.rendering.snippet import visible
 
 
@@ -25,11 +26,17 @@ def as_junit(report: Mapping[str, Any]) -> str:
         '<?xml version="1.0" encoding="UTF-8"?>',
         f'<testsuites name="merrow evaluate" {shown} time="{report["seconds"]:.3f}">',
         f'  <testsuite name={name} {shown} time="{report["seconds"]:.3f}">',
+        *_properties(report),
         *(line for row in report["rows"] for line in _case(row, report)),
         "  </testsuite>",
         "</testsuites>",
     ]
     return "\n".join(lines)
+
+
+def _properties(report: Mapping[str, Any]) -> Iterator[str]:
+    if "person" in report:
+        yield f'    <properties><property name="person" value={quoteattr(visible(person_text(report)))}/></properties>'
 
 
 def _case(row: Mapping[str, Any], report: Mapping[str, Any]) -> Iterator[str]:

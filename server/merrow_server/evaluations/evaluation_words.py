@@ -5,8 +5,10 @@ from __future__ import annotations
 from collections.abc import Mapping
 from typing import Any
 
+from merrow_optimizer.evaluation.unattended import SIMULATED_PERSON
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
 from merrow_server.evaluations.evaluation_data import score_text
+from merrow_server.evaluations.simulated_people import person_mark
 from merrow_server.evaluations.tables import report_lines, summary_lines
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
@@ -19,7 +21,7 @@ def lens_title(evaluation: Mapping[str, Any]) -> str:
     lower, upper = evaluation["interval"]
     words = [
         f"Score {evaluation['score']:.3f} [{lower:.3f}, {upper:.3f}]",
-        f"n = {evaluation['counted']:,}",
+        f"n = {evaluation['counted']:,}{person_mark(evaluation)}",
         ago(evaluation["started"]),
     ]
     return " · ".join([*words, *(["before this change"] if evaluation["changed"] else [])])
@@ -31,7 +33,10 @@ def facts(evaluation: Mapping[str, Any]) -> list[tuple[str, str]]:
     data = f"{visible(workflow_text(evaluation['dataset']))} (part {visible(evaluation['part'])}{repeats})"
     origin = named(evaluation["endpoint"])
     by = f"{visible(evaluation['model'])} at {origin}" if evaluation["model"] else origin
-    return [("data", data), ("metric", visible(evaluation["metric"])), ("answered by", by)]
+    person = (
+        [("people", f"{SIMULATED_PERSON}, {visible(evaluation['person']['model'])}")] if "person" in evaluation else []
+    )
+    return [("data", data), ("metric", visible(evaluation["metric"])), ("answered by", by), *person]
 
 
 def last_text(evaluation: Mapping[str, Any]) -> str:

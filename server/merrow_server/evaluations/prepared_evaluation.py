@@ -37,6 +37,7 @@ from merrow_server.continuing import ResumeChanges, answered_by_another
 from merrow_server.errors import InputError
 from merrow_server.evaluations.evaluation_data import origins_of
 from merrow_server.evaluations.masking import masking_of
+from merrow_server.evaluations.simulated_people import person_of, person_text
 from merrow_server.evaluations.updates import tasks_of
 
 SEED = 42
@@ -89,6 +90,8 @@ class EvaluationRequest:
     """These four as in `RunOptions`."""
     answers: Mapping[str, str] = field(default_factory=dict)
     """By nodes that ask people the fields with their answers."""
+    person: str | None = None
+    """The model that answers in the place of people where these don't; None: none does."""
 
     def read(self, part: str | None) -> DataSet:
         """The data that is meant, of this part. Raises `DataError`."""
@@ -162,7 +165,10 @@ async def _prepared(
         mask=asked.mask,
         mask_only=asked.mask_only,
         mask_every=asked.mask_every,
+        person=asked.person,
     )
+    if asked.person is not None and not asked.person.strip():
+        raise InputError("--person names no model; write the model that answers in the place of people.")
     if mask_of(workflow.graph, options) is not None and not maskable(workflow.graph):
         raise InputError(f"{workflow.name} has no node with an output of a kind of Text, so there is nothing to mask.")
     chosen = choosing(options, asked.base_url, workflow.machine, user.dialects)
@@ -186,6 +192,7 @@ async def _prepared(
         await chosen.endpoint.close()
         raise
     again = {**_again(workflow, asked, data), "scored_by": scored_by.identity, **masking_of(plan), **tasks_of(plan)}
+    again |= person_of(plan)
     return PreparedEvaluation(plan, data, scored_by, again)
 
 
@@ -267,6 +274,7 @@ def forecast_json(user: Store, prepared: PreparedEvaluation) -> dict[str, Any]:
         "dataset": str(data.file),
         "part": data.part,
         "metric": prepared.metric.name,
+        **person_of(prepared.plan),
         **forecast(prepared.plan, user.evaluations.known).to_json(),
     }
 
@@ -283,7 +291,12 @@ def remarks(user: Store, prepared: PreparedEvaluation) -> list[str]:
             near = closest(name, [node.id for node in plan.workflow.graph.inputs])
             hint = f"; did you mean {near}?" if near else "."
             lines.append(f"{plan.workflow.name} has no input {name}, so that the field {field_} feeds nothing{hint}")
+    lines += filter(None, [person_text(person_of(plan))])
     lines += [*plan.workflow.how_read, *plan.chosen.notices, *prepared.metric.remarks(data.items)]
+    if prepared.again["asked"]["person"] is not None and plan.options.person is None:
+        lines.append(
+            f"No node of {plan.workflow.name} asks a person without an answer from the data, so --person asks nobody."
+        )
     changed = changed_round(user, plan.workflow, plan.semantic)
     if changed is not None:
         lines.append(changed)

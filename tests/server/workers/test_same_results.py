@@ -125,3 +125,21 @@ def test_a_table_is_answered_by_workers_too(at: Shared) -> None:
     assert done.code == 0, done.err
     assert [cell["score"] for cell in done.json["cells"]] == [39 / 40, 39 / 40]
     assert len(at.server.requests) == 240
+
+
+def test_workers_have_the_same_model_play_people(at: Shared) -> None:
+    write(
+        "asks.mmd",
+        "flowchart TD\n    PROBLEM([Problem]):::Interface\n    RETURN([Answer]):::Interface\n"
+        "    PROBLEM --> ASK@{op: Human, ask: 'How many?', returns: Number} --> RETURN\n    classDef Interface fill:#eee\n",
+    )
+    given = ("evaluate", "asks.mmd", *OWN, "--person", "judge-1", "--limit", "10")
+    done = merrow(*given, "--engine", "dask", "--scheduler", at.cluster.address)
+    assert done.code == 0, done.err
+    assert "SIMULATED PERSON: the model judge-1 answers in the place of people." in done.out
+    assert {request.body["model"] for request in at.server.requests} == {"judge-1"}
+    assert len(at.server.requests) == 10
+    spread = newest()
+    assert merrow(*given).code == 0
+    assert len(at.server.requests) == 10  # all of it is known
+    assert rows_of(spread) == rows_of(newest())
