@@ -146,6 +146,10 @@ class NodeFailure(RunFailure):
     code = "node"
 
 
+class UnansweredFailure(NodeFailure):
+    """A person declined to answer the question of a node, or nobody did in time. To continue the run does not ask again."""
+
+
 class InvalidFailure(NodeFailure):
     """A node's result does not pass its validator, in none of its attempts. ``on_invalid`` is what the node says about that:
     ``fail``, ``skip``, or ``refine`` where a revision of the workflow is asked for.

@@ -243,6 +243,12 @@ def test_nobody_has_answered_what_was_declined_or_too_late(capsys: pytest.Captur
         says(ended, "APPROVE was not answered before its deadline\n")
     assert ended.code == 1
     assert "answered by a person" not in ended.err
+    last = ended.err.splitlines()[-1]
+    assert "merrow resume" not in last, "that would fail in the same way"
+    again = last.partition("begin a run with it: merrow ")[2].replace("FILE", "w.mmd").split()
+    asked = in_process(capsys, *again)
+    assert asked.code == 3
+    says(asked, "APPROVE asks: Send this letter?")
 
 
 def test_an_answer_that_a_revision_made_useless_does_not_continue_the_run(capsys: pytest.CaptureFixture[str]) -> None:

@@ -102,6 +102,12 @@ def test_a_dry_run_says_that_a_person_is_asked(capsys: pytest.CaptureFixture[str
     assert "calls: 0; tokens: about 0; cost: $0" in outcome.out
     outcome = in_process(capsys, "run", "w.mmd", "--dry-run", "--json", "--input", "problem=x")
     assert next(node for node in outcome.json["nodes"] if node["node"] == "ASK")["person"] == "Approve?"
+    shown = PLAIN.replace(
+        "ASK@{op: Human, ask: 'Approve?', returns: Verdict}", 'ASK["Human (ask: Approve {input}?, template: true)"]'
+    )
+    write("w.mmd", shown)
+    outcome = in_process(capsys, "run", "w.mmd", "--dry-run", "--input", "problem=x")
+    assert "asks a person: Approve {input}?\n" in outcome.out, outcome.err
 
 
 def test_a_masked_answer_is_asked_for_and_not_passed_on(capsys: pytest.CaptureFixture[str]) -> None:

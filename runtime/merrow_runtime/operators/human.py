@@ -11,7 +11,7 @@ from merrow_analysis.definitions.types import BUILT_IN, TypeTable
 from merrow_analysis.people.answers import InvalidAnswerError, answer_and_note, validated
 from merrow_analysis.people.forms import LONGEST_TEXT, NOTE, QUESTIONS, Form, form_of, is_record, read_form
 from merrow_analysis.visible import plain
-from merrow_runtime.errors import NodeFailure
+from merrow_runtime.errors import NodeFailure, UnansweredFailure
 from merrow_runtime.operators.base import NodeDefinition, Task, Tools
 from merrow_runtime.operators.prompts.prompting import Section, input_sections
 from merrow_runtime.operators.prompts.templating import filled
@@ -66,9 +66,9 @@ class Human(ModelOperator):
         question = self.question(task)
         answer = await tools.person(STEP, question, read_duration(deadline))
         if answer.action == "expire":
-            raise NodeFailure.of(node.id, f"nobody answered its question within its `deadline` of {deadline}.")
+            raise UnansweredFailure.of(node.id, f"nobody answered its question within its `deadline` of {deadline}.")
         if answer.action == "decline":
-            raise NodeFailure.of(node.id, f"{answer.by or 'a person'} declined to answer its question.")
+            raise UnansweredFailure.of(node.id, f"{answer.by or 'a person'} declined to answer its question.")
         try:
             return outputs_of(node, read_form(question.schema), answer.content)
         except InvalidAnswerError as problem:  # of a recording, or of a journal that somebody has changed

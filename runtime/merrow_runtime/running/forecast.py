@@ -192,7 +192,10 @@ class _Forecaster:
             return PlannedNode(
                 node.id, definition.operator, None, runs, questions, times=times, costs=OPEN, why_open=_PLANNED
             )
-        asks = step.operator.question(Task(definition, {})).ask if isinstance(step.operator, Human) else None
+        asks = None
+        if isinstance(step.operator, Human):  # The variables of a template stay: what they stand for is not known.
+            text = None if definition.prompt is None else str(definition.prompt)
+            asks = step.operator.question(Task(replace(definition, prompt=text), {})).ask
         return PlannedNode(
             node.id,
             definition.operator,

@@ -214,6 +214,8 @@ def _write_outputs(result: RunResult, folder: Path, *, as_json: bool) -> None:
 
 
 def _print_end(result: RunResult, *, kept: bool) -> None:
+    from merrow_runtime.errors import UnansweredFailure
+
     usage = result.usage
     tokens = f"{usage.tokens:,} tokens"
     calls = counted(usage.calls, "call")
@@ -253,5 +255,7 @@ def _print_end(result: RunResult, *, kept: bool) -> None:
     word = "Stopped" if result.status == "cancelled" else "Failed"
     colour = "yellow" if result.status == "cancelled" else "red"
     go_on = f"What is finished is kept; continue it with: merrow resume {result.run}"
+    if isinstance(result.failure, UnansweredFailure):
+        go_on = f"What is finished is kept; to ask again, begin a run with it: merrow run FILE --run {result.run}"
     told = go_on if kept else "Nothing of it is kept, as --no-store says."
     echo(f"{style(word, fg=colour)}: {summary}. {told}", err=True)
