@@ -99,7 +99,7 @@ def test_a_dry_run_says_that_a_person_is_asked(capsys: pytest.CaptureFixture[str
     write("w.mmd", PLAIN)
     outcome = in_process(capsys, "run", "w.mmd", "--dry-run", "--input", "problem=x")
     assert "ASK (Human)\n   asks a person: Approve?\n" in outcome.out
-    assert "calls: 0; tokens: about 0; cost: $0" in outcome.out
+    assert outcome.out.endswith("calls: 0; tokens: about 0; cost: $0\nNo call was made.\n")
     outcome = in_process(capsys, "run", "w.mmd", "--dry-run", "--json", "--input", "problem=x")
     assert next(node for node in outcome.json["nodes"] if node["node"] == "ASK")["person"] == "Approve?"
     shown = PLAIN.replace(

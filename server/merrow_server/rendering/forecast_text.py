@@ -23,7 +23,8 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
     if any(node.times is not None for node in forecast.nodes):
         yield "Of each Loop the first turn is shown, of each Map one item; later turns also have what `again` edges bring."
     yield from (visible(loop.text) for loop in forecast.loops)
-    yield "No call was made. A question whose answer can't be used is asked up to twice more."
+    again = "" if forecast.calls.most == 0 else " A question whose answer can't be used is asked up to twice more."
+    yield f"No call was made.{again}"
 
 
 def _node(number: int, node: PlannedNode) -> Iterator[str]:
