@@ -12,6 +12,8 @@ import pytest
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import Outcome, in_process, write
 
+from merrow_server.evaluations.evaluation_words import lens_title, report_text
+
 Capture = pytest.CaptureFixture[str]
 FLOW = """\
 ---
@@ -169,6 +171,8 @@ def test_every_report_says_so(server: OpenAIServer, capsys: Capture, tmp_path: P
         shown = in_process(capsys, "show", identity, "--format", form)
         assert "SIMULATED PERSON" in shown.out, form
     report = in_process(capsys, "show", identity, "--format", "json").json
+    assert "SIMULATED PERSON" in lens_title({**report, "changed": False})
+    assert "SIMULATED PERSON" in report_text(report)
     assert report["person"] == {"model": "judge-1", "simulated": True}
     table = evaluated(capsys, "--memory", "none,all")
     assert SENTENCE in table.out
@@ -282,5 +286,6 @@ def test_a_search_says_so_everywhere_and_scores_by_the_person(server: OpenAIServ
     assert SENTENCE in in_process(capsys, "show", found["search"], "--format", "html").out
     assert "SIMULATED PERSON" in Path("out/round_000.mmd").read_text()
     assert SENTENCE in next(Path("out").glob("*.html")).read_text()
-    again = in_process(capsys, "evaluate", "out/round_000.mmd", *GIVEN, "--answers", "ASK=answer")
+    again = in_process(capsys, "evaluate", "out/round_000.mmd", *GIVEN, "--person", "judge-2")
+    assert again.code == 0, again.err
     assert "was changed since" not in again.err
