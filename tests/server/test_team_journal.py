@@ -517,7 +517,7 @@ def test_a_process_that_is_to_end_tries_a_server_that_is_away_once(
 def test_a_process_that_is_to_end_gives_up_a_connection_that_is_being_made(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
-    monkeypatch.setitem(connection.PostgresConnection.__init__.__kwdefaults__, "seconds", 10_000)
+    monkeypatch.setitem(connection.PostgresConnection.__init__.__kwdefaults__, "seconds", int(PATIENCE))
     monkeypatch.setattr(sql.Interruption, "is_wanted", False)
     monkeypatch.setattr(sql.Interruption, "away", None)
     monkeypatch.setattr(connection, "_HURRIED", 0.2)
@@ -573,6 +573,37 @@ def test_the_first_ctrl_c_ends_an_evaluation_whose_server_is_away_and_it_is_resu
         resumed = subprocess.run([*command, *resume], env=env, check=False, capture_output=True, text=True)
         assert resumed.returncode == 0, resumed.stderr
         assert "on 30 items" in resumed.stdout
+
+
+@pytest.mark.slow
+def test_the_first_ctrl_c_ends_a_run_whose_server_is_frozen(
+    own: PostgresServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    write("flow.mmd", TWO)
+    is_away = threading.Event()
+
+    def answer(request: Received) -> Step:
+        if is_away.is_set():
+            return echo(request)
+        own.freeze()
+        is_away.set()
+        return Hang()
+
+    with serving(answer) as endpoint:
+        env = {**os.environ, **person("ann", own.url(), endpoint.base_url)}
+        command = [sys.executable, "-m", "merrow_server", "run", "flow.mmd", "--input", "problem=x"]
+        with subprocess.Popen(command, env=env, stdout=subprocess.PIPE, stderr=subprocess.PIPE, text=True) as started:
+            try:
+                until(is_away.is_set)
+                time.sleep(1.0)  # it looks for requests meanwhile, and waits for the answer
+                started.send_signal(signal.SIGINT)
+                _, said = started.communicate(timeout=PATIENCE)
+            finally:
+                started.kill()
+                own.thaw()
+    assert "continue it with: merrow resume " in said
+    assert "Traceback" not in said
 
 
 async def test_what_a_server_forgets_of_an_evaluation_when_it_crashes_is_put_in_again(

@@ -319,9 +319,10 @@ class RunExecution:
         if self.effects.journal.cancel_requested():
             self._end(main, None)
         else:
-            if self.revisions is not None:
-                self.revisions.look()
-            self.effects.people.look()
+            with contextlib.suppress(StoreFailure):  # the next write reports it, to a caller that can act on it
+                if self.revisions is not None:
+                    self.revisions.look()
+                self.effects.people.look()
             self._looking = main.get_loop().call_later(_CANCEL_LOOK, self._look, main)
 
     def _look_at_people(self) -> None:
