@@ -19,6 +19,7 @@ from merrow_analysis.diagnostics import Diagnostic, Fix
 from merrow_analysis.edits.change import GraphChange, WantedEdge, label_of
 from merrow_analysis.edits.replacements import edits_both_ways
 from merrow_analysis.edits.write import write
+from merrow_analysis.graph.measures.kept_effects import acting
 from merrow_analysis.text import apply_edits
 from merrow_optimizer.mutations.original import Original
 from merrow_optimizer.repair.search import Repair, repair
@@ -77,7 +78,8 @@ def _broken(*folders: Path, misled: bool = False) -> Iterator[Broken]:
 
 def _broken_file(path: Path, misled: bool = False) -> Iterator[Broken]:
     before = analyse(path.read_text())
-    if path.name == _CALLS_ANOTHER_FILE or not before.is_valid:
+    asks_people = before.typed is not None and bool(acting(before.typed))  # those edges are for people
+    if path.name == _CALLS_ANOTHER_FILE or not before.is_valid or asks_people:
         return
     original = Original(before)
     for what, change in _changes(original, misled):

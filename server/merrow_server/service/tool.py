@@ -11,8 +11,6 @@ from collections.abc import Collection
 from typing import TYPE_CHECKING, Any
 
 from mcp import MCPError, types
-from mcp_types.version import MODERN_PROTOCOL_VERSIONS
-from pydantic import ValidationError
 
 from merrow_runtime.running.run import Run
 from merrow_runtime.store.contract import AskRecord
@@ -24,6 +22,8 @@ from merrow_server.service.states import RunStates
 if TYPE_CHECKING:
     from mcp.server.context import ServerRequestContext
 
+_ANSWERED_AGAIN = "2026-07-28"
+"""The first version of the protocol, all of which are dates, where a call gives questions and is made again with the answers."""
 _MOST_FORMS = 16
 """Questions that a client is asked at the same time."""
 _MOST_TRIES = 10
@@ -112,7 +112,7 @@ class WorkflowTool:
         run = shown["run"]
         if not _can_ask(context):
             return self._waits(run)
-        if context.protocol_version not in MODERN_PROTOCOL_VERSIONS:
+        if context.protocol_version < _ANSWERED_AGAIN:
             return await self._asked_within(context, run)
         asks = [ask for ask in self._runs.questions(run) if ask.visit.name not in put_off][:_MOST_FORMS]
         if not asks:
@@ -162,7 +162,7 @@ class WorkflowTool:
                 if not asking.done() and all(other.number != ask.number for other in self._runs.questions(run)):
                     return None
             return asking.result()
-        except (MCPError, ValidationError):
+        except (MCPError, ValueError):  # what the client sent is no answer of the protocol
             return None
         finally:
             asking.cancel()

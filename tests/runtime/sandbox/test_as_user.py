@@ -82,7 +82,7 @@ def copy() -> Iterator[Path]:
             _copy(ROOT / package / name, folder / "packages" / name, "__pycache__")
         _copy(ROOT / "tests" / "runtime" / "sandbox", folder / "work" / "tests" / "runtime" / "sandbox", "__pycache__")
         _take(str(ROOT / "tests" / "patience.py"), str(folder / "work" / "tests" / "patience.py"))
-        for shared in ("conftest.py", "not_run.py", "shared.py", "sizes.py"):
+        for shared in ("conftest.py", "not_run.py", "postgres.py", "shared.py", "sizes.py"):
             _take(str(ROOT / "tests" / shared), str(folder / "work" / "tests" / shared))
         _take(str(ROOT / "pyproject.toml"), str(folder / "work" / "pyproject.toml"))
         (folder / "home" / "documents").mkdir(parents=True)
