@@ -48,7 +48,7 @@ SAYS = {
     "events": r"1 of 3 nodes ended, waits for A; 4 calls on their way, 2 queued",
     "evaluate": r"0 of 12 answers, \$0; 4 calls on their way, \d+ queued",
     "optimize": r"0 of 60 answers, nothing scored yet, \$0; 4 calls on their way, \d+ queued",
-    "plan": r"asking for 2 plans \(1 of \d steps\); 2 calls on their way",
+    "plan": r"asking for 2 plans \(1 of at most \d steps\); 2 calls on their way",
     "suggest": r"asking for candidates \(1 of at most \d steps\); 1 call on its way",
     "extract": r"asking for the steps of cases \(0 of \d+\); 4 calls on their way, \d+ queued",
 }

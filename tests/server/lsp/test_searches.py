@@ -165,7 +165,7 @@ async def test_a_client_without_runs_is_asked_and_told_in_words(tmp_path: Path) 
         ({"proposer": "me"}, "`proposer` must be one of moves, model, both"),
         ({"optimizerModel": 4}, "`optimizerModel` must be a text"),
         ({"proposer": "moves", "goal": "shorter"}, "--goal go with --proposer model or both"),
-        ({"proposer": "model"}, "goes with the strategy guided"),
+        ({"proposer": "model"}, "goes with the strategies guided, evolve and mcts"),
         ({"objective": "fun"}, "`objective` must be one of score, pareto"),
         ({"evaluations": 0}, "`evaluations` must be a whole number from 1"),
         ({"maxCostPerItem": 0}, "`maxCostPerItem` must be above 0"),
@@ -192,7 +192,7 @@ async def test_what_can_not_be_searched_is_refused_in_a_sentence(
 
 @pytest.mark.slow
 @pytest.mark.parametrize(
-    "bound", [{"evaluations": 150}, {"budget": {"tokens": 4_000}}], ids=lambda bound: next(iter(bound))
+    "bound", [{"evaluations": 150}, {"budget": {"tokens": 10_000}}], ids=lambda bound: next(iter(bound))
 )
 async def test_a_search_that_found_nothing_has_no_better_version(tmp_path: Path, bound: dict[str, Any]) -> None:
     data(tmp_path, 24)

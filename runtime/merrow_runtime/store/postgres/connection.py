@@ -494,7 +494,7 @@ class PostgresConnection:
             return DatabaseFailure(f"{where} isn't there: {said}.")
         if state.startswith(("42", "22P05", "22021", "XX")):
             return DatabaseFailure(f"{where} is damaged, or holds another program's tables: {said}.", "damaged")
-        if not state and any(words in said for words in ("certificate", "does not support SSL")):
+        if not state and any(words in said for words in ("certificate", "signature", "does not support SSL")):
             return DatabaseFailure(
                 f"{where} does not prove who it is: {said}. Name the file with the certificate of its authority with"
                 " sslrootcert=FILE in the URL, or ask who runs it."
