@@ -220,7 +220,7 @@ def test_no_child_has_another_parents_people(text: str) -> None:
     ("old", "new", "said"),
     [
         ('    LAST["Human<br/>(ask: \'Is it short enough?\')"]\n', "", "LAST is a Human"),
-        ("ask: 'Edit it.'", "ask: 'Edit it well.'", "What EDIT is told"),
+        ("ask: 'Edit it.'", "ask: 'Edit it well.'", "EDIT would ask or do something else"),
         ("WRITE -->|draft| EDIT", "REVIEW -->|draft| EDIT", "EDIT would be given something else"),
         ("VERDICT -->|shorten:input| SHORT", "VERDICT -->|stop:input| SHORT", "LAST could run in other cases of VERDICT"),
         ("VERDICT -->|shorten:input| SHORT", "EDIT -->|input| SHORT", "LAST could run without DECIDE"),

@@ -209,7 +209,8 @@ def test_the_users_program_is_told_and_a_workspace_can_not_name_one(
     (config / "config.toml").unlink()
     Path("merrow.toml").write_text('notify = ["touch", "owned"]\n')
     assert in_process(capsys, "run", "w.mmd", "--input", "problem=x").code == 3
-    assert "`notify`" in in_process(capsys, "check", "w.mmd").out
+    ignored = "`notify` is ignored in a file that can be shared; set it in your own settings."
+    assert ignored in in_process(capsys, "check", "w.mmd").out
     assert not Path("owned").exists()
 
 

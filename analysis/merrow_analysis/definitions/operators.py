@@ -112,7 +112,7 @@ class OperatorSpec:
     ``idle`` are keys that it may have as every node may, and that change nothing.
     ``literals`` are ports that a parameter of the same name may feed. ``sources`` is how many different nodes the
     first port needs (ensembles: two). ``prompt`` is the text of a user's operator. ``style`` is the published
-    drawing style. ``prompt_key`` is the parameter with the text that whoever answers is shown, a model or a person.
+    drawing style. ``prompt_key`` is the parameter whose text the model or person that answers sees.
     """
 
     name: str

@@ -38,10 +38,20 @@ MACHINE_KEYS = frozenset(
     }
 )
 """Keys that say where a machine sends its requests or what it executes: never taken from a file that can be shared."""
+_ONLY_USERS = frozenset({"notify"})
+"""Those of them that only the user's settings may have."""
 
 _MEMORY_TEXT = re.compile(MEMORY_TEXT)
 _OWN_CHECKS = frozenset({"types", "operators"})
 """Blocks whose entries are checked where they are declared (`declare_types`, `declare_operators`)."""
+
+
+def machine_setting_message(key: str) -> str:
+    """Why a key of the machine is ignored in a file that can be shared, and where it belongs."""
+    where = "in your own settings"
+    if key.casefold() not in _ONLY_USERS:
+        where = f"in the environment, {where} or on the command line"
+    return f"`{key}` is ignored in a file that can be shared; set it {where}."
 
 
 @dataclass(frozen=True, slots=True)

@@ -14,7 +14,7 @@ from typing import Any
 from merrow_analysis.bounded.globs import LONGEST, path_matches
 from merrow_analysis.bounded.toml import read_toml
 from merrow_analysis.definitions.schema import DRAFT, Fragment
-from merrow_analysis.definitions.settings import MACHINE_KEYS
+from merrow_analysis.definitions.settings import MACHINE_KEYS, machine_setting_message
 from merrow_analysis.definitions.validation import shown, violations, wanted
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.rules.fault_rules import FAULT
@@ -241,10 +241,7 @@ def _at(value: Any, path: tuple[str | int, ...]) -> Any:
 
 def _unknown(key: str) -> str:
     if key.casefold().replace("-", "_") in MACHINE_KEYS:
-        return (
-            f"`{key}` is ignored in a file that can be shared: give it by the environment, your own editor settings or"
-            " the command line."
-        )
+        return machine_setting_message(key)
     near = closest(key, _BY_NAME)
     return f"There is no setting `{key}`; " + (f"did you mean `{near}`?" if near else f"the settings are {_names()}.")
 

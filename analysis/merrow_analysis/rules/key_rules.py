@@ -17,7 +17,7 @@ from merrow_analysis.definitions.schema import (
     SUBGRAPH_KEYS,
     Fragment,
 )
-from merrow_analysis.definitions.settings import MACHINE_KEYS
+from merrow_analysis.definitions.settings import MACHINE_KEYS, machine_setting_message
 from merrow_analysis.definitions.validation import (
     Path,
     Violation,
@@ -30,7 +30,7 @@ from merrow_analysis.definitions.validation import (
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.places.node_places import metadata_key_range
 from merrow_analysis.rules.context import GraphContext
-from merrow_analysis.rules.declared.configuration_rules import MACHINE_SETTING, machine_setting_message
+from merrow_analysis.rules.declared.configuration_rules import MACHINE_SETTING
 from merrow_analysis.rules.fixes.key_fixes import WrittenKeys, remove_key, remove_repeated, write_parameter, write_value
 from merrow_analysis.rules.registry import Rule, RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, report

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass
 
-from merrow_analysis.definitions.settings import MACHINE_KEYS
+from merrow_analysis.definitions.settings import MACHINE_KEYS, machine_setting_message
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.origins import origin_of
 
@@ -42,10 +42,7 @@ def trusted_base_url(values: Iterable[WorkspaceValue], trusted: frozenset[str]) 
     for value in values:
         name = value.key.casefold().replace("-", "_")
         if name not in BASE_URL_KEYS:
-            ignored.append(
-                f"{value.place}: `{value.key}` is ignored in a file that can be shared; set it in the environment, in your"
-                " own settings or on the command line."
-            )
+            ignored.append(f"{value.place}: {machine_setting_message(value.key)}")
             continue
         try:
             origin = origin_of(str(value.value))

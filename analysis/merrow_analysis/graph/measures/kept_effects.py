@@ -93,7 +93,7 @@ def _moved(
     if repaired:
         return
     if _parameters(node) != _parameters(other):
-        yield f"What {name} is told would be something else, which only an author writes."
+        yield f"{name} would ask or do something else; only its author may change that."
     if _given(node, _NO_NAMES) != _given(other, names):
         yield f"{name} would be given something else than now, or from elsewhere."
 

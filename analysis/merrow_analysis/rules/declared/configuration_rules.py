@@ -56,14 +56,6 @@ UNFIT_CASE = _FAMILY.rule(
 )
 
 
-def machine_setting_message(key: str) -> str:
-    """Why ``key`` is ignored, and where it belongs."""
-    return (
-        f"`{key}` is ignored in a file that can be shared; set it in the environment, in your own settings or on the"
-        " command line."
-    )
-
-
 @_FAMILY.checked_by
 def check_files(context: TextContext) -> Iterator[Diagnostic]:
     """Findings about files that the workflow uses, where it names them, else where the diagram begins."""

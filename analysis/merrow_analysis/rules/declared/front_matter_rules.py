@@ -5,13 +5,13 @@ from __future__ import annotations
 from collections.abc import Iterator
 
 from merrow_analysis.definitions.schema import FRONT_MATTER, LANGUAGE_VERSION, WORKFLOW, Fragment
-from merrow_analysis.definitions.settings import WorkflowSettings
+from merrow_analysis.definitions.settings import WorkflowSettings, machine_setting_message
 from merrow_analysis.definitions.validation import Path, Violation, fragment_at, named, sentence_start, shown
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.edits.front_entries import Front, comment_entry, remove_entry, write_value
 from merrow_analysis.edits.yaml_write import flow
 from merrow_analysis.rules.context import TextContext
-from merrow_analysis.rules.declared.configuration_rules import MACHINE_SETTING, machine_setting_message
+from merrow_analysis.rules.declared.configuration_rules import MACHINE_SETTING
 from merrow_analysis.rules.fixes.better_values import better_values
 from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import fix, report
