@@ -43,7 +43,7 @@ help:
 
 demo:
 	@echo "Merrow fixes, mutates and runs a workflow$(if $(wildcard $(RUNTIME)),., after setting up .venv; that takes up to a minute.)"
-	@$(MAKE) $(RUNTIME)
+	@$(MAKE) -s $(RUNTIME)
 	@$(BIN)/python -u scripts/demo.py
 
 # ---- Set-up -----------------------------------------------------------------------------------------------------

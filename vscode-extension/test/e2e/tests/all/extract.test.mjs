@@ -52,12 +52,12 @@ describe('Extracting operators', (workbench) => {
       await w.shot(`extract-tree-${theme.split(' ')[0].toLowerCase()}`);
     }
     const before = model.questions.length;
+    // A second click would be for a job that goes on already.
     await w.until(async () => {
-      if (await progress.isVisible()) return true;
       await shown.first().hover();
-      await shown.first().getByRole('button', { name: 'Continue' }).click({ timeout: 2000 }).catch(() => undefined);
-      return false;
-    }, 'it does not continue');
+      return shown.first().getByRole('button', { name: 'Continue' }).click({ timeout: 2000 }).then(() => true, () => false);
+    }, 'there is no button to continue');
+    await progress.waitFor();
     await w.until(() => model.questions.length > before, 'the model is not asked again');
     await progress.getByRole('button', { name: 'Cancel' }).click();
     await progress.waitFor({ state: 'hidden' });
