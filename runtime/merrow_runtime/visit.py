@@ -47,6 +47,12 @@ def is_called(path: str) -> bool:
     return bool(path) and any(not part.endswith("]") for part in path.split("/"))
 
 
+def own_node(visit: Visit) -> str:
+    """The node of the run's own workflow that a visit belongs to: its own, or the Call whose file it is in."""
+    called = next((part for part in visit.path.split("/") if part and not part.endswith("]")), None)
+    return visit.node if called is None else read_segment(called)[0]
+
+
 def segment(node: str, redo: int = 0, sample: int | None = None, index: int | None = None) -> str:
     """One part of a path: a node's id (escaped, for ids may hold any character), then ``!redo``, ``#sample``, ``[index]``,
     each only where it says something. ``index`` is the number of a turn or of an item.

@@ -81,7 +81,10 @@ def test_a_run_waits_with_exit_code_3_and_an_answer_continues_it(capsys: pytest.
         "answered by a person",
     )
     assert in_process(capsys, "runs", "--waiting").err == "No run waits for an answer.\n"
+    assert "note:" not in in_process(capsys, "show", run["run"]).out, "none was left"
     one = in_process(capsys, "show", run["run"], "--node", "APPROVE")
+    assert "output answer" in one.out
+    assert "output note" not in one.out
     assert "answered by a person" in one.out
     assert '"action": "accept"' in one.out
 
@@ -221,6 +224,7 @@ def test_a_note_goes_with_the_value(capsys: pytest.CaptureFixture[str]) -> None:
     shown = in_process(capsys, "show", run, "--format", "json").json
     (node,) = (node for node in shown["nodes"] if node["node"] == "APPROVE")
     assert node["outputs"] == {"answer": "revise", "note": "@Ann: shorter"}
+    assert "note: @Ann: shorter" in in_process(capsys, "show", run).out
 
 
 def test_a_form_with_a_field_note_of_its_own_takes_no_other_note(capsys: pytest.CaptureFixture[str]) -> None:
@@ -256,9 +260,62 @@ def test_an_answer_that_a_revision_made_useless_does_not_continue_the_run(capsys
     run = begun(capsys)
     write("w.mmd", LETTER.replace("Send this letter?", "Send it today?"))
     assert in_process(capsys, "revise", run, "w.mmd").code == 0
-    asked = in_process(capsys, "answer", run, "APPROVE", "approve")
+    waiting = in_process(capsys, "runs", "--waiting").out
+    assert "Send this letter?" not in waiting
+    assert f"all its questions are closed; continue it with: merrow resume {run}" in waiting
+    late = in_process(capsys, "answer", run, "APPROVE", "approve")
+    assert late.code == 2
+    says(
+        late,
+        f"The question of APPROVE in run {run} was withdrawn: nothing needs its answer any more. Continue the run with: merrow"
+        f" resume {run}\n",
+    )
+    asked = in_process(capsys, "resume", run)
     assert asked.code == 3, "what the workflow asks now is another question"
     says(asked, "APPROVE asks: Send it today?")
     assert in_process(capsys, "resume", "--due").err == "No waiting run can go on yet.\n"
     assert in_process(capsys, "answer", run, "APPROVE", "approve", "--later").code == 0
     assert in_process(capsys, "resume", "--due").code == 0
+
+
+def test_a_revision_of_a_run_that_stands_still_closes_what_it_does_not_ask(capsys: pytest.CaptureFixture[str]) -> None:
+    part = """\
+flowchart TD
+    PROBLEM([Problem]):::Interface
+    RETURN([Result]):::Interface
+    PROBLEM --> APPROVE@{op: Human, ask: 'Inside?'} --> RETURN
+    classDef Interface fill:#eee
+"""
+    two = LETTER.replace("LAST@{op: Pass}", "LAST@{op: Custom, prompt: Say it.}").replace(
+        "    APPROVE --> LAST",
+        "    PROBLEM --> PART@{op: Call, workflow: ./part.mmd} --> NEXT@{op: Pass} --> LAST\n    APPROVE --> LAST",
+    )
+    write("part.mmd", part)
+    run = begun(capsys, two)
+
+    def open_now() -> list[str]:
+        (listed,) = in_process(capsys, "runs", "--waiting", "--format", "json").json
+        return [ask["question"] for ask in listed["asks"]]
+
+    assert sorted(open_now()) == ["Inside?", "Send this letter?"]
+    write("w.mmd", two.replace("NEXT", "OTHER").replace("LAST", "END"))
+    assert in_process(capsys, "revise", run, "w.mmd").code == 0
+    assert sorted(open_now()) == ["Inside?", "Send this letter?"], "both are asked as before"
+    write("part.mmd", part.replace("Inside?", "In there?"))
+    assert in_process(capsys, "revise", run, "w.mmd").code == 0
+    assert open_now() == ["Send this letter?"]
+    late = in_process(capsys, "answer", run, "PART/APPROVE", "yes")
+    says(late, "The question of PART/APPROVE in run", "was withdrawn: nothing needs its answer any more.\n")
+    write(
+        "w.mmd",
+        two.replace(
+            "APPROVE@{op: Human, ask: 'Send this letter?', returns: Verdict, deadline: 2d}", "APPROVE@{op: Pass}"
+        ),
+    )
+    assert in_process(capsys, "revise", run, "w.mmd").code == 0
+    assert open_now() == []
+    write("w.mmd", two)
+    write("part.mmd", part)
+    assert in_process(capsys, "revise", run, "w.mmd").code == 0
+    assert in_process(capsys, "resume", run).code == 3
+    assert sorted(open_now()) == ["Inside?", "Send this letter?"], "what is asked all the same is put again"

@@ -110,6 +110,22 @@ def test_a_dry_run_says_that_a_person_is_asked(capsys: pytest.CaptureFixture[str
     assert "asks a person: Approve {input}?\n" in outcome.out, outcome.err
 
 
+def test_a_workflow_that_asks_people_alone_needs_no_model(
+    capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    write("w.mmd", PLAIN)
+    asked = ["run", "w.mmd", "--input", "problem=x"]
+    assert "offline model" not in in_process(capsys, *asked).err
+    monkeypatch.setenv("OPENAI_API_KEY", "k")
+    budget = [*asked, "--model", "unpriced", "--budget-usd", "1"]
+    assert in_process(capsys, *budget).code == 3, "no price of a model is needed"
+    shown = PLAIN.replace("ASK@{op: Human", "SAY@{op: Custom, prompt: Say it.} --> ASK@{op: Human")
+    write("w.mmd", shown)
+    assert "The price of `unpriced`" in in_process(capsys, *budget).err
+    monkeypatch.delenv("OPENAI_API_KEY")
+    assert "offline model" in in_process(capsys, *asked).err
+
+
 def test_a_masked_answer_is_asked_for_and_not_passed_on(capsys: pytest.CaptureFixture[str]) -> None:
     write("w.mmd", PLAIN.replace(", returns: Verdict", ""))
     outcome = in_process(capsys, "run", "w.mmd", "--mask", "1", "--mask-only", "ASK", "--input", "problem=x", "--json")
@@ -125,7 +141,7 @@ def test_a_program_asks_on_its_terminal_alone_and_is_read_back(capsys: pytest.Ca
     assert 'ask: "Approve?"' in back.out
     assert "prompt" not in back.out
     ran = subprocess.run(
-        [sys.executable, "w.py", "--input", "problem=x", "--base-url", "offline"],
+        [sys.executable, "w.py", "--input", "problem=x"],  # No endpoint: no model is asked.
         capture_output=True,
         text=True,
         check=False,
@@ -152,7 +168,7 @@ def test_a_program_asks_the_person_at_its_terminal(capsys: pytest.CaptureFixture
     assert in_process(capsys, "compile", "w.mmd", "-o", "w.py").code == 0
     on_terminal = "import os, sys; os.login_tty(0); os.execv(sys.executable, [sys.executable, *sys.argv[1:]])"
     ours, theirs = os.openpty()
-    command = [sys.executable, "-c", on_terminal, "w.py", "--input", "problem=x", "--base-url", "offline"]
+    command = [sys.executable, "-c", on_terminal, "w.py", "--input", "problem=x"]
     with subprocess.Popen(command, stdin=theirs, stdout=theirs, stderr=theirs) as running:
         os.close(theirs)
         os.write(ours, b"maybe\napprove\n")

@@ -201,6 +201,10 @@ class OperatorSpec:
         """Every key a node with this operator may have."""
         return self.common | self.parameters
 
+    def useful_parameters(self) -> frozenset[str]:
+        """Those of them that change something and are not refused."""
+        return self.allowed_parameters() - self.idle - (NOT_REPEATED if self.acts else frozenset())
+
 
 def _style(fill: str, stroke: str, rest: str = "stroke-width:2px") -> str:
     return f"fill:#{fill},stroke:#{stroke},{rest}"

@@ -152,13 +152,13 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
     "deadline": {
         "anyOf": [
             {
-                "title": "a number of seconds above 0",
+                "title": f"a number of seconds above 0 and at most {LONGEST_SECONDS} (100 years)",
                 "type": "number",
                 "exclusiveMinimum": 0,
                 "maximum": LONGEST_SECONDS,
             },
             {
-                "title": "a length of time such as 90m or 2d",
+                "title": "a length of time such as 90m or 2d (at most five digits)",
                 "type": "string",
                 "pattern": f"^{DURATION}$",
                 "examples": ["2d", "90m"],

@@ -127,9 +127,17 @@ class KeyFinding:
 
 
 def metadata_findings(
-    doc: MetaDoc, index: int, allowed: Mapping[str, Fragment], what: str, drawn: Collection[str]
+    doc: MetaDoc,
+    index: int,
+    allowed: Mapping[str, Fragment],
+    what: str,
+    drawn: Collection[str],
+    useful: Collection[str] | None = None,
 ) -> Iterator[KeyFinding]:
-    """What is wrong with a metadata block; ``drawn`` are keys that Mermaid alone reads."""
+    """What is wrong with a metadata block; ``drawn`` are keys that Mermaid alone reads. Of the ``allowed`` ones those that are
+    ``useful`` are proposed, None for all.
+    """
+    offered = allowed if useful is None else {key: wanted for key, wanted in allowed.items() if key in useful}
     for key, value in doc.values.items():
         if key in allowed:
             for wrong in violations(allowed[key], value, (key,)):
@@ -145,10 +153,10 @@ def metadata_findings(
             repair = removed(key, index, safe=True)
             yield KeyFinding(MACHINE_SETTING, machine_setting_message(key), index, (key,), on_key=True, repair=repair)
         else:
-            near = _usable(closest(key, [*allowed, *drawn]), value, allowed, doc.values)
+            near = _usable(closest(key, [*offered, *drawn]), value, offered, doc.values)
             # Neither Mermaid nor Merrow reads it at a subgraph that is only drawn.
             repair = removed(key, index, safe=near is None and allowed is SUBGRAPH_KEYS)
-            message = _unknown(key, what, allowed)
+            message = _unknown(key, what, offered)
             yield KeyFinding(UNKNOWN_KEY, message, index, (key,), on_key=True, near=near, repair=repair)
 
 
@@ -180,8 +188,14 @@ def _usable(near: str | None, value: object, allowed: Mapping[str, Fragment], ta
 
 
 def label_findings(
-    parts: LabelParts, allowed: Mapping[str, Fragment], what: str, overruled: set[str]
+    parts: LabelParts,
+    allowed: Mapping[str, Fragment],
+    what: str,
+    overruled: set[str],
+    useful: Collection[str] | None = None,
 ) -> Iterator[KeyFinding]:
+    """The same of a label's parameters; those that metadata ``overruled`` are left out."""
+    offered = allowed if useful is None else {key: wanted for key, wanted in allowed.items() if key in useful}
     for problem in parts.problems:
         repair = _readable(problem.span, allowed, {*overruled, *parts.parameters})
         yield KeyFinding(MALFORMED, problem.message, None, span=problem.span, repair=repair)
@@ -210,11 +224,11 @@ def label_findings(
                 MACHINE_SETTING, machine_setting_message(key), None, span=parameter.key_span, repair=repair
             )
         else:
-            near = closest(key, allowed)
+            near = closest(key, offered)
             if near is not None:
                 taken = {*overruled, *parts.parameters}
-                near = _usable(near, _label_value(parameter, allowed[near]), allowed, taken)
-            message, repair = _unknown(key, what, allowed), removed(key, None)
+                near = _usable(near, _label_value(parameter, offered[near]), offered, taken)
+            message, repair = _unknown(key, what, offered), removed(key, None)
             yield KeyFinding(UNKNOWN_KEY, message, None, span=parameter.key_span, near=near, repair=repair)
 
 

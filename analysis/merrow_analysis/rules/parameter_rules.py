@@ -102,8 +102,9 @@ def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[KeyFinding]:
         keys = spec.allowed_parameters() if spec is not None else frozenset(NODE_KEYS)
         allowed = {key: FRAGMENTS.get(key, {}) for key in (*NODE_KEYS, *sorted(keys - NODE_KEYS.keys())) if key in keys}
         what = spec.name if spec is not None else "a node"
+    useful = allowed.keys() if resolution.spec is None else allowed.keys() & resolution.spec.useful_parameters()
     for index, doc in enumerate(docs):
-        yield from metadata_findings(doc, index, allowed, what, MERMAID_NODE_KEYS)
+        yield from metadata_findings(doc, index, allowed, what, MERMAID_NODE_KEYS, useful)
     yield from _idle(resolution)
     yield from _not_validated(resolution)
     yield from _repeated(resolution)
@@ -111,7 +112,7 @@ def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[KeyFinding]:
     parts = resolution.label_parts
     if parts is not None and resolution.kind == "operator":
         overruled = {key for doc in docs for key in doc.values}
-        yield from label_findings(parts, allowed, what, overruled)
+        yield from label_findings(parts, allowed, what, overruled, useful)
         yield from conflicts(parts, docs, allowed)
 
 

@@ -103,9 +103,10 @@ class Plan:
 
     @cached_property
     def model(self) -> str:
-        """The models that are asked, by their names."""
-        steps = (step for reached in self.workflow.reached() for step in self._steps_of(reached).values())
-        return ", ".join(sorted(set[str]().union(*(step.models for step in steps))))
+        """The models that are asked, by their names; of a workflow that asks none, those that it would ask."""
+        steps = [step for reached in self.workflow.reached() for step in self._steps_of(reached).values()]
+        asked = set[str]().union(*(step.models for step in steps))
+        return ", ".join(sorted(asked or {step.definition.model for step in steps}))
 
     @cached_property
     def varies(self) -> bool:

@@ -18,6 +18,7 @@ from merrow_runtime.errors import RunFailure, UsageFailure
 from merrow_runtime.models.selection import ModelOptions, decide
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
+from merrow_runtime.program.definitions import asks_models
 from merrow_runtime.program.inputs import read_inputs, with_defaults
 from merrow_runtime.revising.reviser import Reviser
 from merrow_runtime.running.api import finish, resume, start
@@ -37,7 +38,7 @@ class Flow(FunctionLines):
         workflow = workflow_of(self)
         inputs = with_defaults(workflow.graph, self.inputs, asked.inputs)
         read_inputs(workflow.graph, inputs)
-        if options.replay is None:
+        if options.replay is None and (reviser is not None or asks_models(workflow, options)):
             _check_model(options)
         begun = start(workflow, inputs, options=options, reviser=reviser, store=store)
         telling = None if asked.tell is None else asyncio.create_task(_notices(begun, asked.tell))

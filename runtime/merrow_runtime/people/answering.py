@@ -66,7 +66,10 @@ def question_at(store: Store, run: str, node: str) -> AskRecord:
         return found[0]
     closed = _named(asks, node)
     if closed:
-        raise _closed(identity, closed[-1])
+        continuing = (
+            f" Continue the run with: merrow resume {identity}" if record.status == "waiting" and not waiting else ""
+        )
+        raise _closed(identity, closed[-1], continuing)
     if record.status in ("finished", "cancelled") or (record.status == "failed" and not waiting):
         raise QuestionClosedError(f"Run {identity} is {record.status}, so it does not wait for an answer.")
     if not waiting:
@@ -87,8 +90,8 @@ def _named(asks: Sequence[AskRecord], node: str) -> list[AskRecord]:
     return [ask for ask in asks if node.casefold() in (ask.visit.name.casefold(), ask.visit.node.casefold())]
 
 
-def _closed(run: str, ask: AskRecord) -> QuestionClosedError:
-    """Why a question can't be answered any more."""
+def _closed(run: str, ask: AskRecord, continuing: str = "") -> QuestionClosedError:
+    """Why a question can't be answered any more; ``continuing`` is how the run continues where it waits for nothing else."""
     name = ask.visit.name
     if ask.state in ("answered", "declined"):
         by = ask.by or "Somebody"
@@ -96,7 +99,7 @@ def _closed(run: str, ask: AskRecord) -> QuestionClosedError:
         return QuestionClosedError(f"{by} {what} the question of {name} in run {run} already.", by)
     if ask.state == "withdrawn":
         sentence = f"The question of {name} in run {run} was withdrawn: nothing needs its answer any more."
-        return QuestionClosedError(sentence)
+        return QuestionClosedError(f"{sentence}{continuing}")
     # It may not be closed yet, where nobody has looked.
     return QuestionClosedError(f"The deadline of the question of {name} in run {run} has passed.")
 

@@ -72,8 +72,12 @@ class Step:
 
     @property
     def models(self) -> set[str]:
-        """The models that are asked for it: its own, and those that its validators name."""
-        return {self.definition.model} | (set() if self.validation is None else self.validation.models)
+        """The models that may be asked for it: its own, unless it asks none, and those that its validators name."""
+        # What runs another workflow asks none itself, but what it is given to run does.
+        own = self.is_planned_call or self.memory.kind == "summary" or getattr(self.operator, "calls", (1, 1))[1] > 0
+        return ({self.definition.model} if own else set()) | (
+            set() if self.validation is None else self.validation.models
+        )
 
     @property
     def is_call(self) -> bool:
@@ -198,6 +202,11 @@ def make_steps(workflow: Workflow, options: RunOptions, default_model: str | Non
                 steps[node.index] = _output(node, model, validation)
         known = workflow.steps[key] = Steps(steps)
     return known
+
+
+def asks_models(workflow: Workflow, options: RunOptions) -> bool:
+    """Whether a run may ask a model, in a called file too; revisions aside. Raises `UsageFailure` as `make_steps` does."""
+    return any(step.models for reached in workflow.reached() for step in make_steps(reached, options).values())
 
 
 def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str | None, *, is_override: bool) -> Step:

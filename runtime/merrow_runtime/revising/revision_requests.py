@@ -12,9 +12,10 @@ from merrow_runtime.errors import InputError, StoreFailure, UsageFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.loading import load
 from merrow_runtime.revising.difference import RevisionDifference, difference
-from merrow_runtime.store.contract import RevisionRecord
+from merrow_runtime.store.contract import AskRecord, RevisionRecord
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.store.revisions import has_finished
+from merrow_runtime.visit import own_node
 from merrow_runtime.workflow import Workflow, restore
 
 
@@ -40,11 +41,16 @@ def ask_for(store: Store, run: str, source: str | Path | Workflow | Callable[[],
         raise UsageFailure(has_finished(record.id))
     under_way = store.is_worked_on(record.id)
     made = RevisionRecord(0, "asked", "person", at=time.time())
+    unneeded: list[AskRecord] = []
     try:
         workflow = _loaded(source)
         made = replace(made, text=json.dumps(workflow.snapshot()))
         if not under_way:
-            made = _looked_at(store, record.id, workflow, made)
+            before = restore(json.loads(snapshot_at(store, record.id)))
+            options = RunOptions.from_json(record.snapshot.get("options", {}))
+            made = _looked_at(store, record.id, before, workflow, made, options)
+            if made.state == "asked":
+                unneeded = _unneeded(store, record.id, difference(before, workflow, options=options))
     except InputError:
         raise
     except UsageFailure as problem:
@@ -52,7 +58,7 @@ def ask_for(store: Store, run: str, source: str | Path | Workflow | Callable[[],
         # A process that works on the run refuses it, and tells its readers so.
         made = replace(made, state="asked" if under_way else "refused", reason=str(problem), adopted=refused, text="")
     return RevisionRequest(
-        record.id, store.add_revision(record.id, lambda number: replace(made, number=number)), under_way
+        record.id, store.add_revision(record.id, lambda number: replace(made, number=number), unneeded), under_way
     )
 
 
@@ -87,14 +93,24 @@ def snapshot_at(store: Store, run: str, number: int | None = None) -> str:
     return revision.text
 
 
-def _looked_at(store: Store, run: str, workflow: Workflow, made: RevisionRecord) -> RevisionRecord:
+def _unneeded(store: Store, run: str, changes: RevisionDifference) -> list[AskRecord]:
+    """The open questions that the run may not ask after a revision: those of nodes that are gone, ask something else, or are given
+    something else. What it asks all the same is put again when it is resumed.
+    """
+    asking = {changes.renamed.get(name, name) for name in changes.kept}
+    return [ask for ask in store.asks(run) if ask.state == "asked" and own_node(ask.visit) not in asking]
+
+
+def _looked_at(
+    store: Store, run: str, before: Workflow, workflow: Workflow, made: RevisionRecord, options: RunOptions
+) -> RevisionRecord:
     """A revision of a run that no process works on: what it would keep, or that it is refused."""
-    before = restore(json.loads(snapshot_at(store, run)))
     finished = {node.node for node in store.nodes(run) if node.status in ("finished", "reused", "skipped")}
-    options = RunOptions.from_json(store.run(run).snapshot.get("options", {}))
     changes = difference(before, workflow, finished, options=options)
     if changes.refused:
         return replace(made, state="refused", reason=" ".join(changes.refused), adopted=changes.to_json(), text="")
-    if changes.is_empty and workflow.text == before.text:
+    # One that is asked for and not looked at yet is replaced by this one, also where that changes nothing of what the run has.
+    replaces = any(revision.state == "asked" for revision in store.revisions(run))
+    if changes.is_empty and workflow.text == before.text and not replaces:
         return replace(made, state="unchanged", adopted=changes.to_json(), text="")
     return replace(made, adopted=changes.to_json())

@@ -22,7 +22,7 @@ from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.offline import NOTICE
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
-from merrow_runtime.program.definitions import Steps, definitions_of, make_steps
+from merrow_runtime.program.definitions import Steps, asks_models, definitions_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, ForeignResults, listed, named
 from merrow_runtime.revising.redo import Redo
@@ -206,9 +206,7 @@ class PreparedRun:
         if refine is None or refine.usd is None or not self.asks:
             return
         model = model_of_reviser(self.workflow, self.options, refine)
-        models = (
-            {model} if model else {name for step in self.by_place[self.workflow.place].values() for name in step.models}
-        )
+        models = {model} if model else {step.definition.model for step in self.by_place[self.workflow.place].values()}
         for each in sorted(models):
             if price_at(endpoint, each) is None:
                 raise UsageFailure(str(unpriced_failure(each, endpoint.origin)))
@@ -344,7 +342,7 @@ class PreparedRun:
             notices.append(
                 f"Calls to {self.endpoint} wait where they would be more than {minute}, as your settings have it."
             )
-        if self.endpoint == OFFLINE_ORIGIN:
+        if self.endpoint == OFFLINE_ORIGIN and (self._refine() or asks_models(self.workflow, self.options)):
             notices.insert(0, NOTICE)
         if self.replay is not None and "note" in self.replay.header:
             notices.append(f"The recording says: {self.replay.header['note']}")

@@ -471,9 +471,13 @@ class Store:
         told = [record for record in self._told(run, report) if isinstance(record, NodeRecord)]
         return [record for record in told if record.key is not None and record.outputs is not None]
 
-    def add_revision(self, run: str, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
-        """Put a revision of a run into the journal: ``made`` gives it for its number. Raises `StoreFailure`."""
-        asked: RevisionRecord = self._writer.now(lambda database: revisions.add(database, run, made))
+    def add_revision(
+        self, run: str, made: Callable[[int], RevisionRecord], unneeded: Sequence[AskRecord] = ()
+    ) -> RevisionRecord:
+        """Put a revision of a run into the journal: ``made`` gives it for its number. With the same commit it closes the questions
+        that are ``unneeded`` then, unless a process works on the run. Raises `StoreFailure`.
+        """
+        asked: RevisionRecord = self._writer.now(lambda database: revisions.add(database, run, made, unneeded))
         return asked
 
     def decide_revision(self, run: str, number: int, *, apply: bool) -> bool:

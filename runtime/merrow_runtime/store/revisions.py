@@ -8,8 +8,8 @@ from collections.abc import Callable, Sequence
 from typing import Any
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
-from merrow_runtime.store import rows
-from merrow_runtime.store.contract import RevisionRecord, RevisionState
+from merrow_runtime.store import asks, lease, rows
+from merrow_runtime.store.contract import AskRecord, RevisionRecord, RevisionState
 from merrow_runtime.store.sql import Database, Statement
 
 _COLUMNS = "number, state, trigger, reason, at, adopted, view, text"
@@ -65,8 +65,11 @@ def _record(row: Any) -> RevisionRecord:
     return RevisionRecord(number, state, trigger, view, text, told if isinstance(told, dict) else {}, reason, at)
 
 
-def add(database: Database, run: str, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
-    """Put a new revision into the journal, inside a transaction: ``made`` gives it for the next number of the run. Raises
+def add(
+    database: Database, run: str, made: Callable[[int], RevisionRecord], unneeded: Sequence[AskRecord] = ()
+) -> RevisionRecord:
+    """Put a new revision into the journal, inside a transaction: ``made`` gives it for the next number of the run. It closes the
+    questions that are ``unneeded`` with it, unless a process works on the run by now, which decides that. Raises
     `UsageFailure` where the run has finished by now.
     """
     row = database.execute("SELECT number, status FROM runs WHERE id = ?", (run,)).fetchone()
@@ -79,6 +82,8 @@ def add(database: Database, run: str, made: Callable[[int], RevisionRecord]) -> 
     last: int = database.execute(sql, (number,)).fetchone()[0]
     revision = made(last + 1)
     database.execute(*write(number, revision))
+    for ask in () if lease.is_held(database, run) else unneeded:
+        database.execute(*asks.withdrawing(number, ask))
     return revision
 
 

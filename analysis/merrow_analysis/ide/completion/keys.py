@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.definitions.operators import INTERFACE_CLASS, NOT_REPEATED, OperatorSpec
+from merrow_analysis.definitions.operators import INTERFACE_CLASS, OperatorSpec
 from merrow_analysis.definitions.schema import INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, OUTPUT_KEYS, Fragment
 from merrow_analysis.definitions.types import NUMBER, Type, TypeTable
 from merrow_analysis.definitions.validators import told
@@ -41,9 +41,7 @@ def parameter_keys(spec: OperatorSpec | None, node: TypedNode | None) -> dict[st
     """The keys that a node may have, its operator's own first; all keys where the operator isn't known."""
     if spec is None and node is not None and node.kind in ("input", "output"):
         return dict(INTERFACE_KEYS if node.kind == "input" else OUTPUT_KEYS)
-    allowed = spec.allowed_parameters() - spec.idle if spec is not None else KEYS.keys() - MERMAID_NODE_KEYS.keys()
-    if spec is not None and spec.acts:
-        allowed -= NOT_REPEATED
+    allowed = spec.useful_parameters() if spec is not None else KEYS.keys() - MERMAID_NODE_KEYS.keys()
     own = () if spec is None else (spec.instruction_key or "", *sorted(spec.parameters))
     return {key: KEYS[key] for key in (*own, *NODE_KEYS, *KEYS) if key in allowed and key in KEYS}
 

@@ -168,7 +168,7 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     from merrow_server.cli.sessions.run import watch
 
     if not given["no_discovery"] and not given["as_json"] and can_ask():
-        _offer_models(options)
+        _offer_models(file, options)
     folder = None if given["output"] is None else Path(given["output"])
     if folder is not None:
         from merrow_server.output_files import check_folder
@@ -210,16 +210,19 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
     ctx.exit(code)
 
 
-def _offer_models(options: RunOptions) -> None:
-    """Where nothing says which endpoint to use, tell of the model servers on this machine; none is used."""
+def _offer_models(file: str, options: RunOptions) -> None:
+    """Where nothing says which endpoint to use and a model is asked, tell of the model servers on this machine; none is used."""
     import os
 
     from merrow_runtime.models.selection import ModelOptions, decide
     from merrow_runtime.models.user_settings import read_user_settings
+    from merrow_runtime.program.definitions import asks_models
+    from merrow_runtime.program.loading import load
 
     if options.replay is not None:
         return
-    if decide(ModelOptions(base_url=options.base_url), os.environ, read_user_settings()).source == "nothing":
+    is_open = decide(ModelOptions(base_url=options.base_url), os.environ, read_user_settings()).source == "nothing"
+    if is_open and (options.refine is not None or asks_models(load(file), options)):
         from merrow_server.choosing_models import offers
 
         for offer in offers():

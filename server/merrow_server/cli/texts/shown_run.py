@@ -6,6 +6,8 @@ import json
 from collections.abc import Iterator, Sequence
 from typing import TYPE_CHECKING, Any
 
+from merrow_analysis.definitions.operators import HUMAN
+from merrow_analysis.people.forms import NOTE
 from merrow_analysis.suggest import closest
 from merrow_runtime.loop_sentences import exhausted_sentences
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by
@@ -134,10 +136,16 @@ def _results(node: dict[str, Any]) -> list[str]:
 def _of_outputs(node: dict[str, Any]) -> list[str]:
     if node.get("choice") is not None:
         return [f"chose {visible(node['choice'])}"]
-    outputs = node["outputs"] or {}
+    outputs = _outputs(node)
     if len(outputs) < 2:
         return [_short(value) for value in outputs.values()] or [""]
     return [f"{visible(name)}: {_short(value)}" for name, value in outputs.items()]
+
+
+def _outputs(node: dict[str, Any]) -> dict[str, Any]:
+    """The outputs of a node; the note of a person's answer only where they left one."""
+    left_out = NOTE if node.get("operator") == HUMAN.name else None
+    return {name: value for name, value in (node["outputs"] or {}).items() if name != left_out or value}
 
 
 def _one(node: dict[str, Any], visits: Sequence[str]) -> Iterator[str]:
@@ -172,7 +180,7 @@ def _one(node: dict[str, Any], visits: Sequence[str]) -> Iterator[str]:
             yield from _part(f"{heading}: request", as_text(call["request"]))
         answer = call["result"].get("text") if call["kind"] == "model" else as_text(call["result"])
         yield from _part(f"{heading}: {'answer' if call['usable'] else 'answer that could not be used'}", answer or "")
-    for name, value in (node["outputs"] or {}).items():
+    for name, value in _outputs(node).items():
         yield from _part(f"output {name}", _text(value))
 
 

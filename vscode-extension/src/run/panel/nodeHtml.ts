@@ -104,7 +104,10 @@ export function nodeHtml(run: string, name: string, report: RunReport | undefine
   for (const [index, { port, from, value }] of (node === undefined ? [] : givenValues(node)).entries()) {
     parts.push(valueSection(`input ${port} ${index}`, `Input ${code(port)}<span class="about">${escape(from)}</span>`, `${name} ${port}`, value, false, texts));
   }
-  for (const [port, value] of Object.entries(node?.outputs ?? {})) parts.push(valueSection(`output ${port}`, `Output ${code(port)}`, `${name} ${port}`, value, true, texts));
+  for (const [port, value] of Object.entries(node?.outputs ?? {})) {
+    if (value === '' && port === 'note' && node?.operator === 'Human') continue; // none was left
+    parts.push(valueSection(`output ${port}`, `Output ${code(port)}`, `${name} ${port}`, value, true, texts));
+  }
   if (node !== undefined) parts.push(...callsHtml(node, texts), memoryHtml(node));
   for (const { step, why } of report?.lost.filter((one) => one.node === (node?.node ?? name)) ?? []) {
     parts.push(`<p class="lost">A call was lost at ${code(step)}: ${escape(why)}</p>`);
