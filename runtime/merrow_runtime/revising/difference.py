@@ -12,6 +12,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from merrow_analysis.graph.boxes.composites import loop_settings, map_settings
+from merrow_analysis.graph.measures.kept_effects import acting
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Steps, make_steps, meaning_without_step
@@ -106,6 +107,48 @@ def difference(
         {name: was for name, was in origin.items() if was != name and name in after.working},
         tuple(name for name in ids if before.redo.of_any(name) != after.redo.of_any(name)),
     )
+
+
+def why_asked_again(
+    old: Workflow, new: Workflow, begun: Collection[str], renamed: Mapping[str, str], options: RunOptions
+) -> str | None:
+    """Why a run of ``old``, in which the nodes ``begun`` have run or are at work, can't go on as ``new`` unless a person says so:
+    a node with an effect, which has had it, would be given something else by what was done before it. A sentence, None where
+    nothing is done again. ``renamed`` has old ids by new ones. Raises `UsageFailure` where a parameter can't be used.
+    """
+    acted = [node.id for node in acting(old.graph) if node.id in begun]
+    if not acted:
+        return None
+    before, after = _Side(old, make_steps(old, options)), _Side(new, make_steps(new, options))
+    now_called = {was: now for now, was in renamed.items()}
+    for name in acted:
+        seen, waiting = {name}, [name]
+        while waiting:
+            was = waiting.pop()
+            if not _is_as_it_was(before, after, was, now_called):
+                return (
+                    f"{name} has run, or is at work, and would be asked again, since {was} would change before it:"
+                    " only a person has another person asked twice."
+                )
+            sources = {source for _, source in before.sources(was)} - seen
+            ran = [source for source in sources if source in begun or before.nodes[source].kind == "decision"]
+            seen.update(ran)
+            waiting += ran
+    return None
+
+
+def _is_as_it_was(before: _Side, after: _Side, was: str, now_called: Mapping[str, str]) -> bool:
+    """Whether a node is defined as before, in the same Loops and Maps, and gets the same of the same nodes."""
+    now = now_called.get(was, was)
+    if after.definitions.get(now) != before.definitions[was] or before.around(was) != after.around(now):
+        return False
+    if before.redo.of_any(was) != _as_named(after.redo, now, was):
+        return False
+    here = {
+        port: Counter((now_called.get(source, source), how) for source, how in given)
+        for port, given in before.given(was).items()
+    }
+    return here == {port: Counter(given) for port, given in after.given(now).items()}
 
 
 def is_task(node: TypedNode) -> bool:

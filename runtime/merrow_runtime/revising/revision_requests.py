@@ -94,8 +94,8 @@ def snapshot_at(store: Store, run: str, number: int | None = None) -> str:
 
 
 def _unneeded(store: Store, run: str, changes: RevisionDifference) -> list[AskRecord]:
-    """The open questions that the run may not ask after a revision: those of nodes that are gone, ask something else, or are given
-    something else. What it asks all the same is put again when it is resumed.
+    """The open questions that the run may not ask after a revision: those of nodes that are gone, ask something else, or are
+    given something else. What it asks all the same is put again when it is resumed.
     """
     asking = {changes.renamed.get(name, name) for name in changes.kept}
     return [ask for ask in store.asks(run) if ask.state == "asked" and own_node(ask.visit) not in asking]

@@ -19,7 +19,7 @@ from merrow_runtime.frontier import Chose, Failed, Frontier, Gave, Outcome, Revi
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Steps, definitions_of
 from merrow_runtime.requests import AnswerSchema, Message
-from merrow_runtime.revising.difference import RevisionDifference, changed_tasks, difference, is_task
+from merrow_runtime.revising.difference import RevisionDifference, changed_tasks, difference, is_task, why_asked_again
 from merrow_runtime.revising.redo import Redo
 from merrow_runtime.revising.reviser import (
     CannotReviseError,
@@ -39,7 +39,7 @@ from merrow_runtime.store.revisions import LATE
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Value
-from merrow_runtime.visit import Visit
+from merrow_runtime.visit import Visit, own_node
 from merrow_runtime.workflow import Workflow, restore
 
 T = TypeVar("T")
@@ -396,9 +396,25 @@ class Revisions:
         except (CannotReviseError, UsageFailure) as cannot:
             return await self._refuse(record, str(cannot))
         record = replace(record, text=json.dumps(after.snapshot()))
-        if self.refine.ask and not await self._agreed(replace(record, adopted=chose), after, revised):
-            return await self._refuse(record, "You did not want it.")
+        again = self._asked_again(after, revised)
+        if again is None and self.refine.ask:
+            if not await self._agreed(replace(record, adopted=chose), after, revised):
+                return await self._refuse(record, "You did not want it.")
+            again = self._asked_again(after, revised)  # Meanwhile others may have been asked.
+        if again is not None:
+            return await self._refuse(record, again)
         return await self.settle(replace(record, adopted=chose), after, revised.renamed, revised.bypassed)
+
+    def _asked_again(self, after: Workflow, revised: RevisedWorkflow) -> str | None:
+        """Why a reviser's workflow is refused that would have people asked again, as a sentence."""
+        visits = (*self.engine.recorder.made, *self.scheduler.at_work)
+        begun = {own_node(visit) for visit in visits}
+        begun.update(node.id for node in self.engine.workflow.graph.nodes if self._standing(node) != "waiting")
+        options = self.engine.effects.options
+        try:
+            return why_asked_again(self.engine.workflow, after, begun, revised.renamed, options)
+        except UsageFailure as problem:
+            return str(problem)
 
     async def _agreed(self, record: RevisionRecord, after: Workflow, revised: RevisedWorkflow) -> bool:
         """Whether a person wants a revision."""

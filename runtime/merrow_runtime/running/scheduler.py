@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Collection, Mapping, Sequence
 from typing import NamedTuple
 
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
@@ -111,6 +111,11 @@ class Scheduler:
     def results(self) -> Mapping[str, Value]:
         """What reached each output node, by id."""
         return self._frontier.results
+
+    @property
+    def at_work(self) -> Collection[Visit]:
+        """The visits in progress."""
+        return self._running.keys()
 
     def runs(self, visit: Visit | None) -> bool:
         """Whether a visit is in progress."""

@@ -474,8 +474,8 @@ class Store:
     def add_revision(
         self, run: str, made: Callable[[int], RevisionRecord], unneeded: Sequence[AskRecord] = ()
     ) -> RevisionRecord:
-        """Put a revision of a run into the journal: ``made`` gives it for its number. With the same commit it closes the questions
-        that are ``unneeded`` then, unless a process works on the run. Raises `StoreFailure`.
+        """Put a revision of a run into the journal: ``made`` gives it for its number. The same commit closes the questions that
+        are ``unneeded`` then, unless a process works on the run. Raises `StoreFailure`.
         """
         asked: RevisionRecord = self._writer.now(lambda database: revisions.add(database, run, made, unneeded))
         return asked
