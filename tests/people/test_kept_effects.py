@@ -21,7 +21,7 @@ from merrow_analysis.check import Analysis, analyse
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.liveness.live_nodes import RunTruth, spread
 from merrow_analysis.graph.measures.call_bounds import most_calls
-from merrow_analysis.graph.measures.kept_effects import why_not_kept
+from merrow_analysis.graph.measures.kept_effects import acting, why_not_kept
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_optimizer.crossover.children import CrossoverRefusedError, children
 from merrow_optimizer.mutations.base import Move, MoveRefusal
@@ -214,6 +214,25 @@ def test_no_child_has_another_parents_people(text: str) -> None:
     except CrossoverRefusedError:
         pass
     assert text != TAIL or hosts == {0, 1}, "what is no person's is crossed over as before"
+
+
+def test_a_call_that_asks_people_stays_in_a_child_as_a_person_does() -> None:
+    typed = "    PROBLEM@{ shape: stadium, type: Text }\n    class PROBLEM Interface"
+    files = beside({"part.mmd": IN_A_ROW.replace("    PROBLEM([Task]):::Interface", typed)})
+    text = TAIL.replace("SECOND[\"Human<br/>(ask: 'Is it right?')\"]", "SECOND@{ op: Call, workflow: ./part.mmd }")
+    text = text.replace("FIRST -->|input| SECOND", "FIRST --> SECOND")
+    first, second = files.open(text).analysis(), files.open(PLAIN).analysis()
+    assert first.typed is not None
+    assert [node.id for node in acting(first.typed)] == ["SECOND"]
+    made = [(child, files.open(child.text).analysis()) for child in islice(children(first, second), sized(30, 1000))]
+    assert {child.host for child, _ in made} == {0, 1}
+    for child, read in made:
+        assert read.typed is not None
+        assert not read.errors, child.text
+        if child.host == 0:
+            assert why_not_kept(first.typed, read.typed) is None, child.text
+        else:
+            assert not acting(read.typed), child.text
 
 
 @pytest.mark.parametrize(

@@ -252,7 +252,7 @@ def _child(plan: _ChildPlan, parents: tuple[Analysis, Analysis], names: Names = 
         return None
     boxes, people = bool(host.composites or donor.composites), bool(acting(host) or acting(donor))
     if boxes or people or not plan.is_exact or _silences(parents):
-        child = analyse(text)
+        child = analyse(text, callees=host.core.language.callees)
         if not _fits(child, parents) or (boxes and _tears(plan.joint, child)):
             return None
         if people and (child.typed is None or _moves_effects(plan, host, donor, child.typed)):
@@ -270,7 +270,7 @@ def _child(plan: _ChildPlan, parents: tuple[Analysis, Analysis], names: Names = 
 
 def _moves_effects(plan: _ChildPlan, host: TypedGraph, donor: TypedGraph, child: TypedGraph) -> bool:
     """Whether something that asks people would go from one parent to the other, or not be asked as it is in the host."""
-    # The child is read without the files that it calls, so that a Call in it that asks people is known only by its parent.
+    # Where nothing is known of the files that it calls, a Call in it that asks people is known only by its parent.
     calls = any(node.id in plan.joint.taken for node in acting(donor))
     return calls or why_not_kept(host, child) is not None
 
