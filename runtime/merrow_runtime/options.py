@@ -32,7 +32,8 @@ class RunOptions:
     - ``concurrency``: how many calls to one endpoint may be on their way at the same time (None: the user's
       settings, else 64).
     - ``budget_usd``, ``budget_tokens``, ``budget_seconds``: in place of the workflow's own limits.
-    - ``no_store``: the journal, the answers and the run are in memory only and gone with the process.
+    - ``no_store``: the journal, the answers and the run are in memory only and gone with the process. A workflow that asks people
+      is refused then, unless the run is handed a store.
     - ``fresh``: no answer is taken from the cache (answers are still put there).
     - ``record``, ``replay``: a file that all calls are written to, or answered from and from nowhere else; or the object
       that does it.

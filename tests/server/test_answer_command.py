@@ -167,6 +167,28 @@ def test_on_a_terminal_the_person_is_asked_right_there(terminal: Terminal) -> No
     assert "I like it" in merrow("show", "--node", "APPROVE").out
 
 
+def test_what_is_not_stored_asks_nobody_but_the_person_at_the_terminal(capsys: pytest.CaptureFixture[str]) -> None:
+    write("part.mmd", LETTER)
+    call = LETTER.replace(
+        "APPROVE@{op: Human, ask: 'Send this letter?', returns: Verdict, deadline: 2d}",
+        "PART@{op: Call, workflow: ./part.mmd}",
+    )
+    for text, name in ((LETTER, "APPROVE"), (call.replace("APPROVE", "PART"), "PART")):
+        write("w.mmd", text)
+        refused = in_process(capsys, "run", "w.mmd", "--input", "problem=x", "--no-store")
+        assert refused.code == 2
+        assert refused.err == (
+            f"merrow: Node {name} asks a person, and nobody could answer, since this run is not stored; store it, or run it on a"
+            " terminal, where you are asked.\n"
+        )
+    write("w.mmd", LETTER)
+    given = ["--input", "problem=x", "--no-store", "--set-output", "APPROVE=revise"]
+    assert in_process(capsys, "run", "w.mmd", *given).out == "revise\n"
+    assert in_process(capsys, "run", "w.mmd", "--input", "problem=x", "--record", "r.jsonl").code == 3
+    assert in_process(capsys, "answer", "w.mmd", "APPROVE", "reject", "--record", "r.jsonl").code == 0
+    assert in_process(capsys, "run", "w.mmd", *given[:3], "--replay", "r.jsonl").out == "reject\n"
+
+
 @pytest.mark.skipif(sys.platform == "win32", reason="there is no terminal of this kind")
 def test_on_a_terminal_a_question_can_be_put_off_or_declined(terminal: Terminal) -> None:
     write("w.mmd", LETTER)

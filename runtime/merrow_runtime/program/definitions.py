@@ -255,7 +255,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
     )
     if person is not None and spec.is_human:
         definition = _simulated(definition, person)
-    elif person is not None and called is not None and _asks_people(called):
+    elif person is not None and called is not None and asks_people(called):
         # What the file gives is another result then.
         definition = replace(definition, parameters={**definition.parameters, SIMULATED: person})
     operator = operator_for(definition)
@@ -288,7 +288,8 @@ def _simulated(definition: NodeDefinition, person: str) -> NodeDefinition:
     return replace(definition, model=person, temperature=0.0, max_tokens=None, seed=None, parameters=parameters)
 
 
-def _asks_people(workflow: Workflow) -> bool:
+def asks_people(workflow: Workflow) -> bool:
+    """Whether a workflow, or a file that it calls, asks people."""
     nodes = (node for reached in workflow.reached() for node in reached.graph.nodes)
     return any(node.spec is not None and node.spec.is_human for node in nodes)
 

@@ -21,8 +21,9 @@ from merrow_runtime.frontier import OneNode, behind
 from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.offline import NOTICE
 from merrow_runtime.models.prices import price_at
+from merrow_runtime.operators.human import Human
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
-from merrow_runtime.program.definitions import Steps, asks_models, definitions_of, make_steps
+from merrow_runtime.program.definitions import Steps, asks_models, asks_people, definitions_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, ForeignResults, listed, named
 from merrow_runtime.revising.redo import Redo
@@ -147,6 +148,7 @@ class PreparedRun:
         self.set_outputs = SetOutputs(workflow, options.set_outputs)
         self.mask = mask_of(graph, options)
         self.asks = self.replay is None or self.replay.may_ask
+        self._check_people()
         self.notices = [*notices, *self._inputs_of_others(before)]
         self.limits = limits_of(workflow, options)
         self.loop_budgets = _all_loop_budgets(workflow)
@@ -157,6 +159,21 @@ class PreparedRun:
             resources.recorder = Recorder(options.record, header)
         elif options.record is not None:
             resources.recorder = options.record
+
+    def _check_people(self) -> None:
+        """Raise `UsageFailure` where a person would be asked whose answer could not reach the run."""
+        options = self.options
+        if not self.resources.forgets or options.unattended or options.person or not self.asks:
+            return
+        given = {part for name in options.set_outputs for part in name.partition(".")[0].split("/")}
+        for step in self.steps.values() if self.only is None else [self.steps[self.only.node.index]]:
+            name = step.node.id
+            is_asked = isinstance(step.operator, Human) or (step.called is not None and asks_people(step.called))
+            if is_asked and name not in given:
+                raise UsageFailure(
+                    f"Node {name} asks a person, and nobody could answer, since this run is not stored; store it, or run it on a"
+                    " terminal, where you are asked."
+                )
 
     def prepare(self, workflow: Workflow) -> dict[str, Steps]:
         """The steps of a workflow that a revision brings, and of the files that it calls, by place. Raises `UsageFailure` where

@@ -111,6 +111,11 @@ class RunResources:
         if kind is not None:
             self.close_files()
 
+    @property
+    def forgets(self) -> bool:
+        """Whether the run is gone with its process, and nobody else can read its journal."""
+        return self._own_store and self._options.no_store
+
     def prefer(self, base_url: str | None) -> None:
         """Use this address unless another is named."""
         self._base_url = self._base_url or base_url

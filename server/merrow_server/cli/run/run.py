@@ -175,8 +175,8 @@ def command(ctx: click.Context, /, file: str, **given: Any) -> None:
 
         check_folder(folder)
 
-    # What is not stored is with this process: a person at the terminal can still be asked.
-    memory = MemoryStore() if given["no_store"] else None
+    # What is not stored is with this process: only a person at the terminal can be asked.
+    memory = MemoryStore() if given["no_store"] and can_ask() and not given["as_json"] else None
 
     def go_on(run: str, reuse: Reuse | None) -> Run:
         own = replace(options, reuse=reuse or options.reuse)
