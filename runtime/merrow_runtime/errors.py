@@ -165,6 +165,18 @@ class ValidatorFailure(NodeFailure):
     code = "validator"
 
 
+class ToolFailure(RunFailure):
+    """A server of tools can't be started or reached, or did not keep to the protocol or its limits, or refused a call. ``told``
+    is the end of what its program wrote to its standard error, fit to be shown.
+    """
+
+    code = "tool"
+
+    def __init__(self, message: str, *, told: str = "") -> None:
+        super().__init__(message)
+        self.told = told
+
+
 class BudgetFailure(RunFailure):
     """The budget doesn't allow the next call."""
 

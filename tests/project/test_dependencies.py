@@ -27,6 +27,7 @@ EVALUATE = [Requirement(text) for text in PROJECT["project"]["optional-dependenc
 OPTIMIZE = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["optimize"]]
 DASK = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["dask"]]
 POSTGRES = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["postgres"]]
+TOOLS_EXTRA = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["tools"]]
 UP = [Requirement(text) for text in PROJECT["project"]["optional-dependencies"]["up"]]
 BUILD = [Requirement(text) for text in PROJECT["dependency-groups"]["build"]]
 SOURCES = tuple(PROJECT["tool"]["hatch"]["build"]["targets"]["wheel"]["packages"])
@@ -43,8 +44,8 @@ TOOLS = {
 """Development packages that nothing imports, and what uses them."""
 LOCKS = {
     "run.txt": RUNTIME + BUILD,
-    "dev.txt": RUNTIME + EVALUATE + OPTIMIZE + UP + DASK + POSTGRES + DEVELOPMENT + BUILD,
-    "lowest.txt": RUNTIME + EVALUATE + OPTIMIZE + UP + DASK + POSTGRES + DEVELOPMENT + BUILD,
+    "dev.txt": RUNTIME + EVALUATE + OPTIMIZE + UP + TOOLS_EXTRA + DASK + POSTGRES + DEVELOPMENT + BUILD,
+    "lowest.txt": RUNTIME + EVALUATE + OPTIMIZE + UP + TOOLS_EXTRA + DASK + POSTGRES + DEVELOPMENT + BUILD,
 }
 
 
@@ -111,12 +112,12 @@ def test_imports_are_found_wherever_they_are() -> None:
 
 @pytest.mark.slow
 def test_what_the_source_imports_is_declared() -> None:
-    assert undeclared(source_imports(), RUNTIME + EVALUATE + OPTIMIZE + UP + DASK + POSTGRES) == {}
+    assert undeclared(source_imports(), RUNTIME + EVALUATE + OPTIMIZE + UP + TOOLS_EXTRA + DASK + POSTGRES) == {}
 
 
 @pytest.mark.slow
 def test_what_is_declared_for_the_source_is_imported() -> None:
-    assert unused(source_imports(), RUNTIME + EVALUATE + OPTIMIZE + UP + DASK + POSTGRES) == set()
+    assert unused(source_imports(), RUNTIME + EVALUATE + OPTIMIZE + UP + TOOLS_EXTRA + DASK + POSTGRES) == set()
 
 
 @pytest.mark.slow
@@ -125,7 +126,10 @@ def test_what_the_tests_and_scripts_import_is_declared() -> None:
     local = {file.stem for folder in ("tests", "scripts") for file in (ROOT / folder).rglob("*.py")}
     elsewhere = ("tests/fuzz/", "tests/real_model/serve_llama.py")  # each runs in an environment of its own
     found = {name: file for name, file in found.items() if name not in local and not file.startswith(elsewhere)}
-    assert undeclared(found, RUNTIME + EVALUATE + OPTIMIZE + UP + DASK + POSTGRES + DEVELOPMENT + BUILD) == {}
+    assert (
+        undeclared(found, RUNTIME + EVALUATE + OPTIMIZE + UP + TOOLS_EXTRA + DASK + POSTGRES + DEVELOPMENT + BUILD)
+        == {}
+    )
 
 
 @pytest.mark.slow
@@ -164,7 +168,7 @@ def test_the_development_lock_contains_the_runtime_lock() -> None:
 
 def test_the_lowest_lock_pins_the_lowest_versions() -> None:
     pinned = pins("lowest.txt")
-    for requirement in RUNTIME + EVALUATE + OPTIMIZE + UP + DASK + POSTGRES:
+    for requirement in RUNTIME + EVALUATE + OPTIMIZE + UP + TOOLS_EXTRA + DASK + POSTGRES:
         [lowest] = [each.version for each in requirement.specifier if each.operator == ">="]
         version = pinned[canonicalize_name(requirement.name)]
         assert [*version.split("."), "0", "0"][:3] == [*lowest.split("."), "0", "0"][:3], requirement

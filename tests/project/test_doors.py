@@ -69,6 +69,14 @@ KNOWN = {
     ("merrow_runtime/models/user_settings.py", "tomllib"): "the type of its error; `read_toml` reads",
     ("merrow_runtime/operators/formats/structured.py", "json_repair"): "length, depth and brackets are measured before",
     ("merrow_runtime/operators/formats/structured.py", "re"): "escaped names of fields",
+    (
+        "merrow_runtime/outside/local_runner.py",
+        "compile",
+    ): "in a process of its own, with the user's consent to this very text",
+    (
+        "merrow_runtime/outside/local_runner.py",
+        "exec",
+    ): "in a process of its own, with the user's consent to this very text",
     ("merrow_runtime/running/masking.py", "**"): "floating point",
     ("merrow_runtime/sandbox/backends/base.py", "glob"): "two stars, in folders of Python's",
     ("merrow_runtime/sandbox/backends/bubblewrap.py", "glob"): "one star, in folders of Python's",

@@ -26,7 +26,7 @@ flowchart LR
     c -->|no| b
     c -->|yes| d([Answer])
 """
-CLIENT = ("openai", "httpx2", "aiohttp", "pydantic")
+CLIENT = ("openai", "httpx2", "aiohttp", "pydantic", "mcp")
 ANALYSIS = ("merrow_analysis.check", "merrow_analysis.graph.nodes", "lark")
 SCRIPT = """
 import atexit, sys
@@ -64,6 +64,7 @@ LANGUAGE_SERVER = (
         ("metrics flow.mmd", CLIENT),
         ("run flow.mmd --input problem=x --dry-run --model m --base-url http://127.0.0.1:9/v1", CLIENT),
         ("run flow.mmd --input problem=x --base-url offline", CLIENT),
+        ("tools list", CLIENT),
         ("serve", CLIENT),
     ],
 )

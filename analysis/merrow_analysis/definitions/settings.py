@@ -35,10 +35,11 @@ MACHINE_KEYS = frozenset(
         "proxies",
         "proxy",
         "python",
+        "servers",
     }
 )
 """Keys that say where a machine sends its requests or what it executes: never taken from a file that can be shared."""
-_ONLY_USERS = frozenset({"notify"})
+_ONLY_USERS = frozenset({"notify", "servers"})
 """Those of them that only the user's settings may have."""
 
 _MEMORY_TEXT = re.compile(MEMORY_TEXT)

@@ -11,6 +11,7 @@ from typing import Any
 from merrow_analysis.bounded.toml import read_toml
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.origins import origin_of, origin_or_none
+from merrow_runtime.models.tool_servers import ToolServer
 
 _TABLE = re.compile(r"(?m)^[ \t]*\[")
 
@@ -39,6 +40,28 @@ def with_endpoint(text: str, base_url: str, model: str | None, concurrency: int,
         lines = "; ".join(f"{key} = {_written(value)}" for key, value in values.items() if value is not None)
         raise UsageFailure(
             f"Your settings are written in a way that can't be changed safely. Write into them yourself: {lines}"
+        )
+    return changed
+
+
+def with_server(text: str, server: ToolServer, place: str) -> str:
+    """The settings ``text`` with a new server of tools at its end. Raises `UsageFailure` where ``place`` has one of this name, or
+    can't be changed so.
+    """
+    before = _read(text)
+    servers = before.get("servers", {})
+    if isinstance(servers, Mapping) and server.name in servers:
+        raise UsageFailure(
+            f"There is a server `{server.name}` in {place} already. Change it there, or choose another name."
+        )
+    entry = server.definition()
+    lines = "".join(f"{key} = {_written(value)}\n" for key, value in entry.items())
+    head = f"{text.rstrip()}\n\n" if text.strip() else ""
+    changed = f"{head}[servers.{server.name}]\n{lines}"
+    wanted = {**before, "servers": {**(servers if isinstance(servers, Mapping) else {}), server.name: entry}}
+    if _read(changed, broken={}) != wanted:
+        raise UsageFailure(
+            f"{place} is written in a way that can't be changed safely. Write `[servers.{server.name}]` yourself."
         )
     return changed
 
@@ -79,6 +102,8 @@ def _with_value(text: str, key: str, value: Any) -> str:
 def _written(value: Any) -> str:
     if isinstance(value, Mapping):
         return "{ " + ", ".join(f"{_quoted(name)} = {_written(item)}" for name, item in value.items()) + " }"
+    if isinstance(value, list):
+        return f"[{', '.join(map(_written, value))}]"
     return _quoted(value) if isinstance(value, str) else str(value)
 
 

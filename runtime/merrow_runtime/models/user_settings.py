@@ -14,6 +14,7 @@ from merrow_runtime.models.azure import AzureSettings
 from merrow_runtime.models.origins import origin_of
 from merrow_runtime.models.prices import PriceTable, dollars, read_price
 from merrow_runtime.models.spending_limits import SpendingLimits, read_limits, whole
+from merrow_runtime.models.tool_servers import ToolServer, read_servers
 from merrow_runtime.settings_place import settings_path as settings_path
 
 ASK_ABOVE_USD = 0.05
@@ -64,6 +65,8 @@ class UserSettings:
     azure: AzureSettings = field(default_factory=AzureSettings)
     notify: tuple[str, ...] = ()
     """A program with its arguments, which is started for each question that a run asks people."""
+    servers: Mapping[str, ToolServer] = field(default_factory=dict)
+    """Servers of tools by their names in workflows."""
     path: Path | None = None
 
 
@@ -203,5 +206,6 @@ _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "limits": read_limits,
     "prices": _prices,
     "notify": _program,
+    "servers": read_servers,
     "azure": _table(AzureSettings, api_version=_text, deployment=_text),
 }

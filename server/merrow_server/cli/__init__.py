@@ -73,6 +73,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "import": "Convert a LangGraph drawing, any flowchart or a Flow task graph to a workflow.",
         "compile": "Compile a workflow to a Python program that runs without Merrow.",
         "models": "List the models that are served, and where; choose the one to use.",
+        "tools": "Add, pin, list and trust servers of tools (Model Context Protocol), and write your own.",
         "doctor": "Show what is installed, which endpoint is used and what the sandbox can do.",
         "journal": "Show where the journal is, check it, or copy it to another place.",
         "completion": "Print a script that makes a shell complete commands, files, nodes and runs.",

@@ -135,7 +135,8 @@ def test_limits_of_a_minute_are_said_in_words(limits: MinuteLimits, text: str) -
         (
             "modell = 'x'",
             "there is no setting `modell`; the settings are `base_url`, `model`, `models`, `suggest_ask_above_usd`,"
-            " `concurrency`, `proxy`, `api_key_env`, `trusted_origins`, `journal`, `limits`, `prices`, `notify`, `azure`.",
+            " `concurrency`, `proxy`, `api_key_env`, `trusted_origins`, `journal`, `limits`, `prices`, `notify`,"
+            " `servers`, `azure`.",
         ),
         ('base_url = "models"', f"The `base_url` {ADDRESS}"),
         ("base_url = 3", "`base_url` is not a text."),

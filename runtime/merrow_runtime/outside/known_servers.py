@@ -1,0 +1,143 @@
+"""The servers of tools that can be used in a workspace: those of the user's settings, and what the workspace proposes."""
+
+from __future__ import annotations
+
+import os
+from collections.abc import Mapping
+from dataclasses import dataclass, replace
+from pathlib import Path
+from typing import Any, Literal
+
+from merrow_analysis.suggest import closest
+from merrow_runtime.errors import InputError, UsageFailure
+from merrow_runtime.models.tool_servers import LOCAL, ToolServer, digest, shown_name, with_variables
+from merrow_runtime.models.user_settings import UserSettings
+from merrow_runtime.outside.consent import Consents
+from merrow_runtime.outside.local_tools import LocalTool, local_tools
+from merrow_runtime.outside.mcp_files import IN_WORKSPACE, read_proposals
+
+Trust = Literal["yours", "trusted", "untrusted", "unusable"]
+
+
+@dataclass(frozen=True, slots=True)
+class KnownServer:
+    """A server, or a local tool, that a workspace can use: ``name`` is that of a server, or ``local.NAME``. ``trust`` says if it
+    may be started: it is in the user's own settings, the user has agreed to it, or has not, or ``problem`` says why it can't be
+    used. ``definition`` is all that is agreed to.
+    """
+
+    name: str
+    source: Path
+    trust: Trust
+    server: ToolServer | None
+    definition: Mapping[str, Any]
+    problem: str = ""
+    notes: tuple[str, ...] = ()
+    tool: LocalTool | None = None
+
+    @property
+    def digest(self) -> str:
+        """The SHA-256 of the definition."""
+        return digest(self.definition)
+
+
+class KnownServers:
+    """All that ``folder`` in a ``workspace`` can use. Nothing is started by looking."""
+
+    def __init__(
+        self, settings: UserSettings, workspace: Path, folder: Path, environment: Mapping[str, str] = os.environ
+    ) -> None:
+        self.workspace = workspace.resolve()
+        self.consents = Consents()
+        self.problems: list[str] = []
+        """A sentence for each file that can't be read."""
+        self._found: dict[str, KnownServer] = {}
+        source = settings.path or Path()
+        for name, server in settings.servers.items():
+            definition = _resolved(server, self.workspace, environment)
+            self._found[name] = KnownServer(name, source, "yours", server, definition)
+        for place in IN_WORKSPACE:
+            self._propose(self.workspace / place, environment)
+        for tool in local_tools(folder.resolve()):
+            self._add_local(tool)
+
+    def all(self) -> list[KnownServer]:
+        """Those of the user first, then what the workspace proposes, and the local tools."""
+        return list(self._found.values())
+
+    def named(self, name: str) -> KnownServer:
+        """The one with this name. Raises `UsageFailure` where there is none."""
+        found = self._found.get(name)
+        if found is not None:
+            return found
+        near = closest(name, list(self._found))
+        hint = f" Did you mean {near}?" if near else " Add one with: merrow tools add NAME -- COMMAND"
+        raise UsageFailure(f"There is no server {shown_name(name)}.{hint}")
+
+    def startable(self, name: str) -> ToolServer:
+        """The server with this name, if it may be started. Raises `UsageFailure` where it may not, or there is none."""
+        known = self.named(name)
+        if known.server is None:
+            raise UsageFailure(known.problem)
+        if known.trust == "untrusted":
+            raise UsageFailure(
+                f"{name} is proposed by {known.source} and is not started before you agree. See what it is with:"
+                f" merrow tools trust {name}"
+            )
+        return known.server
+
+    def _propose(self, file: Path, environment: Mapping[str, str]) -> None:
+        if not file.is_file():
+            return
+        try:
+            proposals = read_proposals(file, self.workspace)
+        except InputError as problem:
+            self.problems.append(str(problem))
+            return
+        for proposal in proposals:
+            if proposal.name in self._found:
+                continue  # What the user calls so, a workspace can't make something else.
+            server = proposal.server
+            if server is None:
+                known = KnownServer(proposal.name, file, "unusable", None, {}, proposal.problem)
+            else:
+                if server.command and server.cwd is None:
+                    server = replace(server, cwd=str(self.workspace))
+                known = self._judged(
+                    KnownServer(
+                        server.name,
+                        file,
+                        "untrusted",
+                        server,
+                        _resolved(server, self.workspace, environment),
+                        notes=proposal.notes,
+                    )
+                )
+            self._found[known.name] = known
+
+    def _add_local(self, tool: LocalTool) -> None:
+        name = f"{LOCAL}.{tool.name}"
+        definition = {"file": str(tool.file), "sha256": tool.sha256, "workspace": str(self.workspace)}
+        known = KnownServer(name, tool.file, "untrusted", tool.server, definition, tool.problem, tool=tool)
+        self._found[name] = replace(known, trust="unusable") if tool.problem else self._judged(known)
+
+    def _judged(self, known: KnownServer) -> KnownServer:
+        return replace(known, trust="trusted") if self.consents.has(known.digest) else known
+
+
+def _resolved(server: ToolServer, workspace: Path, environment: Mapping[str, str]) -> dict[str, Any]:
+    """All that decides what is started or reached, variables filled in; of those that the server gets, the names."""
+
+    def fill(text: str) -> str:
+        try:
+            return with_variables(text, environment)
+        except KeyError:
+            return text
+
+    definition = server.definition()
+    for key in ("url", "cwd"):
+        if key in definition:
+            definition[key] = fill(definition[key])
+    if "command" in definition:
+        definition["command"] = [fill(word) for word in definition["command"]]
+    return {**definition, "workspace": str(workspace)}

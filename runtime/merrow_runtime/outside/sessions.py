@@ -1,0 +1,311 @@
+"""Sessions with servers of tools: one for each server, begun when it is first used and ended with the caller."""
+
+from __future__ import annotations
+
+import asyncio
+import json
+import logging
+import os
+from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from importlib.metadata import version
+from typing import Any, Self
+
+import httpx2
+from mcp import MCPError, types
+from mcp.client import Client
+from mcp.client.session import ClientRequestContext
+from mcp.types.version import MODERN_PROTOCOL_VERSIONS
+from pydantic import TypeAdapter, ValidationError
+
+from merrow_analysis.visible import plain
+from merrow_runtime.errors import ToolFailure
+from merrow_runtime.models.redaction import quoted, redacted
+from merrow_runtime.models.tool_servers import ToolServer, shown_name
+from merrow_runtime.outside.http import HttpServer
+from merrow_runtime.outside.results import ToolResult, plain_result
+from merrow_runtime.outside.starting import transport_of
+from merrow_runtime.outside.stdio import Program
+from merrow_runtime.outside.traffic import Incoming, MessageTraffic, Outgoing
+
+Elicit = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
+"""Asks a person what a server wants to know: its message and the form's JSON Schema; None where the person declines."""
+
+MOST_PAGES = 100
+MOST_TOOLS = 1_000
+MOST_ROUNDS = 10
+"""How often a server may ask before it answers one call."""
+_TOLD_LINES, _TOLD_CHARACTERS = 20, 4_000
+_RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
+    types.CallToolResult | types.InputRequiredResult
+)
+
+for _logger in ("mcp", "client"):
+    # They would print what servers send, as it is; what a person must know is said in sentences.
+    logging.getLogger(_logger).setLevel(logging.CRITICAL + 1)
+
+
+class Sessions:
+    """The sessions of one caller, as an async context manager: at its end all servers are gone. ``environment`` is where
+    variables come from, ``proxy`` is as in the user's settings, and ``elicit`` answers what servers ask; None declines.
+    """
+
+    def __init__(
+        self,
+        environment: Mapping[str, str] = os.environ,
+        proxy: str | bool | None = None,
+        elicit: Elicit | None = None,
+    ) -> None:
+        self._environment, self._proxy, self._elicit = environment, proxy, elicit
+        self._sessions: dict[ToolServer, _ServerSession] = {}
+
+    async def __aenter__(self) -> Self:
+        return self
+
+    async def __aexit__(self, *_: object) -> None:
+        closing = [asyncio.ensure_future(session.close()) for session in self._sessions.values()]
+        if closing:
+            await asyncio.shield(asyncio.gather(*closing, return_exceptions=True))
+
+    async def tools(self, server: ToolServer) -> list[dict[str, Any]]:
+        """The tools that a server lists, with what can be pinned of each: ``name``, ``title``, ``description``,
+        ``inputSchema``, ``outputSchema`` and ``annotations``. It is asked once, and again after it has said that they changed.
+        Raises `ToolFailure`.
+        """
+        return await self._of(server).tools()
+
+    async def call(self, server: ToolServer, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+        """Call a tool. A tool that failed is a result; raises `ToolFailure` where there is none."""
+        return await self._of(server).call(tool, arguments)
+
+    def _of(self, server: ToolServer) -> _ServerSession:
+        session = self._sessions.get(server)
+        if session is None or session.is_over:
+            session = self._sessions[server] = _ServerSession(server, self._environment, self._proxy, self._elicit)
+        return session
+
+
+class _ServerSession:
+    def __init__(
+        self, server: ToolServer, environment: Mapping[str, str], proxy: str | bool | None, elicit: Elicit | None
+    ) -> None:
+        self._server, self._environment, self._proxy, self._elicit = server, environment, proxy, elicit
+        self._secrets = [value for name in server.variables if (value := environment.get(name))]
+        self._opening = asyncio.Lock()
+        self._closing = asyncio.Event()
+        self._ready: asyncio.Future[Client] = asyncio.get_running_loop().create_future()
+        self._task: asyncio.Task[None] | None = None
+        self._reason: str | None = None
+        self._transport: Program | HttpServer | None = None
+        self._tools: list[dict[str, Any]] | None = None
+
+    @property
+    def is_over(self) -> bool:
+        """Whether it has ended, or is about to."""
+        return self._closing.is_set() or (self._task is not None and self._task.done())
+
+    async def close(self) -> None:
+        """End the session and its server, and wait until both are gone."""
+        self._closing.set()
+        if self._task is not None:
+            if not self._ready.done():
+                self._task.cancel()  # It may wait for a server that never greets.
+            await asyncio.wait({self._task})
+
+    async def tools(self) -> list[dict[str, Any]]:
+        if self._tools is None:
+            # Set before they are asked for: what changes meanwhile is asked for again.
+            self._tools = found = []
+            try:
+                found += await self._asked(self._listed())
+            except BaseException:
+                self._tools = None
+                raise
+            return found
+        return self._tools
+
+    async def _listed(self) -> list[dict[str, Any]]:
+        client = await self._client()
+        found: dict[str, dict[str, Any]] = {}
+        cursor: str | None = None
+        for _ in range(MOST_PAGES):
+            page = await client.session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
+            for tool in page.tools:
+                if tool.name in found:
+                    raise self._failure(f"lists the tool {shown_name(tool.name)} twice")
+                found[tool.name] = _described(tool)
+            if len(found) > MOST_TOOLS:
+                raise self._failure(f"lists more than {MOST_TOOLS:,} tools")
+            cursor = page.next_cursor
+            if cursor is None:
+                return list(found.values())
+        raise self._failure(f"lists its tools on more than {MOST_PAGES} pages")
+
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+        # Texts of models may have halves of characters, which servers can't read.
+        given = json.loads(json.dumps(dict(arguments), ensure_ascii=False).encode("utf-8", "replace"))
+        result = await self._asked(self._called(tool, given))
+        try:
+            return plain_result(result, self._server.max_result)
+        except (ValueError, RecursionError):
+            raise self._failure("answered with values that JSON does not have") from None
+
+    async def _called(self, tool: str, arguments: dict[str, Any]) -> types.CallToolResult:
+        session = (await self._client()).session
+        answers: dict[str, Any] | None = None
+        state: str | None = None
+        for _ in range(MOST_ROUNDS):
+            request = types.CallToolRequest(
+                params=types.CallToolRequestParams(
+                    name=tool, arguments=arguments, input_responses=answers, request_state=state
+                )
+            )
+            # Not `call_tool`, which checks the answer against the schema that the server sends, without bounds.
+            result = await session.send_request(request, _RESULT)
+            if isinstance(result, types.CallToolResult):
+                return result
+            answers, state = {}, result.request_state
+            for key, question in (result.input_requests or {}).items():
+                context = ClientRequestContext(session=session, request_id=key)
+                answer = await session.dispatch_input_request(context, question)
+                if isinstance(answer, types.ErrorData):
+                    raise self._failure(f"wants {_WANTS.get(question.method, 'more')}, which is declined")
+                answers[key] = answer
+        raise self._failure(f"asks more than {MOST_ROUNDS} times before it answers")
+
+    async def _asked(self, asking: Awaitable[Any]) -> Any:
+        """What a server answers. Raises `ToolFailure` where it doesn't, and when the session has ended it is all gone by then."""
+        try:
+            return await asking
+        except MCPError as problem:
+            if not self.is_over and problem.error.code != types.CONNECTION_CLOSED:
+                raise self._failure(self._refusal(problem)) from None
+        except (ValidationError, RuntimeError):
+            if not self.is_over:
+                raise self._failure("answered with something that is not an answer of the protocol") from None
+        await self.close()
+        raise self._failure(self._reason or "closed the connection")
+
+    def _refusal(self, problem: MCPError) -> str:
+        if problem.error.code == types.REQUEST_TIMEOUT:
+            return f"did not answer within {self._server.timeout:g} seconds"
+        status = self._transport.status if isinstance(self._transport, HttpServer) else None
+        said = quoted(problem.error.message, self._secrets) or "it does not say why"
+        return f"refused: {said}" if status is None else f"refused with HTTP status {status}: {said}"
+
+    async def _client(self) -> Client:
+        """The client of the session, which is begun where it has not been."""
+        async with self._opening:
+            if self._task is None:
+                self._transport = transport_of(self._server, self._environment, self._proxy, self._end)
+                self._task = asyncio.create_task(self._run(self._transport))
+                either: set[asyncio.Future[Any]] = {self._task, self._ready}
+                await asyncio.wait(either, timeout=self._server.timeout, return_when=asyncio.FIRST_COMPLETED)
+                if not self._ready.done() and not self._task.done():
+                    self._end(f"did not start within {self._server.timeout:g} seconds")
+        if self.is_over:
+            await self.close()
+            raise self._failure(self._reason or "closed the connection")
+        return self._ready.result()
+
+    async def _run(self, transport: Program | HttpServer) -> None:
+        """The session from its beginning to its end, in one task: what the package opens must be closed where it was opened."""
+        elicits = None if self._elicit is None else self._elicited
+        client = Client(
+            self._streams(transport),
+            read_timeout_seconds=self._server.timeout,
+            message_handler=self._told,
+            elicitation_callback=elicits,
+            client_info=types.Implementation(name="merrow", version=version("merrow")),
+            cache=None,
+        )
+        try:
+            async with client, self._hears_of_changes(client):
+                self._ready.set_result(client)
+                await self._closing.wait()
+        except (Exception, asyncio.CancelledError) as problem:  # noqa: BLE001 (also groups: whatever it is, it is the end)
+            self._end(self._why(problem))
+
+    @asynccontextmanager
+    async def _streams(self, transport: Program | HttpServer) -> AsyncIterator[tuple[Any, Any]]:
+        traffic = MessageTraffic(self._end)
+        opened: AbstractAsyncContextManager[tuple[Any, Any]] = transport
+        async with opened as (incoming, outgoing):
+            yield Incoming(incoming, traffic), Outgoing(outgoing, traffic)
+
+    @asynccontextmanager
+    async def _hears_of_changes(self, client: Client) -> AsyncIterator[None]:
+        """Has a server say that its tools changed, which those of 2026 do only where they are asked to."""
+        tools = client.server_capabilities.tools
+        if client.protocol_version not in MODERN_PROTOCOL_VERSIONS or tools is None or not tools.list_changed:
+            yield
+            return
+        async with client.listen(tools_list_changed=True):
+            yield  # What it says goes to `_told`, too.
+
+    async def _told(self, message: object) -> None:
+        if isinstance(message, types.ToolListChangedNotification):
+            self._tools = None
+
+    async def _elicited(
+        self,
+        context: ClientRequestContext,  # noqa: ARG002 (the package names it)
+        params: types.ElicitRequestParams,
+    ) -> types.ElicitResult | types.ErrorData:
+        assert self._elicit is not None  # noqa: S101 (or nobody calls this)
+        if not isinstance(params, types.ElicitRequestFormParams):
+            return types.ElicitResult(action="decline")
+        answer = await self._elicit(params.message, params.requested_schema)
+        if answer is None:
+            return types.ElicitResult(action="decline")
+        return types.ElicitResult(action="accept", content=dict(answer))
+
+    def _end(self, reason: str) -> None:
+        """Note the first reason why the session ends, and end it."""
+        if self._reason is None:
+            self._reason = reason
+            if isinstance(self._transport, Program):
+                self._transport.is_refused = True
+        self._closing.set()
+
+    def _why(self, problem: BaseException) -> str:
+        """The rest of a sentence about what ended the session, after the server's name."""
+        while isinstance(problem, BaseExceptionGroup):
+            problem = problem.exceptions[0]
+        if isinstance(problem, httpx2.TransportError):
+            said = quoted(str(problem), self._secrets) or type(problem).__name__
+            return f"can't be reached at {self._server.place}: {said}"
+        if isinstance(problem, MCPError) and problem.error.code != types.CONNECTION_CLOSED:
+            return self._refusal(problem)
+        if isinstance(problem, OSError):
+            return f"can't be started: {problem.strerror or type(problem).__name__}"
+        if isinstance(problem, (ValidationError, RuntimeError)):
+            return "greeted with something that is not an answer of the protocol"
+        return "closed the connection"
+
+    def _failure(self, reason: str) -> ToolFailure:
+        told = ""
+        if isinstance(self._transport, Program) and self.is_over:
+            text = self._transport.stderr.decode("utf-8", "replace")[-_TOLD_CHARACTERS:]
+            told = plain(redacted("\n".join(text.strip().splitlines()[-_TOLD_LINES:]), self._secrets))
+        return ToolFailure(f"The server `{self._server.name}` {reason}.", told=told)
+
+
+_WANTS = {
+    "elicitation/create": "a person to answer a question",
+    "sampling/createMessage": "an answer of a model",
+    "roots/list": "a list of folders",
+}
+
+
+def _described(tool: types.Tool) -> dict[str, Any]:
+    annotations = tool.annotations and tool.annotations.model_dump(mode="json", by_alias=True, exclude_none=True)
+    said = {
+        "name": tool.name,
+        "title": tool.title,
+        "description": tool.description,
+        "inputSchema": tool.input_schema,
+        "outputSchema": tool.output_schema,
+        "annotations": annotations,
+    }
+    return {key: value for key, value in said.items() if value is not None}
