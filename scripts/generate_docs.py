@@ -95,6 +95,8 @@ def operators() -> str:
             planned = [", ".join(_input(port, spec) for port in PLANNED_CALL.inputs)]
             planned.append(", ".join(f"{port.name}: {port.type}" for port in PLANNED_CALL.outputs))
             inputs, outputs = (f"those of the called file; for a planned Call {ports}" for ports in planned)
+        if spec.is_tool:
+            inputs, outputs = "the parameters of its tool", "the fields of what its tool gives, or result: Text"
         text += f"| {spec.name} | `{spec.class_spelling or spec.name + 'Op'}` | {inputs} | {outputs} |\n"
     return text
 

@@ -12,7 +12,7 @@ from dataclasses import dataclass, field, replace
 from typing import TypeVar
 
 from merrow_analysis.collector import collection_paused
-from merrow_analysis.definitions.callees import Callee, Callees, declared_types
+from merrow_analysis.definitions.callees import Callee, declared_types
 from merrow_analysis.definitions.libraries import with_libraries
 from merrow_analysis.definitions.operators import InputPort, OutputPort
 from merrow_analysis.definitions.provider import Provider, ResourceError
@@ -28,10 +28,12 @@ from merrow_analysis.graph.flow import Undrawn
 from merrow_analysis.graph.measures.call_bounds import call_bounds
 from merrow_analysis.graph.measures.kept_effects import acting
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.outside import Outside
 from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.rules.call_rules import ENDLESS_CALL
 from merrow_analysis.rules.configuration import Config
 from merrow_analysis.text import LARGEST_TEXT, Range
+from merrow_analysis.tools.pinned_tools import PinnedTools
 
 MOST_FILES = 200
 """Files that the calls of one workflow may lead to."""
@@ -40,7 +42,7 @@ _MARKDOWN = (".md", ".markdown")
 
 T = TypeVar("T")
 _MEMORY = ReadMemory()
-FindErrors = Callable[[str, str, Provider, Config, Callees], list[Diagnostic]]
+FindErrors = Callable[[str, str, Provider, Config, Outside], list[Diagnostic]]
 """The errors of a workflow's text, by its path, the files beside it, its settings, and the files that it calls."""
 
 
@@ -90,6 +92,7 @@ class CalledFiles:
 
     def _begin(self, provider: Provider) -> None:
         self.reads = Reads(provider)
+        self._tools: dict[str, PinnedTools] = {}
         self._outlines: dict[str, _Outline] = {}
         self._reach: dict[str, frozenset[str]] = {}
         self._meanings: dict[str, _Meaning] = {}
@@ -102,25 +105,41 @@ class CalledFiles:
         if self.reads.same_in(provider):
             self.reads.provider = provider
             return True
+        pinned = self._tools.get(_folder(self._name or ""))
         self._begin(provider)
         callees, self._found = self._found, {}
         ways, self._ways = self._ways, {}
-        return all(self.find(path) == callee for path, callee in callees.items()) and all(
-            self.way_back(path) == way for path, way in ways.items()
+        return (
+            (pinned is None or pinned.says_the_same_as(self.tools))
+            and all(self.find(path) == callee for path, callee in callees.items())
+            and all(self.way_back(path) == way for path, way in ways.items())
         )
 
     def find(self, path: str) -> Callee:
-        """See `Callees.find`."""
+        """See `Outside.find`."""
         known = self._found.get(path)
         if known is None:
             known = self._found[path] = self.callee(self._name or "", path, is_entry=True)
         return known
 
     def way_back(self, path: str) -> tuple[str, ...] | None:
-        """See `Callees.way_back`."""
+        """See `Outside.way_back`."""
         if path not in self._ways:
             self._ways[path] = self.way(self._name or "", path)
         return self._ways[path]
+
+    @property
+    def tools(self) -> PinnedTools:
+        """See `Outside.tools`."""
+        return self.tools_beside(self._name or "")
+
+    def tools_beside(self, name: str) -> PinnedTools:
+        """The pins of the tools that a file uses."""
+        folder = _folder(name)
+        known = self._tools.get(folder)
+        if known is None:
+            known = self._tools[folder] = PinnedTools(FilesBeside(self.reads, name))
+        return known
 
     # One call
 
@@ -304,10 +323,29 @@ class _From:
     def way_back(self, path: str) -> tuple[str, ...] | None:
         return self.files.way(self.name, path)
 
+    @property
+    def tools(self) -> PinnedTools:
+        return self.files.tools_beside(self.name)
 
-def _typed(
-    text: str, files: Provider, config: Config, callees: Callees | None
-) -> tuple[TypedGraph | None, Undrawn | None]:
+
+class _Uncalled:
+    """What a file uses of others where nothing is said of those that it calls."""
+
+    def __init__(self, files: Provider) -> None:
+        self.tools = PinnedTools(files)
+
+    def find(self, path: str) -> Callee:
+        return Callee(path)
+
+    def way_back(self, path: str) -> None:
+        del path
+
+
+def _folder(name: str) -> str:
+    return posixpath.dirname(name)
+
+
+def _typed(text: str, files: Provider, config: Config, outside: Outside) -> tuple[TypedGraph | None, Undrawn | None]:
     """The typed graph of a text; None where it is not a workflow, or beside what says that it has too many edges."""
     with collection_paused():
         diagram = Document(text).diagram
@@ -317,12 +355,12 @@ def _typed(
         front = diagram.front_matter
         own = NO_SETTINGS if front is None else read_settings(front[0].body, front[0].indent)
         settings, _ = with_libraries(own, files, config.libraries)
-        graph = typed.build(flow, settings, callees=callees) if typed.is_workflow(flow, settings) else None
+        graph = typed.build(flow, settings, outside=outside) if typed.is_workflow(flow, settings) else None
         return graph, flow.scenery.undrawn
 
 
 def _outline_of(name: str, text: str, files: Provider, config: Config) -> _Outline:
-    graph, undrawn = _typed(text, files, config, None)
+    graph, undrawn = _typed(text, files, config, _Uncalled(files))
     if undrawn is not None:
         return _Outline(
             problem=f"{name} has {undrawn.edges:,} edges, more than the {MOST_EDGES_READ:,} that Merrow reads."

@@ -12,7 +12,6 @@ from merrow_analysis.asked_fixes import AskedFixes
 from merrow_analysis.called_files import CalledFiles
 from merrow_analysis.collector import collection_paused
 from merrow_analysis.consequences import explained_by_syntax, unexplained
-from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.check_files import with_check_files
 from merrow_analysis.definitions.libraries import with_libraries
 from merrow_analysis.definitions.prompts import PromptBook, collect_prompts
@@ -27,6 +26,7 @@ from merrow_analysis.graph.flow import Flowchart, declares
 from merrow_analysis.graph.infer import infer
 from merrow_analysis.graph.model import Graph
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.outside import Outside
 from merrow_analysis.graph.resolve import Resolution
 from merrow_analysis.rules.at_nodes import AtNodes
 from merrow_analysis.rules.configuration import Config
@@ -109,16 +109,16 @@ def analyse(
     provider: Provider | None = None,
     config: Config | None = None,
     as_workflow: bool = False,
-    callees: Callees | None = None,
+    outside: Outside | None = None,
 ) -> Analysis:
     """Check one diagram.
 
     ``path`` is the file's, relative to the configuration, for its per-path settings; ``provider`` provides the files
-        that the workflow names; ``callees`` finds those that it calls, if the caller already knows them. With
+        that the workflow names; ``outside`` finds those that it calls, if the caller already knows them. With
     ``as_workflow`` any flowchart is read as a workflow, unless its front matter says ``workflow: false``. Never raises;
     takes time linear in the text.
     """
-    analyser = Analyser(text, path=path, provider=provider, config=config, as_workflow=as_workflow, callees=callees)
+    analyser = Analyser(text, path=path, provider=provider, config=config, as_workflow=as_workflow, outside=outside)
     return analyser.analysis()
 
 
@@ -133,7 +133,7 @@ class Analyser:
         provider: Provider | None = None,
         config: Config | None = None,
         as_workflow: bool = False,
-        callees: Callees | None = None,
+        outside: Outside | None = None,
     ) -> None:
         with collection_paused():
             self.document = Document(text)
@@ -141,7 +141,7 @@ class Analyser:
         self.provider = provider
         self.config = config if config is not None else Config()
         self.as_workflow = as_workflow
-        self._given_callees = callees
+        self._given_outside = outside
         self._called: CalledFiles | None = None
         self._flow: Flowchart | None = None
         self._before: Flowchart | None = None
@@ -237,31 +237,33 @@ class Analyser:
         if not typed.is_workflow(analysis.flow, settings, self.as_workflow):
             self._typed = None
             return without_fixes(check_text(text, reading=False, guarded=True))
-        workflow, holds = self._type(analysis.flow, settings, self._callees())
+        workflow, holds = self._type(analysis.flow, settings, self._outside())
         book = collect_prompts(settings, self.provider)
         analysis.typed, analysis.prompts = workflow, book
         text.graph, text.problems = workflow, (*problems, *unusable, *book.problems)
-        context = text.workflow = GraphContext(workflow, text.diagram.header, front, own, book, text.diagram)
+        context = text.workflow = GraphContext(
+            workflow, text.diagram.header, front, own, book, text.diagram, self.config.permissions
+        )
         return [*without_fixes(check_text(text, reading=False, guarded=True)), *self._kept.renewed(context, holds)]
 
-    def _callees(self) -> Callees | None:
+    def _outside(self) -> Outside | None:
         """What finds the files that the workflow calls: the same object as long as their meaning stays the same."""
-        if self._given_callees is not None or self.provider is None:
-            return self._given_callees
+        if self._given_outside is not None or self.provider is None:
+            return self._given_outside
         name = None if self.path is None else posixpath.basename(self.path)
         if self._called is None or not self._called.serves(self.provider, name, self.config):
             self._called = callable_files(self.provider, name, self.config)
         return self._called
 
     def _type(
-        self, flow: Flowchart, settings: WorkflowSettings, callees: Callees | None
+        self, flow: Flowchart, settings: WorkflowSettings, outside: Outside | None
     ) -> tuple[TypedGraph, frozenset[Scope]]:
         """The typed graph, and the scopes whose previous findings are still valid."""
         last, redrawn = self._typed, self._redrawn
-        kept = last is not None and last.settings is settings and last.core.language.callees is callees
+        kept = last is not None and last.settings is settings and last.core.language.outside is outside
         if last is None or redrawn is None or not kept or last.flow is not self._before:
             self._kept.at_nodes.forget()
-            self._typed = typed.build(flow, settings, None if last is None else last.core.language, callees)
+            self._typed = typed.build(flow, settings, None if last is None else last.core.language, outside)
             return self._typed, _NONE
         delta = redrawn.delta
         if flow.chart is last.core.drawn:
@@ -295,9 +297,9 @@ def callable_files(provider: Provider, name: str | None, config: Config) -> Call
     return CalledFiles(provider, name, config, _errors_of_called)
 
 
-def _errors_of_called(text: str, path: str, provider: Provider, config: Config, callees: Callees) -> list[Diagnostic]:
+def _errors_of_called(text: str, path: str, provider: Provider, config: Config, outside: Outside) -> list[Diagnostic]:
     """The errors of a called file."""
-    return analyse(text, path=path, provider=provider, config=config, callees=callees).errors
+    return analyse(text, path=path, provider=provider, config=config, outside=outside).errors
 
 
 class _KeptFindings:

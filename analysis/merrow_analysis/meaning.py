@@ -6,8 +6,8 @@ from collections.abc import Collection, Iterator
 from dataclasses import fields, is_dataclass, replace
 
 from merrow_analysis.definitions.labels.title_text import spaced_title
+from merrow_analysis.difference import single_edit
 from merrow_analysis.document import Document
-from merrow_analysis.edits.difference import single_edit
 from merrow_analysis.syntax.parser import Diagram, parse_diagram
 from merrow_analysis.syntax.tree import (
     Block,

@@ -243,7 +243,7 @@ def _as_it_was(analysis: Analysis, provider: Provider | None, config: Config) ->
     settings = NO_SETTINGS if front is None else read_settings(front[0].body, front[0].indent)
     settings, problems = with_libraries(settings, provider, config.libraries)
     settings, unusable = with_check_files(settings, provider)
-    called = graph.core.language.callees
+    called = graph.core.language.outside
     if isinstance(called, CalledFiles) and (provider is None or not called.reads.same_in(provider)):
         return None
     if (

@@ -7,7 +7,7 @@ from itertools import pairwise
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.difference import line_edits
 from merrow_analysis.text import apply_edits
 
 LINES = st.lists(st.sampled_from(["a\n", "b\n", "c\n", "\n", "d\n", "e\n"]), max_size=12).map("".join)

@@ -15,7 +15,7 @@ from tests.optimizer.seeded import KINDS, seeded
 
 from merrow_analysis.check import analyse
 from merrow_analysis.diagnostics import NO_FIXES, Diagnostic, Severity
-from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.difference import line_edits
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits
 from merrow_optimizer.repair.meaning import meaning_of
 from merrow_optimizer.repair.remedies import MOST_OFFERED, remedies

@@ -1,28 +1,25 @@
 """What a machine changes never asks people more often, elsewhere, or without what must have let it through.
 
-The facts are found without `kept_effects`: guards by going through what every Decision can choose.
+What must stay is found without `kept_effects` (`tests.people.kept`).
 """
 
 from __future__ import annotations
 
 import json
 import re
-from collections.abc import Iterator
-from itertools import islice, product
+from itertools import islice
 from random import Random
 from typing import Any
 
 import pytest
 from tests.optimizer.files import beside
 from tests.people.flows import CLASSES, EACH, ENDS, ROW, with_people
+from tests.people.kept import acting_nodes, assert_kept, graph_of, guards
 from tests.sizes import sized
 
 from merrow_analysis.check import Analysis, analyse
-from merrow_analysis.graph.bare.reach import reach
-from merrow_analysis.graph.liveness.live_nodes import RunTruth, spread
 from merrow_analysis.graph.measures.call_bounds import most_calls
 from merrow_analysis.graph.measures.kept_effects import acting, why_not_kept
-from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_optimizer.crossover.children import CrossoverRefusedError, children
 from merrow_optimizer.mutations.base import Move, MoveRefusal
 from merrow_optimizer.mutations.calls.moves import rewritings
@@ -37,86 +34,13 @@ from merrow_runtime.revising.reviser import CannotReviseError
 from merrow_runtime.workflow import check_workflow
 
 FLOWS = with_people()
-_MOST_CHOICES = 400
-
-
-def graph_of(text: str) -> TypedGraph:
-    analysis = analyse(text)
-    assert analysis.typed is not None
-    assert not analysis.errors, [one.message for one in analysis.errors]
-    return analysis.typed
-
-
-def people(graph: TypedGraph) -> list[TypedNode]:
-    return [node for node in graph.nodes if node.operator == "Human"]
-
-
-def choices(graph: TypedGraph) -> Iterator[dict[int, int]]:
-    """What the Decisions may choose, all combinations or some hundred of them, the same ones each time."""
-    sizes = {node.index: len(node.cases.labels) for node in graph.decisions if node.cases is not None}
-    every = product(*(range(size) for size in sizes.values()))
-    known = list(islice(every, 4 * _MOST_CHOICES))
-    if len(known) > _MOST_CHOICES:
-        known = Random(1).sample(known, _MOST_CHOICES)
-    for chosen in known:
-        yield dict(zip(sizes, chosen, strict=True))
-
-
-def guards(graph: TypedGraph) -> dict[str, dict[str, set[str]]]:
-    """For each Human the Humans and Decisions before it that ran in every run in which it did, with what these chose."""
-    found: dict[str, dict[str, set[str]]] = {}
-    candidates = [node for node in graph.nodes if node.operator in ("Human", "Decision")]
-    for human in people(graph):
-        behind = reach(graph.shape.before, [human.index])
-        mine = {node.id: set[str]() for node in candidates if behind[node.index] and node is not human}
-        for chosen in choices(graph):
-            truth = RunTruth(chosen)
-            truth.untils = dict.fromkeys(graph.composites.boxes, False)
-            runs = spread(graph.combinations.plan, truth, graph.combinations.loops).runs
-            if runs.get(human.index, True) is not True:
-                continue
-            for name in list(mine):
-                guard = graph.by_id[name]
-                if runs.get(guard.index, True) is not True:
-                    del mine[name]
-                elif guard.cases is not None:
-                    mine[name].add(guard.cases.labels[chosen[guard.index]])
-        found[human.id] = mine
-    return found
-
-
-def facts(graph: TypedGraph) -> dict[str, Any]:
-    """What must stay of each Human: what it is, where, and what it is given."""
-    return {
-        node.id: (
-            node.operator,
-            graph.composites.around(node.id),
-            sorted((key, repr(one.value)) for key, one in node.resolution.parameters.items()),
-            sorted((edge.source.id, edge.arrow.label.text if edge.arrow.label else "") for edge in node.flow.incoming),
-        )
-        for node in people(graph)
-    }
-
-
-def assert_kept(before: TypedGraph, after: TypedGraph, what: str) -> None:
-    assert facts(after) == facts(before), what
-    for node in people(before):
-        most, now = most_calls(before, node), most_calls(after, after.by_id[node.id])
-        assert most is not None
-        assert now is not None
-        assert now <= most, what
-    now_by_id = guards(after)
-    for name, wanted in guards(before).items():
-        for guard, cases in wanted.items():
-            assert guard in now_by_id[name], f"{what}: {name} without {guard}"
-            assert now_by_id[name][guard] <= cases, f"{what}: {name} in {now_by_id[name][guard]} of {guard}"
 
 
 @pytest.mark.parametrize("name", FLOWS)
 def test_mutants_keep_what_people_are_asked(name: str) -> None:
     text = FLOWS[name]
     before = graph_of(text)
-    assert people(before)
+    assert acting_nodes(before)
     made = 0
     for seed in range(sized(1, 20)):
         titles = []
@@ -210,7 +134,7 @@ def test_no_child_has_another_parents_people(text: str) -> None:
             if child.host == 0:
                 assert_kept(graph_of(text), graph, child.title)
             else:
-                assert not people(graph), child.title
+                assert not acting_nodes(graph), child.title
     except CrossoverRefusedError:
         pass
     assert text != TAIL or hosts == {0, 1}, "what is no person's is crossed over as before"
@@ -281,7 +205,7 @@ def test_more_turns_around_a_person_are_refused_and_fewer_are_not() -> None:
 
 
 def understood(analysis: Analysis) -> set[str]:
-    return {node.id for node in people(analysis.typed)} if analysis.typed is not None else set()
+    return {node.id for node in acting_nodes(analysis.typed)} if analysis.typed is not None else set()
 
 
 @pytest.mark.parametrize("name", FLOWS)
@@ -301,7 +225,7 @@ def test_a_repair_leaves_people_alone(name: str) -> None:
         after = analyse(found.text)
         assert understood(after) == understood(before), f"without {lines[number]}:\n{found.text}"
         assert after.typed is not None
-        for human in people(before.typed):
+        for human in acting_nodes(before.typed):
             now = most_calls(after.typed, after.typed.by_id[human.id])
             most = most_calls(before.typed, human)
             assert most is None or (now is not None and now <= most)
@@ -375,7 +299,7 @@ def test_a_model_that_revises_may_change_the_rest() -> None:
     answer = read_answer(json.dumps({"reason": "r", "changes": changes}), 50)
     revised = GraphChanges(answer).on(check_workflow(ROW), 50)
     assert revised.renamed == {"AUTHOR": "WRITE"}
-    assert people(graph_of(revised.text))
+    assert acting_nodes(graph_of(revised.text))
 
 
 def test_no_person_is_moved_into_a_file_or_out_of_one() -> None:

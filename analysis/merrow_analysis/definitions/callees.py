@@ -4,7 +4,6 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass, field, replace
-from typing import Protocol
 
 from merrow_analysis.definitions.operators import CALL, InputPort, OperatorSpec, OutputPort
 from merrow_analysis.definitions.types import BUILT_IN_TYPES, Type, TypeTable, innermost, item_of, list_of
@@ -100,17 +99,3 @@ def _parts(type_: Type, types: TypeTable) -> list[Type]:
     parent = types.parents.get(type_)
     above = [] if parent is None else [parent]
     return [*above, *types.records.get(type_, {}).values(), *types.unions.get(type_, ())]
-
-
-class Callees(Protocol):
-    """Finds the files that a workflow calls."""
-
-    def find(self, path: str) -> Callee:
-        """The file at ``path``, as a Call names it. Never raises; the same value while no file changes."""
-        ...
-
-    def way_back(self, path: str) -> tuple[str, ...] | None:
-        """The files through which a call of ``path`` leads to the caller again, whatever is chosen in them; the last is the
-        caller. None where it need not.
-        """
-        ...

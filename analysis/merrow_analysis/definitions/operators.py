@@ -179,9 +179,19 @@ class OperatorSpec:
         return self is HUMAN
 
     @property
+    def is_tool(self) -> bool:
+        """Whether it uses a tool. Each pinned tool has a signature of its own; `TOOL` has none."""
+        return self.name == TOOL.name and self.built_in
+
+    @property
     def asks_model(self) -> bool:
         """Whether a model answers, so that settings of models mean something at it."""
         return self.effect == "model"
+
+    @property
+    def has_prompt(self) -> bool:
+        """Whether a model or a person that answers sees a text of its own."""
+        return self.effect in ("model", "person")
 
     @property
     def acts(self) -> bool:
@@ -293,6 +303,18 @@ HUMAN = OperatorSpec(
     style=_style("ffe8d6", "c2571a"),
     effect="person",
     prompt_key="ask",
+)
+
+TOOL = OperatorSpec(
+    "Tool",
+    (),
+    (),
+    parameters=frozenset({"tool", "with"}),
+    idle=_OF_MODEL_CALLS - _JUDGED - {"timeout", "locked", "turns"} - NOT_REPEATED,
+    note="Uses a tool of a server: `tool: web.search`. Its ports are the parameters and results that `merrow.tools.json` lists; "
+    "`with:` gives parameters constants.",
+    style=_style("e3f1d4", "5b8a2d"),
+    effect="tool",
 )
 
 BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
@@ -409,6 +431,7 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
     PASS,
     SELECT,
     HUMAN,
+    TOOL,
     DECISION,
 )
 

@@ -167,6 +167,18 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
         "description": "How long a person has for the answer, counted from asking: seconds, or a number with s, m, h, d or w,"
         " such as 90m or 2d. After that the node fails, and `on_error` says what follows.",
     },
+    "tool": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The tool to use, by its server and name, such as web.search. `merrow.tools.json` says what it takes and"
+        " gives.",
+    },
+    "with": {
+        "type": "string",
+        "minLength": 1,
+        "examples": ["limit: 3, grade: used"],
+        "description": "Constants for parameters of the tool, in place of edges: `limit: 3, grade: used`, in quotes.",
+    },
     "by": {
         "type": "string",
         "minLength": 1,
@@ -515,6 +527,11 @@ WORKFLOW_KEYS: Mapping[str, Fragment] = {
     "redo": REDO,
     "refine": REFINE,
     "operators": OPERATORS,
+    "tools": {
+        "type": "array",
+        "items": {"type": "string", "minLength": 1},
+        "description": "The tools that this workflow may use, such as `[web.search, mail.send]`; it can use no others.",
+    },
     "libraries": {**_NAMES, "description": "Paths of YAML files with further operators and types."},
 }
 """Keys of the ``workflow:`` block."""

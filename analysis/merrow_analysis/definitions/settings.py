@@ -170,6 +170,8 @@ class WorkflowSettings:
     """How often visits are made again, as `redo` names them."""
     refine: Refine | None = None
     """None: no model changes it while it runs."""
+    tools: tuple[str, ...] = ()
+    """The tools that its nodes may use."""
     libraries: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
     machine_keys: tuple[str, ...] = ()
@@ -237,6 +239,7 @@ def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path
     settings.types, settings.operators = good.get("types", {}), good.get("operators", {})
     settings.inputs, settings.outputs = _names(good.get("inputs")), _names(good.get("outputs"))
     settings.libraries = tuple(_names(good.get("libraries")) or ())
+    settings.tools = tuple(name.strip() for name in good.get("tools", ()))
     if ("workflow", "memory") not in wrong:
         settings.memory, settings.says_memory = read_memory(good.get("memory")), good.get("memory") is not None
     budget = good.get("budget", {})

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from merrow_analysis.definitions.front_matter import read_front_matter
-from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.difference import line_edits
 from merrow_analysis.edits.front_entries import Front, remove_entry
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines

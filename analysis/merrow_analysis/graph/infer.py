@@ -9,7 +9,6 @@ from collections.abc import Iterable, Mapping, Sequence
 from functools import partial
 from heapq import heappop, heappush
 
-from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.types import ENTRY_POINT, PROBLEM, TEXT, Type
 from merrow_analysis.graph.bare.ranks import rank
 from merrow_analysis.graph.bare.shape import EMPTY_SHAPE, NO_RANK, GraphShape
@@ -30,6 +29,7 @@ from merrow_analysis.graph.levels import carried, levels
 from merrow_analysis.graph.marks import marked
 from merrow_analysis.graph.model import Graph, NodeMarks, conflicting
 from merrow_analysis.graph.node_texts import special_nodes, written
+from merrow_analysis.graph.outside import Outside
 from merrow_analysis.graph.placing.placement import NOT_PLACED, UNKNOWN, Facts
 from merrow_analysis.graph.records import Chart, Delta, EdgeRecord, WrittenNode
 from merrow_analysis.graph.resolve import FlowchartReading, Resolution, Role
@@ -65,7 +65,7 @@ def infer(
     whole = whole or _turns(delta)
     cold = whole or _differ(graph.composites, composites, graph.chart, chart)
     if cold or holes > len(chart.nodes) + _MOST_HOLES:
-        return read_graph(chart, graph.settings, graph.language, composites, graph.language.callees, groups)
+        return read_graph(chart, graph.settings, graph.language, composites, graph.language.outside, groups)
     after = _Inference(graph, delta, chart, ChartMeaning(chart, reading, composites, loose=graph.loose)).graph()
     after.groups = groups
     return after
@@ -97,16 +97,16 @@ def read_graph(
     settings: GraphSettings,
     language: Language | None = None,
     composites: Composites = NO_COMPOSITES,
-    callees: Callees | None = None,
+    outside: Outside | None = None,
     groups: Mapping[str, Subgraph] | None = None,
 ) -> Graph:
     """The graph of a chart, read from scratch. Never raises; problems stay in resolutions and placements, for rules to report.
 
-    Takes time linear in the chart. ``language`` is used where it is that of the settings and of ``callees``, which finds the
+    Takes time linear in the chart. ``language`` is used where it is that of the settings and of ``outside``, which finds the
     files that nodes call. ``groups`` are the boxes of a drawing.
     """
-    if language is None or not language.serves(settings, callees):
-        language = Language(settings, callees)
+    if language is None or not language.serves(settings, outside):
+        language = Language(settings, outside)
     empty = Graph(Chart(), settings, language, {}, [], [], [], [], EMPTY_SHAPE, NodeMarks())
     reading, groups = _reading(chart, settings, language), groups or {}
     if reading.drawn:

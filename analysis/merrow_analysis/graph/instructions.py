@@ -27,6 +27,8 @@ def prompt_of(node: TypedNode, prompts: PromptBook) -> Prompt | str | None:
 
 
 def _prompt_of(node: TypedNode, prompts: PromptBook) -> Prompt | str | None:
+    if node.spec is not None and node.spec.is_tool:
+        return None
     own = node.resolution.parameters.get("prompt" if node.spec is None else node.spec.prompt_key)
     if own is not None and isinstance(own.value, str) and own.value.strip():
         return own.value
@@ -109,6 +111,6 @@ def validation_of(node: TypedNode, settings: GraphSettings) -> ValidationInstruc
         return None
     attempts, end = parameters.get("attempts"), parameters.get("on_invalid")
     spec = node.spec
-    once = spec is None or spec.is_call or spec.effect not in ("model", "person")
+    once = spec is None or spec.is_call or not spec.has_prompt
     most = DEFAULT_ATTEMPTS if attempts is None or not isinstance(attempts.value, (int, float)) else int(attempts.value)
     return ValidationInstruction(tuple(names), 1 if once else most, "fail" if end is None else str(end.value))

@@ -11,17 +11,18 @@ from dataclasses import dataclass, replace
 from itertools import count
 from typing import Any, Protocol
 
-from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.definitions.declared_operators import declare_operators
 from merrow_analysis.definitions.declared_types import declare_types
 from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.definitions.types import TEXT, DefinitionProblem, Type, TypeTable
 from merrow_analysis.definitions.validators import Validator
 from merrow_analysis.graph.boxes.edge_words import word_in
+from merrow_analysis.graph.outside import Outside
 from merrow_analysis.graph.placing.placement import UNKNOWN, Facts, NodeSignature, NumberedSignature, Placement
 from merrow_analysis.graph.placing.ports import place
 from merrow_analysis.graph.resolve import NodeText, OperatorChoice, Resolution, Words, resolve
 from merrow_analysis.shared_values import RecentValues, SharedValues
+from merrow_analysis.tools.pinned_tools import with_types_of
 
 _FACTS = "facts"
 _FEW = 1_000
@@ -38,6 +39,7 @@ class GraphSettings(Protocol):
     inputs: list[str] | None
     outputs: list[str] | None
     drawn: bool
+    tools: tuple[str, ...]
     validators: dict[str, Validator]
 
 
@@ -49,18 +51,20 @@ class Language:
     """The types and operators that a front matter declares, with answers about nodes.
 
     Attributes:
-        types: those built in and those declared.
+        types: those built in, those declared, and those of the tools that the workflow may use.
         operators: likewise.
         problems: what is wrong with the declarations.
-        callees: finds the files that nodes call; None where no file can be read.
+        outside: finds the files that nodes call; None where no file can be read.
     """
 
-    def __init__(self, settings: GraphSettings, callees: Callees | None = None) -> None:
-        self.callees = callees
-        self._declared = (settings.types, settings.operators)
+    def __init__(self, settings: GraphSettings, outside: Outside | None = None) -> None:
+        self.outside = outside
+        self._declared = (settings.types, settings.operators, settings.tools)
         self.types: TypeTable
         self.operators: OperatorTable
         self.types, type_problems = declare_types(settings.types)
+        if outside is not None and settings.tools:
+            self.types = with_types_of(map(outside.tools.find, settings.tools), self.types)
         self.operators, operator_problems = declare_operators(settings.operators, self.types)
         self.problems: tuple[DefinitionProblem, ...] = (*type_problems, *operator_problems)
         self._resolutions: SharedValues[NodeText, Resolution] = SharedValues()
@@ -75,15 +79,15 @@ class Language:
         self.placed = self._placements.get
         """What `place` answered for a key; None where it was not asked, or nobody has the answer any more."""
 
-    def serves(self, settings: GraphSettings, callees: Callees | None = None) -> bool:
+    def serves(self, settings: GraphSettings, outside: Outside | None = None) -> bool:
         """Whether it is the language of a workflow with these settings, which calls these files."""
-        return self.callees is callees and self._declared == (settings.types, settings.operators)
+        return self.outside is outside and self._declared == (settings.types, settings.operators, settings.tools)
 
     def resolution(self, text: NodeText) -> tuple[Resolution, NumberedFacts]:
         """What a node is by what is written at it, and what placing its edges needs of that."""
         known = self._resolutions.get(text)
         if known is None:
-            known = resolve(text, self.operators, self.types, self._choices, self.callees)
+            known = resolve(text, self.operators, self.types, self._choices, self.outside)
             known.answers[_FACTS] = self.facts(facts_of(known))
             self._resolutions.keep(text, known)
         return known, known.answers[_FACTS]

@@ -10,13 +10,16 @@ import re
 from dataclasses import dataclass, field, replace
 from typing import Any, Literal, NamedTuple
 
-from merrow_analysis.definitions.callees import Callee, Callees
+from merrow_analysis.definitions.callees import Callee
 from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.definitions.labels.parameters import LabelParts, parse_label
 from merrow_analysis.definitions.labels.step_text import step_text, step_title
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, PLANNED_CALL, OperatorSpec, OperatorTable
 from merrow_analysis.definitions.types import Misspelled, Type, TypeExpressionError, TypeTable
+from merrow_analysis.graph.outside import Outside
 from merrow_analysis.shared_values import RecentValues
+from merrow_analysis.tools.constants import Constants, read_constants
+from merrow_analysis.tools.pinned_tools import KnownTool
 
 Role = Literal["input", "output", "through"]
 """What an Interface node is to the workflow; ``through`` for one with edges on both sides, which is neither."""
@@ -77,7 +80,7 @@ class NodeProblem:
     were probably meant.
     """
 
-    kind: Literal["disagreement", "unknown", "none", "variant", "wrong-class", "no-class", "bad-type", "callee"]
+    kind: Literal["disagreement", "unknown", "none", "variant", "wrong-class", "no-class", "bad-type", "callee", "tool"]
     claims: tuple[Claim, ...] = ()
     near: OperatorSpec | None = None
     key: str = ""
@@ -101,9 +104,10 @@ class Resolution:
 
     ``declared`` is the type that ``returns:`` (or ``type:``, at an Interface node) says; ``samples`` that outputs are lists.
     ``literals`` are the ports that parameters feed; ``expression`` is a Decision's ``if:``. ``callee`` is the file that a Call
-    runs. ``plain`` is the text of a node at which no operator is written, None for all others; ``ways`` are the labels on the
-    ways out of such a Decision. ``ask`` is what a Decision asks a model if nothing else decides, ``by`` what a Select sorts by.
-    ``answers`` are those to questions that depend on nothing else, by their names: they are forgotten with it.
+    runs, ``tool`` the tool that a Tool uses. ``plain`` is the text of a node at which no operator is written, None for all
+    others; ``ways`` are the labels on the ways out of such a Decision. ``ask`` is what a Decision asks a model if nothing else
+    decides, ``by`` what a Select sorts by. ``answers`` are those to questions that depend on nothing else, by their names: they
+    are forgotten with it.
     """
 
     kind: NodeKind
@@ -120,6 +124,7 @@ class Resolution:
     ways: tuple[str | None, ...] = ()
     ask: str | None = None
     callee: Callee | None = None
+    tool: KnownTool | None = None
     by: str | None = None
     answers: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -174,9 +179,9 @@ def resolve(
     table: OperatorTable,
     types: TypeTable,
     choices: RecentValues[Words, OperatorChoice] | None = None,
-    callees: Callees | None = None,
+    outside: Outside | None = None,
 ) -> Resolution:
-    """Determine a node's operator from the text on it. Never raises. ``choices`` caches answers for equal texts; ``callees``
+    """Determine a node's operator from the text on it. Never raises. ``choices`` caches answers for equal texts; ``outside``
     finds the files that Calls run.
     """
     metadata: dict[str, NodeParameter] = {}
@@ -222,7 +227,9 @@ def resolve(
         parameters = {key: NodeParameter(value.value, None) for key, value in parts.parameters.items()}
         parameters.update(metadata)
     if choice.spec is not None and choice.spec.is_call:
-        return _call(choice, parameters, parts, types, callees)
+        return _call(choice, parameters, parts, types, outside)
+    if choice.spec is not None and choice.spec.is_tool:
+        return _tool(choice, parameters, parts, types, outside)
     return _with_parameters(choice, parameters, parts, types)
 
 
@@ -380,7 +387,7 @@ def _call(
     parameters: dict[str, NodeParameter],
     parts: LabelParts | None,
     types: TypeTable,
-    callees: Callees | None,
+    outside: Outside | None,
 ) -> Resolution:
     """A node that runs another file, or without `workflow:` a planned one. If the file can't be read, the ports are unknown and
     its edges are not checked.
@@ -389,12 +396,49 @@ def _call(
         return Resolution("operator", PLANNED_CALL, choice.claims, choice.problems, parameters, label_parts=parts)
     call = Resolution("unknown", choice.spec, choice.claims, choice.problems, parameters, label_parts=parts)
     path = called_path(call)
-    callee = callees.find(path) if callees is not None and path is not None else None
+    callee = outside.find(path) if outside is not None and path is not None else None
     if path is None or (callee is not None and callee.problem is not None):
         call = replace(call, problems=(*choice.problems, NodeProblem("callee", key="workflow")), callee=callee)
     if callee is None or callee.inputs is None:
         return call
     return replace(call, kind="operator", spec=callee.spec(types), callee=callee)
+
+
+def tool_name(resolution: Resolution) -> str | None:
+    """The tool that a node uses, as it is written; None for a node that uses none."""
+    if resolution.spec is None or not resolution.spec.is_tool:
+        return None
+    parameter = resolution.parameters.get("tool")
+    written = parameter.value if parameter is not None else None
+    return written.strip() or None if isinstance(written, str) else None
+
+
+def constants_of(resolution: Resolution) -> Constants:
+    """The constants that a Tool gives its parameters; none for another node."""
+    parameter = resolution.parameters.get("with") if resolution.spec is not None and resolution.spec.is_tool else None
+    return (
+        read_constants(parameter.value) if parameter is not None and isinstance(parameter.value, str) else _NO_CONSTANTS
+    )
+
+
+def _tool(
+    choice: OperatorChoice,
+    parameters: dict[str, NodeParameter],
+    parts: LabelParts | None,
+    types: TypeTable,
+    outside: Outside | None,
+) -> Resolution:
+    """A node that uses a tool. If that is not pinned, the ports are unknown and its edges are not checked."""
+    node = Resolution("unknown", choice.spec, choice.claims, choice.problems, parameters, label_parts=parts)
+    name = tool_name(node)
+    tool = outside.tools.find(name) if outside is not None and name is not None else None
+    if name is None or (tool is not None and tool.problem is not None):
+        node = replace(node, problems=(*choice.problems, NodeProblem("tool", key="tool")), tool=tool)
+    if tool is None or tool.signature is None:
+        return node
+    spec = tool.spec(types)
+    fed = frozenset(constants_of(node).values.keys() & spec.ports.keys())
+    return replace(node, kind="operator", spec=spec, tool=tool, literals=fed)
 
 
 def _with_parameters(
@@ -452,6 +496,7 @@ def _with_parameters(
 
 
 _NO_LITERALS: frozenset[str] = frozenset()
+_NO_CONSTANTS = Constants()
 
 
 def _read_type(

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 
-from merrow_analysis.definitions.callees import Callees
 from merrow_analysis.graph.boxes.composites import NO_COMPOSITES, Composites, kind_of, read_composites
 from merrow_analysis.graph.drawings.drawing import PROBLEM_ID, RETURN_ID, is_interface, names_operator
 from merrow_analysis.graph.flow import Flowchart, Subgraph
 from merrow_analysis.graph.infer import read_graph
 from merrow_analysis.graph.language import GraphSettings, Language
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.outside import Outside
 
 
 def is_workflow(flow: Flowchart, settings: GraphSettings, as_workflow: bool = False) -> bool:
@@ -34,10 +34,10 @@ def is_workflow(flow: Flowchart, settings: GraphSettings, as_workflow: bool = Fa
 
 
 def build(
-    flow: Flowchart, settings: GraphSettings, language: Language | None = None, callees: Callees | None = None
+    flow: Flowchart, settings: GraphSettings, language: Language | None = None, outside: Outside | None = None
 ) -> TypedGraph:
-    """Type a flowchart, read cold. Never raises. ``language`` is used where it is that of the settings and of ``callees``."""
-    core = read_graph(flow.chart, settings, language, composites_of(flow), callees, groups_of(flow))
+    """Type a flowchart, read cold. Never raises. ``language`` is used where it is that of the settings and of ``outside``."""
+    core = read_graph(flow.chart, settings, language, composites_of(flow), outside, groups_of(flow))
     return TypedGraph(flow, core)
 
 

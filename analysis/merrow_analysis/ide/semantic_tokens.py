@@ -263,6 +263,7 @@ _NAMES: dict[Kind, TokenKind] = {
     "validator": "prompt",
     "operator": "operator",
     "type": "type",
+    "tool": "prompt",
 }
 """Fields, called files and their ports are coloured as what is around them: what they are depends on other nodes and files."""
 

@@ -72,6 +72,9 @@ class _FrontNames:
             for number, name in enumerate(names or ()):
                 place = self._value(key, number) or self._value(key)
                 yield from self._named("node", name, "reference", place, place)
+        for number, name in enumerate(own.tools):
+            place = self._value("tools", number)
+            yield from self._named("tool", name, "reference", place, place)
         for name in own.redo:
             yield from self._redo(name)
 

@@ -1,5 +1,5 @@
 """Every place in a file where something is named: nodes, edges, subgraphs, classes, prompts, operators, types with their
-fields, and called files with their inputs and outputs.
+fields, tools, and called files with their inputs and outputs.
 
 Names are looked up block by block, and only in blocks whose text has the name at all, so nothing has to be built or kept
 up to date between keystrokes.
@@ -280,9 +280,13 @@ class _BlockNames:
             yield Occurrence(symbol("prompt", inner), "reference", self.block, place, place)
 
     def _read(self, node: TypedNode, key: str, value: Word) -> Iterator[Occurrence]:
-        """What a node reads: the file that a Call runs, the field by which a Select orders, those in an ``if:``."""
+        """What a node reads: the file that a Call runs, the tool that a Tool uses, the field by which a Select orders, those in
+        an ``if:``.
+        """
         callee = node.resolution.callee
-        if key == "workflow" and callee is not None:
+        if key == "tool" and node.spec is not None and node.spec.is_tool:
+            yield Occurrence(symbol("tool", value.text), "reference", self.block, value.span, value.span)
+        elif key == "workflow" and callee is not None:
             yield Occurrence(symbol("file", callee.path), "reference", self.block, value.span, value.span)
         elif key == "by" and node.spec is not None and node.spec.is_select:
             yield from fields_along(node.types, node.own_outputs.get("best"), split(value), self.block)
@@ -318,6 +322,6 @@ class _BlockNames:
                 at += len(word) + 1
 
 
-_READING_KEYS = frozenset({"workflow", "by", "if"})
+_READING_KEYS = frozenset({"workflow", "by", "if", "tool"})
 _NAMING_KEYS = frozenset({"op", "role", "instruction", "agent", "validate", "returns", "type"}) | _READING_KEYS
 """Parameters whose values name other things."""

@@ -22,6 +22,7 @@ Kind = Literal[
     "file",
     "port",
     "input",
+    "tool",
 ]
 Role = Literal["declaration", "definition", "reference"]
 """A declaration says what a name is, a definition how it looks (``classDef``) or reads (a prompt); all else refers to it."""
@@ -31,7 +32,8 @@ class Symbol(NamedTuple):
     """A named thing. ``name`` is casefolded where case does not count: prompts, agents, validators and operators.
 
     A field is called by its record, ``Place.city``. A file is a called one, by its path from the caller's folder; a port is an
-    input or output of it, ``sub/f.mmd:RETURN``. An input is a port of a declared operator, ``draft:letter``.
+    input or output of it, ``sub/f.mmd:RETURN``. An input is a port of a declared operator, ``draft:letter``. A tool is called as
+    nodes call it, ``web.search``.
     """
 
     kind: Kind

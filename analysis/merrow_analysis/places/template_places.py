@@ -61,7 +61,7 @@ def template_texts(graph: TypedGraph, book: PromptBook, front: Front, own: Workf
     texts: dict[object, TemplateText] = {}
     for index in graph.ranked:
         node = graph.node(index)
-        if node.kind != "operator" or node.spec is None or node.spec.effect == "none":
+        if node.kind != "operator" or node.spec is None or not node.spec.has_prompt:
             continue
         prompt = prompt_of(node, book)
         text = prompt.text if isinstance(prompt, Prompt) else prompt

@@ -27,13 +27,13 @@ BAD_CALLEE = _CALLED.rule(
 def check_endless_calls(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about calls that lead back to their own file and that no Decision or Map can avoid."""
     graph = context.graph
-    callees = graph.core.language.callees
-    if callees is None:
+    outside = graph.core.language.outside
+    if outside is None:
         return
     for index in graph.ranked:
         resolution = graph.resolutions[index]
         path = None if resolution.callee is None else called_path(resolution)
-        way = None if path is None else callees.way_back(path)
+        way = None if path is None else outside.way_back(path)
         if way is None:
             continue
         node = graph.node(index)

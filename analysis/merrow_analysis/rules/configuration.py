@@ -20,6 +20,7 @@ from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_analysis.rules.fault_rules import FAULT
 from merrow_analysis.rules.registry import Rule, all_rules, find_rule
 from merrow_analysis.suggest import closest
+from merrow_analysis.tools.permissions import NO_PERMISSIONS, Permissions
 
 OFF = "off"
 ALL = "ALL"
@@ -106,6 +107,8 @@ class Config:
     libraries: tuple[str, ...] = ()
     patterns: tuple[str, ...] = ()
     problems: tuple[ConfigProblem, ...] = ()
+    permissions: Permissions = NO_PERMISSIONS
+    """Those of the user; no settings file of a workspace has any."""
 
     def with_selection(self, select: Iterable[str] = (), ignore: Iterable[str] = ()) -> Config:
         """This configuration with other rules selected (where any are given) and further ones ignored."""

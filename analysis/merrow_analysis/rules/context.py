@@ -20,6 +20,7 @@ from merrow_analysis.rules.registry import Flags, Scope, checks_of, rules_of
 from merrow_analysis.syntax.parser import Diagram
 from merrow_analysis.syntax.tree import Block, FrontMatter, Header
 from merrow_analysis.text import Position, Range, Span
+from merrow_analysis.tools.permissions import NO_PERMISSIONS, Permissions
 
 GRAPH_SCOPES = (Scope.NODE, Scope.GRAPH, Scope.EDGE, Scope.PARAMETER)
 """The scopes of rules about a workflow's graph, in the order in which they are checked."""
@@ -65,10 +66,10 @@ class GraphContext:
     """A workflow, for rules of the scopes ``NODE``, ``GRAPH``, ``EDGE`` and ``PARAMETER``.
 
     ``header`` and ``front`` are those of the diagram, ``settings`` what its front matter itself says, and ``book`` the prompts
-    that it has or names. All of them may be left out: they say where findings about the whole file are shown, and what
-    single nodes may name. ``diagram`` is what was read, of which fixes are made; `fixing` keeps what several of them need.
-    ``at_nodes`` are findings about single nodes that earlier versions had, None where there are none. With ``titles``, only what
-    fixes are called is asked for: nothing is written or proved for that.
+    that it has or names; ``permissions`` are the user's. All of them may be left out: they say where findings about the whole
+    file are shown, and what single nodes may name. ``diagram`` is what was read, of which fixes are made; `fixing` keeps what
+    several of them need. ``at_nodes`` are findings about single nodes that earlier versions had, None where there are none. With
+    ``titles``, only what fixes are called is asked for: nothing is written or proved for that.
     """
 
     graph: TypedGraph
@@ -77,6 +78,7 @@ class GraphContext:
     settings: WorkflowSettings = NO_SETTINGS
     book: PromptBook = field(default_factory=PromptBook)
     diagram: Diagram | None = None
+    permissions: Permissions = NO_PERMISSIONS
     fixing: Any = None
     at_nodes: AtNodes | None = None
     titles: bool = False

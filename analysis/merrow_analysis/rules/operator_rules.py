@@ -348,7 +348,7 @@ def _unknown(
     if meant is None and _PERSON.search(claim.word):
         meant, hint = "Human", "did you mean Human, which asks a person?"
     elif meant is None and _ACTING.search(claim.word):
-        hint = f"no operator uses tools. The operators are {names}."
+        hint = f"Tool is the operator that uses a tool of a server. The operators are {names}."
     message = f"{node.id} names operator `{_shortened(claim.word)}`, which doesn't exist; {hint}"
     edits = _operator_word_edits(node.flow, claim, meant) if meant is not None else []
     fixes: Iterable[Fix] = _other_operator(context, claim.word, [node])

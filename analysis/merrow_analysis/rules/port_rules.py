@@ -13,6 +13,7 @@ from merrow_analysis.graph.drawings.drawing import ENTRY_POINT_ID, PROBLEM_ID
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.arrived import is_odd_result
 from merrow_analysis.graph.placing.placement import PlacementFinding
+from merrow_analysis.places.constant_places import constant_range
 from merrow_analysis.rules.call_rules import BAD_CALLEE
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.copies import ask_before
@@ -31,6 +32,7 @@ from merrow_analysis.rules.fixes.port_fixes import (
     results,
     with_value,
 )
+from merrow_analysis.rules.fixes.tool_fixes import without_constant
 from merrow_analysis.rules.key_rules import CONFLICT
 from merrow_analysis.rules.misplaced import word_of
 from merrow_analysis.rules.path_rules import MISSING_INPUT_OR_OUTPUT, OFF_PATH
@@ -198,6 +200,14 @@ def _given_twice(node: TypedNode, port: str) -> Diagnostic:
     )
     related = [Related(edge.flow.range, f"`{port}` is fed here")]
     # What the edge brings counts anyway.
+    if node.resolution.tool is not None:
+        return report(
+            CONFLICT,
+            constant_range(node, port),
+            message,
+            related=related,
+            fixes=without_constant(node, port, safe=True),
+        )
     given = node.resolution.parameters.get(port)
     removed = () if given is None else remove_key(written_keys_of(node), port, given.block, safe=True)
     return report(CONFLICT, parameter_range(node, port), message, related=related, fixes=removed)

@@ -326,7 +326,7 @@ def _left_out(template: TemplateText) -> Iterator[Diagnostic]:
 
 def template_problems(node: TypedNode, book: PromptBook) -> Iterator[tuple[str, str]]:
     """What is wrong with the template of a single node, by code and variable or port; nothing where it has none."""
-    if node.kind != "operator" or node.spec is None or node.spec.effect == "none":
+    if node.kind != "operator" or node.spec is None or not node.spec.has_prompt:
         return
     prompt = prompt_of(node, book)
     text = prompt.text if isinstance(prompt, Prompt) else prompt

@@ -16,7 +16,7 @@ from types import MappingProxyType
 from typing import Any
 
 from merrow_analysis.bounded.allowance import Allowance, TooMuchError, size_of
-from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.difference import line_edits
 
 PINS_FILE = "merrow.tools.json"
 """The file in which a workspace keeps its pins."""
@@ -295,6 +295,11 @@ def hidden_in(tool: PinnedTool) -> list[str]:
         if len(found) >= _MOST_HIDDEN:
             return found[:_MOST_HIDDEN]
     return found
+
+
+def shown(text: str) -> str:
+    """What a server said, with what can't be seen in it as escapes."""
+    return _seen(text)
 
 
 def difference(before: PinnedTool | None, after: PinnedTool | None) -> str:

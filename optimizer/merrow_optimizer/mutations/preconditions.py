@@ -271,7 +271,7 @@ def _acts(original: Original) -> bool:
 EFFECTS = Precondition(
     "effects",
     "k",
-    "Nodes that ask people stay, run no more often, are given the same, and keep what lets them through.",
+    "Nodes that ask people or use tools stay, run no more often, are given the same, and keep what lets them through.",
     _effects,
 )
 """The one precondition that can't be left out."""

@@ -12,7 +12,7 @@ from typing import NamedTuple
 
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.diagnostics import Diagnostic
-from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.difference import line_edits
 from merrow_analysis.graph.measures.kept_effects import acting, why_not_kept
 from merrow_analysis.text import OverlappingEditsError, TextEdit, apply_edits
 from merrow_optimizer.repair.concerned import concerned, is_about_edges, is_about_graph

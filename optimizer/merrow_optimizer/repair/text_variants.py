@@ -9,7 +9,7 @@ from functools import cached_property
 
 from merrow_analysis.check import Analyser, Analysis
 from merrow_analysis.diagnostics import Diagnostic, Severity
-from merrow_analysis.edits.difference import single_edit
+from merrow_analysis.difference import single_edit
 from merrow_analysis.rules.path_rules import MISSING_INPUT_OR_OUTPUT
 from merrow_analysis.rules.registry import Scope, find_rule, is_refused
 from merrow_analysis.text import split_lines

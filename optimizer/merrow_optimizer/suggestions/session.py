@@ -10,7 +10,7 @@ from dataclasses import dataclass, field, replace
 from itertools import count
 from typing import Any
 
-from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.difference import line_edits
 from merrow_analysis.text import TextEdit
 from merrow_optimizer.mutations.base import WorkflowDifference, workflow_difference
 from merrow_optimizer.suggestions.candidate_answers import SCHEMA, CandidateAnswer, Form, plain, read_answers

@@ -20,6 +20,7 @@ from merrow_analysis.definitions.types import ANY, BUILT_IN, TEXT, Type, TypeTab
 from merrow_analysis.graph.instructions import agent_of, knows_aims, memory_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import called_path
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.formats.shapes import ValueShape, shape_of
@@ -212,6 +213,10 @@ def asks_models(workflow: Workflow, options: RunOptions) -> bool:
 def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str | None, *, is_override: bool) -> Step:
     settings, spec, types = workflow.analysis.settings, node.spec, workflow.graph.types
     assert spec is not None  # noqa: S101 (an operator node has one)
+    if spec.is_tool:
+        raise UsageFailure(
+            f"{node.id} uses a tool, and this Merrow checks workflows with tools but does not run them yet."
+        )
     parameters = {key: parameter.value for key, parameter in node.resolution.parameters.items()}
 
     def of(key: str, default: Any = None, agents: Any = None) -> Any:

@@ -16,7 +16,7 @@ log = logging.getLogger(__name__)
 SECTION = "merrow"
 _PATIENCE = 2.0
 """Seconds that the first diagnostics wait for the client's settings."""
-_WATCHED = ("**/*.toml", "**/*.py", "**/*.{yaml,yml}", "**/*.{mmd,mermaid}")
+_WATCHED = ("**/*.toml", "**/*.py", "**/*.{yaml,yml}", "**/*.{mmd,mermaid}", "**/merrow.tools.json")
 """Settings files, also of other names, and what workflows name: prompt files, libraries and called workflows."""
 
 

@@ -18,7 +18,7 @@ from pygls.uris import to_fs_path
 
 from merrow_analysis.cases import ENDING
 from merrow_analysis.definitions.provider import ResourceError
-from merrow_analysis.edits.difference import single_edit
+from merrow_analysis.difference import single_edit
 from merrow_analysis.text import (
     LARGEST_TEXT,
     Position,

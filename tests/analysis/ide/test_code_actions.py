@@ -8,7 +8,7 @@ from tests.analysis.ide.cursor import marked
 from tests.strategies import any_flowcharts
 
 from merrow_analysis.check import analyse
-from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.difference import line_edits
 from merrow_analysis.ide.actions.actions import QUICK_FIX, Action
 from merrow_analysis.ide.actions.code_actions import actions
 from merrow_analysis.text import apply_edits

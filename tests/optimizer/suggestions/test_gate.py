@@ -9,7 +9,7 @@ import pytest
 from tests.optimizer.suggestions.scripted import FLOW, ground, lines
 
 from merrow_analysis.check import analyse
-from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.difference import line_edits
 from merrow_analysis.text import apply_edits
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.mutations.moves import find

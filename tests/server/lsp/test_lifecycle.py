@@ -66,7 +66,15 @@ def test_settings_files_of_any_name_and_what_workflows_name_are_watched(editor: 
         if registration["method"] == "workspace/didChangeWatchedFiles"
     )
     endings = [watcher["globPattern"].removeprefix("**/*.").strip("{}").split(",") for watcher in files]
-    assert {ending for some in endings for ending in some} == {"toml", "py", "yaml", "yml", "mmd", "mermaid"}
+    assert {ending for some in endings for ending in some} == {
+        "toml",
+        "py",
+        "yaml",
+        "yml",
+        "mmd",
+        "mermaid",
+        "**/merrow.tools.json",
+    }
 
 
 def imported(*after: bytes) -> set[str]:

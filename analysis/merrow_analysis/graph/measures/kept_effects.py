@@ -1,4 +1,4 @@
-"""What every change that a machine makes of a workflow must keep: people, and later tools, stores and environments.
+"""What every change that a machine makes of a workflow must keep: people and tools, and later stores and environments.
 
 A model's answer can be asked for again and costs only money. A person who was asked, or a mail that was sent, stays so. So only
 people decide whether such a node is there, how often it runs, what it is given, and what must have happened before it.
@@ -10,6 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
+from merrow_analysis.definitions.operators import TOOL
 from merrow_analysis.graph.bare.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.measures.call_bounds import most_calls
@@ -47,10 +48,14 @@ def why_not_kept(
     """Why a change made by a machine is refused, as a sentence; None where it keeps all effects.
 
     Nodes with an effect stay as they are, in the boxes that they are in, and none is new; none can run more often; each is given
-    the same by the same edges; and the Humans and Decisions that must have let it through still do, by the same cases and for the
-    same reasons. ``names`` has the old id by the new one of nodes that were renamed. ``repaired``: ``before`` has errors that the
-    change repairs, so that only what was understood in it must stay.
+    the same by the same edges; and the Humans and Decisions that must have let it through still do, by the same cases and for
+    the same reasons. The workflow may use no tools that it could not before. ``names`` has the old id by the new one of nodes
+    that were renamed. ``repaired``: ``before`` has errors that the change repairs, so that only what was understood in it must
+    stay.
     """
+    tools = [name for name in after.settings.tools if name not in before.settings.tools]
+    if tools:
+        return f"The workflow could use {tools[0]}, which only its author may let it."
     old, new = acting(before), acting(after)
     if not old and not new:
         return None
@@ -90,11 +95,11 @@ def _moved(
         most, now = most_calls(before, node), most_calls(after, other)
         if most is not None and (now is None or now > most):
             yield f"{name} could run more often: {'without a limit' if now is None else f'{now} times'} instead of {most}."
-    if repaired:
+    if repaired and node.operator != TOOL.name:
         return
-    if _parameters(node) != _parameters(other):
+    if _parameters(node, repaired=repaired) != _parameters(other, repaired=repaired):
         yield f"{name} would ask or do something else; only its author may change that."
-    if _given(node, _NO_NAMES) != _given(other, names):
+    if not repaired and _given(node, _NO_NAMES) != _given(other, names):
         yield f"{name} would be given something else than now, or from elsewhere."
 
 
@@ -188,8 +193,12 @@ def _leading_on(graph: TypedGraph, guard: TypedNode, node: TypedNode) -> _Cases:
     return frozenset(edge.case_label or "" for edge in guard.outgoing if behind[edge.target.index])
 
 
-def _parameters(node: TypedNode) -> dict[str, str]:
-    parameters = {key: repr(parameter.value) for key, parameter in node.resolution.parameters.items() if key != "op"}
+def _parameters(node: TypedNode, *, repaired: bool = False) -> dict[str, str]:
+    """What is written at a node; with ``repaired`` only what no repair may change, which is the tool that it uses, and how."""
+    keys = (
+        TOOL.parameters & node.resolution.parameters.keys() if repaired else node.resolution.parameters.keys() - {"op"}
+    )
+    parameters = {key: repr(node.resolution.parameters[key].value) for key in keys}
     return parameters | {"": node.resolution.plain or ""}
 
 

@@ -16,6 +16,7 @@ from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import WORD_TEXTS, drawing_fragment
 from merrow_analysis.ide.texts.markup import Markup
 from merrow_analysis.ide.texts.node_text import node_text, uses_of_prompt
+from merrow_analysis.ide.texts.tool_text import tool_text
 from merrow_analysis.rules.registry import find_rule
 from merrow_analysis.text import Position
 
@@ -62,6 +63,8 @@ def documentation(analysis: Analysis, subject: Subject) -> Markup | None:
     if kind == "node":
         node = typed.by_id.get(name)
         return None if node is None else node_text(analysis, node)
+    if kind in ("tool", "parameter"):
+        return tool_text(analysis, subject[1]) or None
     if kind == "operator":
         spec = typed.operators.named(name)
         return None if spec is None else describe.operator(spec)

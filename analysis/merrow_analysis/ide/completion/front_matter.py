@@ -9,6 +9,7 @@ from merrow_analysis.definitions.front_matter import read_front_matter
 from merrow_analysis.definitions.schema import FRONT_MATTER, Fragment
 from merrow_analysis.definitions.types import BUILT_IN_TYPES, Type, TypeTable
 from merrow_analysis.ide.completion.items import CompletionItems
+from merrow_analysis.ide.completion.tools import tool_items
 from merrow_analysis.ide.cursor.place import InFrontMatter
 from merrow_analysis.ide.cursor.schema_walk import keys_at, words_at
 from merrow_analysis.ide.cursor.yaml_place import YamlPlace, yaml_place
@@ -95,6 +96,8 @@ def _values(items: CompletionItems, here: YamlPlace, word: str) -> None:
             ends = node.incoming if inner[0] == "inputs" else node.outgoing
             if node.id not in (taken or ()):
                 items.add(node.id, "node", place, rank=1 if ends else 0, subject=("node", node.id))
+    elif inner[0] == "tools":
+        tool_items(items, length, items.analysis.settings.tools)
     elif inner == ("memory",) and not here.in_flow:
         add_memories(items, length)
 

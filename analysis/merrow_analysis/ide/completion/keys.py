@@ -14,6 +14,7 @@ from merrow_analysis.ide.completion.boxes import box_values, operator_of_title
 from merrow_analysis.ide.completion.front_matter import add_memories, add_types
 from merrow_analysis.ide.completion.items import CompletionItems
 from merrow_analysis.ide.completion.paths import path_place
+from merrow_analysis.ide.completion.tools import constant_items, tool_in_label, tool_items
 from merrow_analysis.ide.cursor.label_place import label_place
 from merrow_analysis.ide.cursor.metadata_place import metadata_place
 from merrow_analysis.ide.cursor.place import InStatement
@@ -21,6 +22,7 @@ from merrow_analysis.ide.cursor.schema_walk import fragments_at, keys_at, words_
 from merrow_analysis.ide.texts.box_text import KEYS_BY_OPERATOR, drawing_keys
 from merrow_analysis.ide.texts.describe import KEYS
 from merrow_analysis.people.forms import UnanswerableError, form_of
+from merrow_analysis.places.constant_places import WITH
 from merrow_analysis.syntax.shapes import SHAPES, is_shape
 
 _PROMPT_KEYS = ("role", "instruction")
@@ -54,9 +56,13 @@ def operator_of(analysis: Analysis, node: str, word: str) -> OperatorSpec | None
     operator = graph.operators.by_op(word.strip()) if word.strip() else None
     known = graph.by_id.get(node)
     own = known.spec if known is not None else None
-    # What a Call may say depends on whether it names a file.
-    is_call = operator is not None and operator.spec.is_call and own is not None and own.is_call
-    return own if operator is None or is_call else operator.spec
+    # What a Call may say depends on whether it names a file, and what a Tool gives on its tool.
+    is_own = (
+        operator is not None
+        and own is not None
+        and ((operator.spec.is_call and own.is_call) or (operator.spec.is_tool and own.is_tool))
+    )
+    return own if operator is None or is_own else operator.spec
 
 
 def typed_node(analysis: Analysis, name: str) -> TypedNode | None:
@@ -83,6 +89,9 @@ def label_items(items: CompletionItems, place: InStatement) -> None:
         spec = operator_of(items.analysis, typed.node, here.operator)
         keys = parameter_keys(spec, node)
         _keys(items, {key: keys[key] for key in keys if key != "op"}, here.keys, length, spec)
+    elif here.key == WITH:
+        typed_text = text[shift + here.start :].removeprefix("'").removeprefix('"')
+        constant_items(items, typed_text, tool_in_label(f"{text}{place.after}"), node)
     elif here.kind == "value":
         _values(items, (here.key,), length, node, in_label=True)
 
@@ -108,9 +117,13 @@ def metadata_items(items: CompletionItems, place: InStatement) -> None:
     if here.path[-1:] == (_PATH_KEY,) and not here.is_key:
         items.path = path_place(items, here.length, in_label=False)
         return
+    name = place.typed.node
+    if here.path == (WITH,) and not here.is_key:
+        typed_text = place.before[len(place.before) - here.length :]
+        constant_items(items, typed_text, here.values.get("tool", ""), typed_node(items.analysis, name))
+        return
     if here.in_text:
         return
-    name = place.typed.node
     length = here.length
     drawing = drawing_keys(items.analysis, name, here.values.get("op", ""))
     if drawing is not None:
@@ -187,6 +200,8 @@ def _values(
     elif key in ("returns", "type"):
         is_human = node is not None and node.spec is not None and node.spec.is_human
         add_types(items, length, _answerable if key == "returns" and is_human else None)
+    elif key == "tool":
+        tool_items(items, length)
     elif key == "by" and node is not None:
         for name in _numbers(node):
             items.add(name, "value", place, detail="field")

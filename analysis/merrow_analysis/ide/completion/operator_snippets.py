@@ -11,6 +11,8 @@ from merrow_analysis.definitions.types import NUMBER, Type, TypeTable, innermost
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.ide.completion.fitting import steps, values_of
 from merrow_analysis.ide.completion.items import CompletionItems, escaped
+from merrow_analysis.ide.completion.tools import pinned_tools
+from merrow_analysis.tools.pinned_tools import KnownTool
 
 _SOURCE = "SOURCE"
 _NEAREST = 100
@@ -32,7 +34,9 @@ def operator_items(items: CompletionItems, length: int, rank: int) -> None:
     sources = _sources(items, graph)
     for spec in graph.operators.specs.values():
         node = _new_id(graph, spec)
-        lines = _lines(items, graph, sources, spec, node)
+        tool = _first_tool(items) if spec.is_tool else None
+        spec = spec if tool is None else tool.spec(graph.types)
+        lines = _lines(items, graph, sources, spec, node, "server.tool" if tool is None else tool.name)
         items.add(
             spec.name,
             "operator",
@@ -44,6 +48,14 @@ def operator_items(items: CompletionItems, length: int, rank: int) -> None:
             description=f"node {node}",
             subject=("operator", spec.name),
         )
+
+
+def _first_tool(items: CompletionItems) -> KnownTool | None:
+    """The tool that a new node is written with: the first that the workflow may use, or that is pinned."""
+    tools = pinned_tools(items.analysis)
+    names = () if tools is None else (*items.analysis.settings.tools, *tools.pins.names())
+    known = (tools.find(name) for name in names if tools is not None)
+    return next((tool for tool in known if tool.problem is None), None)
 
 
 def _sources(items: CompletionItems, graph: TypedGraph) -> list[TypedNode]:
@@ -84,7 +96,7 @@ class _SnippetLine(NamedTuple):
 
 
 def _lines(
-    items: CompletionItems, graph: TypedGraph, sources: list[TypedNode], spec: OperatorSpec, name: str
+    items: CompletionItems, graph: TypedGraph, sources: list[TypedNode], spec: OperatorSpec, name: str, tool: str
 ) -> list[_SnippetLine]:
     node = _Stop(name)
     if spec.is_decision:
@@ -92,6 +104,8 @@ def _lines(
     elif spec.is_human:
         ask, answer = _Stop("Do you approve?"), _Stop("Bool")
         lines = [_SnippetLine((node, f"[\"{spec.name}<br/>(ask: '", ask, "', returns: ", answer, ')"]'))]
+    elif spec.is_tool:
+        lines = [_SnippetLine((node, f'["{spec.name}<br/>(tool: ', _Stop(tool), ')"]'))]
     elif spec.instruction_key is not None:
         key = spec.instruction_key
         lines = [_SnippetLine((node, f'["{spec.name}<br/>({key}: ', _Stop(key), ')"]'))]

@@ -1,9 +1,10 @@
 """Where a name leads: a node to its declaration, a class to its classDef, a role to its prompt, an operator to its ports, a
-field to its record, a Call to its file.
+field to its record, a Call to its file, a tool to its pin.
 """
 
 from __future__ import annotations
 
+from collections.abc import Iterator
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
@@ -15,6 +16,9 @@ from merrow_analysis.places.front_names import scalar_span
 from merrow_analysis.places.occurrences import declarations_of
 from merrow_analysis.places.symbols import Symbol
 from merrow_analysis.text import Position, Range, split_lines
+
+_LARGEST_PINS = 1_000_000
+"""Characters of a file of pins in which the place of a pin is looked for."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -75,7 +79,29 @@ def targets_of(analysis: Analysis, symbol: Symbol, provider: Provider | None = N
     declared = any(place.role == "declaration" for place in declarations_of(analysis, symbol))
     if symbol.kind in ("operator", "type", "field") and not declared and provider is not None:
         targets = [*_in_libraries(analysis, symbol, provider), *targets]
+    if symbol.kind == "tool" and provider is not None:
+        targets += _in_pins(analysis, symbol.name, provider)
     return targets or _into_called_file(analysis, symbol)
+
+
+def _in_pins(analysis: Analysis, name: str, provider: Provider) -> Iterator[DefinitionTarget]:
+    """The pin of a tool, or the file of pins where that has none, or is too large to look through."""
+    outside = None if analysis.typed is None else analysis.typed.core.language.outside
+    path = None if outside is None else outside.tools.path
+    if path is None:
+        return
+    try:
+        text = provider.read(path)
+    except ResourceError:
+        return
+    start = Range(Position(0, 0), Position(0, 0))
+    server, _, tool = name.partition(".")
+    places = read_bounded_yaml(text).places(("servers", server, "tools", tool)) if len(text) <= _LARGEST_PINS else None
+    if places is None:
+        yield DefinitionTarget(start, start, path)
+        return
+    key, value = places
+    yield DefinitionTarget(range_of(text, *scalar_span(text, key)), range_of(text, key[0], value[1]), path)
 
 
 def unquoted(place: Range, name: str) -> Range:

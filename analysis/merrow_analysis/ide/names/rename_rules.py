@@ -52,6 +52,8 @@ def refuse_fixed(analysis: Analysis, here: Occurrence) -> None:
             raise RenameRefusedError(f"Port {written} is declared in a library, so it can't be renamed here.")
     elif kind == "file":
         raise RenameRefusedError("Rename the file itself; the paths that lead to it are changed then.")
+    elif kind == "tool":
+        raise RenameRefusedError("A tool has the name that its server gives it, so it can't be renamed here.")
     elif kind in ("node", "subgraph", "edge"):
         flow = analysis.flow
         if name in flow.edge_ids and (name in flow.nodes or name in flow.subgraphs):

@@ -6,7 +6,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from merrow_analysis.check import Analysis
-from merrow_analysis.definitions.operators import INTERFACE_CLASS, InputPort, OperatorSpec
+from merrow_analysis.definitions.operators import INTERFACE_CLASS, TOOL, InputPort, OperatorSpec
 from merrow_analysis.definitions.prompts import Prompt
 from merrow_analysis.definitions.schema import (
     INTERFACE_KEYS,
@@ -37,6 +37,8 @@ def port_text(port: InputPort) -> str:
 
 def signature_text(spec: OperatorSpec) -> str:
     """``Programmer(problem*: Problem, analysis: Text) -> output: Answer, code: Code``."""
+    if spec is TOOL:
+        return f"{spec.name}(parameters of the tool) -> results of the tool"
     inputs = ", ".join(port_text(port) for port in spec.inputs)
     outputs = ", ".join(f"{port.name}: {port.type}" for port in spec.outputs)
     return f"{spec.name}({inputs}) -> {outputs or 'one output per case'}"

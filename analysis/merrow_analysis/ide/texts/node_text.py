@@ -17,6 +17,7 @@ from merrow_analysis.ide.texts.box_text import edge_notes
 from merrow_analysis.ide.texts.markup import CodeSpan, Inline, Markup
 from merrow_analysis.ide.texts.memory_text import memory_text
 from merrow_analysis.ide.texts.person_text import person_text
+from merrow_analysis.ide.texts.tool_text import tool_text
 from merrow_analysis.ide.texts.validator_text import validation_text
 from merrow_analysis.rules.reporting import claim_range
 
@@ -49,6 +50,8 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
         text.join(person_text(analysis, node))
     elif node.kind != "decision":
         text.join(_prompt(analysis, node))
+    if node.resolution.tool is not None:
+        text.join(tool_text(analysis, node.resolution.tool.name))
     text.join(validation_text(analysis, node))
     text.join(_asked(analysis, node))
     text.join(memory_text(analysis, node))

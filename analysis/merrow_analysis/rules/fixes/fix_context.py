@@ -330,7 +330,9 @@ class FixContext:
     def _found(self, graph: TypedGraph) -> tuple[Counter[str], Counter[str]]:
         """The codes that are found in a graph: without findings that follow from others, and all."""
         context = self.context
-        other = GraphContext(graph, context.header, context.front, context.settings, context.book)
+        other = GraphContext(
+            graph, context.header, context.front, context.settings, context.book, permissions=context.permissions
+        )
         findings = [finding for scope in _SCOPES for finding in check_graph(other, scope)]
         return Counter(finding.code for finding in unexplained(findings)), Counter(finding.code for finding in findings)
 

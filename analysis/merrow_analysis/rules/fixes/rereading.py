@@ -26,8 +26,8 @@ def found_in(diagram: Diagram, context: GraphContext) -> tuple[Counter[str], Cou
     own, settings = known
     core = context.graph.core
     flow = fold(diagram.blocks, diagram.moved)
-    graph = build(flow, settings, core.language, core.language.callees)
-    here = GraphContext(graph, diagram.header, diagram.front_matter, own, context.book, diagram)
+    graph = build(flow, settings, core.language, core.language.outside)
+    here = GraphContext(graph, diagram.header, diagram.front_matter, own, context.book, diagram, context.permissions)
     text = TextContext(diagram, flow, diagram.blocks, own, graph, (), here)
     findings: list[Diagnostic] = [*check_text(text, reading=True), *check_text(text, reading=False)]
     for scope in GRAPH_SCOPES:

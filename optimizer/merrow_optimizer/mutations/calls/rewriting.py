@@ -8,7 +8,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
 from merrow_analysis.diagnostics import Severity
-from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.difference import line_edits
 from merrow_analysis.edits.replacements import CannotWriteError
 from merrow_analysis.graph.measures.kept_effects import why_not_kept
 from merrow_analysis.text import Range

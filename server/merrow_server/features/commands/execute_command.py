@@ -14,7 +14,7 @@ from typing import TYPE_CHECKING, Any
 
 from lsprotocol import types
 
-from merrow_analysis.edits.difference import single_edit
+from merrow_analysis.difference import single_edit
 from merrow_analysis.text import Range, split_lines
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters

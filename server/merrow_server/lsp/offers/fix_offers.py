@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING
 from lsprotocol import types
 
 from merrow_analysis.diagnostics import Applicability, Diagnostic
-from merrow_analysis.edits.difference import line_edits
+from merrow_analysis.difference import line_edits
 from merrow_analysis.ide.actions import code_actions as ide_actions
 from merrow_analysis.text import Range, TextEdit, line_ending, with_line_ending
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
