@@ -94,6 +94,7 @@ def test_what_may_be_left_out() -> None:
     assert (with_default.required, with_default.default, with_default.description) == (False, "a", "What it is.")
     nullable = one({"anyOf": [{"type": "integer"}, {"type": "null"}], "default": None})
     assert (nullable.required, nullable.nullable, nullable.whole) == (False, True, True)
+    assert not one({"type": ["string", "null"]}).required
     assert not one({"type": "number"}).whole
     referred = one({"$ref": "#/$defs/a"}, defs={"a": {**TEXT, "default": "b", "description": "There."}})
     assert (referred.required, referred.default, referred.description) == (False, "b", "There.")

@@ -413,9 +413,13 @@ def test_what_is_found_after_edits_is_what_is_found_from_scratch() -> None:
         *BOXED,
         'PRICE@{ op: Tool, tool: shop.price, with: "grade: worn" }',
         "ASK -->|item:article| PRICE",
+        "GRADE@{ op: Custom, role: ask, returns: ShopPriceGrade }",
+        "PROBLEM -->|input| GRADE",
+        "GRADE -->|grade| PRICE",
     )
     provider = GivenFiles({PINS_FILE: PINS.text()})
     analyser = Analyser(text, path="flow.mmd", provider=provider)
+    assert analyser.analysis().typed is not None
     edits = [
         ("mail.send, shop.price]", "mail.send]"),
         ("tool: shop.price", "tool: shop.prise"),
