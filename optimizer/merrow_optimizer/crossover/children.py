@@ -252,7 +252,7 @@ def _child(plan: _ChildPlan, parents: tuple[Analysis, Analysis], names: Names = 
         return None
     boxes, people = bool(host.composites or donor.composites), bool(acting(host) or acting(donor))
     if boxes or people or not plan.is_exact or _silences(parents):
-        child = analyse(text, callees=host.core.language.callees)
+        child = analyse(text, outside=host.core.language.outside)
         if not _fits(child, parents) or (boxes and _tears(plan.joint, child)):
             return None
         if people and (child.typed is None or _moves_effects(plan, host, donor, child.typed)):
