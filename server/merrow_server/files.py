@@ -169,8 +169,9 @@ def write(path: Path, source: SourceText) -> None:
     _replace(path, final, _encoded(source), mode)
 
 
-def write_bytes(path: Path, data: bytes, *, through_links: bool = True) -> None:
-    """Write the file at ``path`` in one step, whether it is there or not; one that is keeps its mode. Raises `InputError`.
+def write_bytes(path: Path, data: bytes | Iterable[bytes], *, through_links: bool = True) -> None:
+    """Write the file at ``path`` in one step, also of ``data`` that come part after part, whether it is there or not; one that
+    is keeps its mode. Raises `InputError`.
 
     What the user has named is written where a link leads, and a device or a pipe, such as ``/dev/null``, takes what is written.
     What Merrow has named is not (``through_links``): the file takes the place of the link, which somebody else may have laid
@@ -179,7 +180,7 @@ def write_bytes(path: Path, data: bytes, *, through_links: bool = True) -> None:
     if through_links and _takes_what_comes(path):
         try:
             with path.open("wb") as stream:
-                stream.write(data)
+                stream.writelines([data] if isinstance(data, bytes) else data)
         except OSError as problem:
             raise InputError(f"{path} can't be written: {reason_of(problem)}.") from None
         return
@@ -206,7 +207,7 @@ def _takes_what_comes(path: Path) -> bool:
     return stat.S_ISCHR(mode) or stat.S_ISBLK(mode) or stat.S_ISFIFO(mode)
 
 
-def _replace(path: Path, final: Path, data: bytes, mode: int) -> None:
+def _replace(path: Path, final: Path, data: bytes | Iterable[bytes], mode: int) -> None:
     import tempfile  # brings much with it that reading doesn't need
 
     temporary: str | None = None
@@ -217,7 +218,7 @@ def _replace(path: Path, final: Path, data: bytes, mode: int) -> None:
             raise InputError(f"{path} can't be written: it is read-only.")
         handle, temporary = tempfile.mkstemp(prefix=f".{final.name[:64]}.", dir=final.parent)
         with os.fdopen(handle, "wb") as stream:
-            stream.write(data)
+            stream.writelines([data] if isinstance(data, bytes) else data)
         Path(temporary).chmod(mode)
         Path(temporary).replace(final)
     except OSError as problem:

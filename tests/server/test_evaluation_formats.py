@@ -7,7 +7,7 @@ import io
 import json
 import re
 import subprocess
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 from html.parser import HTMLParser
 from pathlib import Path
 from typing import Any
@@ -23,9 +23,8 @@ from tests.server.program import Outcome, in_process, write
 from merrow_optimizer.evaluation.summary import compared
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import NOTHING
-from merrow_server.evaluations.evaluation_formats import FORMATS, formatted
-from merrow_server.evaluations.evaluation_html import as_html
-from merrow_server.evaluations.evaluation_inspect import as_inspect
+from merrow_server.evaluations import evaluation_formats
+from merrow_server.evaluations.evaluation_formats import FORMATS
 from merrow_server.evaluations.tables import comparison_lines
 
 INSPECT = Path(__file__).resolve().parents[2] / ".venv-inspect" / "bin" / "python"
@@ -38,6 +37,14 @@ flowchart TD
     PROBLEM --> A --> RETURN
 """
 EVIL = '<script>alert(1)</script><img src="http://evil.test/x" onerror=x>\x1b[2J\x00 ]]> -->\u202e&amp;"\'\n::error::'
+
+
+def formatted(report: dict[str, Any], form: str, failed: Sequence[str] = ()) -> str:
+    return "".join(evaluation_formats.formatted(report, form, failed))
+
+
+def as_html(report: dict[str, Any], failed: Sequence[str]) -> str:
+    return formatted(report, "html", failed)
 
 
 @pytest.fixture
@@ -333,7 +340,7 @@ def test_a_thousand_items_take_few_steps_and_three_megabytes() -> None:
 def test_inspect_reads_its_log(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
     Path("log.json").write_text(evaluated(capsys, "inspect").out, encoding="utf-8")
     odd = report_of([row_of(0, "right", "half \ud800"), row_of(1, "invalid", EVIL)])
-    Path("odd.json").write_text(as_inspect(odd), encoding="utf-8")
+    Path("odd.json").write_text(formatted(odd, "inspect"), encoding="utf-8")
     program = (
         "import json, sys; from inspect_ai.log import read_eval_log; log = read_eval_log(sys.argv[1]);"
         "score = log.results.scores[0];"
@@ -549,7 +556,7 @@ def test_inspect_gets_all_that_is_known_of_an_evaluation() -> None:
     rows[3] = {**rows[3], "inputs": None, "reason": "half \ud800"}
     del rows[3]["output"]
     rich |= {"rows": rows, "items": 3}
-    log = json.loads(as_inspect(rich))
+    log = json.loads(formatted(rich, "inspect"))
     samples = log.pop("samples")
     stopped = {"input_tokens": 1000, "output_tokens": 500, "total_tokens": 1500, "total_cost": 0.25}
     times = {"started_at": "2001-09-09T01:46:40+00:00", "completed_at": "2001-09-09T02:07:14+00:00"}
@@ -620,7 +627,7 @@ def test_inspect_gets_all_that_is_known_of_an_evaluation() -> None:
 def test_inspect_knows_how_an_evaluation_ended(status: str, error: str | None, said: str, why: str | None) -> None:
     rows = [row_of(0, "right", ""), row_of(1, "unanswered", "")]
     report = {**report_of(rows), "status": status, "error": error, "model": "", "score": None, "interval": None}
-    log = json.loads(as_inspect(report))
+    log = json.loads(formatted(report, "inspect"))
     assert (log["status"], log.get("error", {}).get("message")) == (said, why)
     assert log["stats"]["completed_at"] == ("" if said == "started" else "2001-09-09T01:46:45+00:00")
     assert log["results"]["completed_samples"] == 1

@@ -19,6 +19,7 @@ from tests.server.program import Outcome, in_process, merrow, write
 from tests.server.test_evaluate_command import FLOW, answer, begun, data, evaluate, server, until
 
 from merrow_runtime.store.database import Store
+from merrow_server.evaluations.known_items import KnownItems
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 __all__ = ["server"]
@@ -417,7 +418,7 @@ def test_what_nobody_can_rate_has_no_verdict(server: OpenAIServer, capsys: pytes
         kept = store.evaluations.score(identity, "q1", 0)
         assert kept is not None
         assert kept.output is not None
-        store.labels.put(record.plan["hashes"]["q1"], kept.output, "bad", note="too short")
+        store.labels.put(KnownItems.of(record.plan).hash("q1") or "", kept.output, "bad", note="too short")
     shown = in_process(capsys, "show", identity, "--format", "json").json
     by = {row["item"]: {name: row[name] for name in ("verdict", "note") if name in row} for row in shown["rows"]}
     assert by == {"q0": {}, "q1": {"verdict": "bad", "note": "too short"}, "q2": {"verdict": None}}

@@ -25,6 +25,7 @@ from tests.server.test_evaluate_command import FLOW, data
 from merrow_optimizer.evaluation.statistics.agreement import agreement
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import output_text
+from merrow_server.evaluations.known_items import KnownItems
 from merrow_server.evaluations.tables import people_text
 
 pytestmark = pytest.mark.skipif(sys.platform == "win32", reason="terminals of POSIX")
@@ -255,7 +256,7 @@ def test_pairs_are_compared_once_unless_their_answers_are_the_same(
     assert compared("q\n") == ([], last)
     with closing(Store.open()) as store:
         label = store.labels.label(
-            store.evaluations.get(first).plan["hashes"][f"q{number}"],
+            KnownItems.of(store.evaluations.get(first).plan).hash(f"q{number}") or "",
             output_text(f"What is {number} = {said[number]}"),
             output_text(f"What is {number} the same says {said[number]}"),
         )

@@ -3,8 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable
-from dataclasses import replace
+from collections.abc import Callable, Iterable, Iterator
 from typing import NamedTuple, Protocol
 
 from merrow_optimizer.evaluation.endings import Fatal
@@ -15,32 +14,29 @@ from merrow_optimizer.evaluation.stopping import Stopping
 from merrow_runtime.jobs.clock import Clock
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import ScoreRecord
-from merrow_runtime.usage import NOTHING, Usage
+from merrow_runtime.usage import NOTHING
 
 OnScore = Callable[[ScoreRecord], None]
 
+_AGAIN, _STAYS = 1, 2
+
 
 class AnswerTask(NamedTuple):
-    """One answer to be had: to which item, which repeat, and at which place of the evaluation."""
+    """One answer to be had: to which item, which repeat, and at which place of the evaluation. ``again`` says that there is a
+    score of it that does not stay.
+    """
 
     place: int
     item: Item
     repeat: int
+    again: bool = False
 
 
 class Tally(Protocol):
     """What an engine works for: it is told of each score, and knows when to stop."""
 
-    def is_again(self, task: AnswerTask) -> bool:
-        """Whether there is a score of this task that does not stay."""
-        ...
-
     def ended(self, task: AnswerTask, record: ScoreRecord, fatal: Fatal | None = None) -> bool:
         """Count a score that is kept, and why no other can be had now; whether to begin no more."""
-        ...
-
-    def cut_off(self, record: ScoreRecord) -> None:
-        """Count what an answer has paid that was cut off."""
         ...
 
     def end(self, why: str) -> None:
@@ -64,41 +60,47 @@ class AnswerEngine(Protocol):
 
 class Evaluator:
     """One evaluation at work. ``user`` is the user's store, with answers and scores; ``elapsed`` seconds were worked on it
-    before.
-
-    ``scores`` has the last score of each item and repeat, those from before a resume too. ``stopped_by`` says why it stopped
-    before its end.
+    before. ``spent`` is what it had used until then, ``scored`` whether it had any score, and ``stopped_by`` says why it stopped
+    before its end. The journal has the scores: those of many items would fill the memory.
     """
 
     def __init__(self, evaluation: str, plan: Plan, user: Store, elapsed: float = 0.0) -> None:
         self.id = evaluation
         self.plan = plan
-        self.scores: dict[tuple[str, int], ScoreRecord] = {
-            (score.item, score.repeat): score for score in user.evaluations.scores(evaluation)
-        }
+        self.spent = NOTHING
+        self.scored = False
         self.stopped_by: str | None = None
         self._clock = Clock(plan.limits.seconds, elapsed)
         self._stopping = Stopping()
         self._stop = asyncio.Event()
         self._told: OnScore = lambda _: None
+        self._before = bytearray(len(plan.items) * plan.repeats)
+        """For each repeat of each item whether it had a score then, and whether that stays."""
+        self._look_back(user)
 
-    @property
-    def spent(self) -> Usage:
-        """What the evaluation has used so far."""
-        return sum((score.usage for score in self.scores.values()), NOTHING)
+    def _look_back(self, user: Store) -> None:
+        places: dict[str, int] = {}
+        for score in user.evaluations.scores(self.id):
+            places = places or {item: place for place, item in enumerate(self.plan.inputs)}
+            self.scored = True
+            self.spent += score.usage
+            if score.item in places and score.repeat < self.plan.repeats:
+                stays = score.status != Status.UNANSWERED and self._counts(score)
+                place = score.repeat * len(places) + places[score.item]
+                self._before[place] = _STAYS if stays else _AGAIN
 
-    def left(self) -> list[AnswerTask]:
+    def left(self) -> Iterator[AnswerTask]:
         """The answers to be had, in order: every item once before any is repeated."""
-        done = {key for key, score in self.scores.items() if score.status != Status.UNANSWERED and self._counts(score)}
-        every = ((item, repeat) for repeat in range(self.plan.repeats) for item in self.plan.items)
-        wanted = ((item, repeat) for item, repeat in every if (item.id, repeat) not in done)
-        return [AnswerTask(place, item, repeat) for place, (item, repeat) in enumerate(wanted)]
+        place = 0
+        for repeat in range(self.plan.repeats):
+            for number, before in enumerate(self._before[repeat * len(self.plan.items) :][: len(self.plan.items)]):
+                if before != _STAYS:
+                    yield AnswerTask(place, self.plan.items[number], repeat, before == _AGAIN)
+                    place += 1
 
     def _counts(self, score: ScoreRecord) -> bool:
         """Whether a score stays: not where only answers of the endpoint that answers now are wanted, and another gave it."""
-        if self.plan.options.reuse != "same" or score.item not in self.plan.inputs:
-            return True
-        return score.work == self.plan.work_key(score.item, score.repeat)
+        return self.plan.options.reuse != "same" or score.work == self.plan.work_key(score.item, score.repeat)
 
     async def run(self, engine: AnswerEngine, told: OnScore = lambda _: None) -> None:
         """Have ``engine`` answer all that is left, tell each score once it is kept, and end; early where `stopped_by` says why.
@@ -127,14 +129,8 @@ class Evaluator:
                 task.cancel()
             await asyncio.gather(working, stop, return_exceptions=True)
 
-    def is_again(self, task: AnswerTask) -> bool:
-        """See `Tally`."""
-        return (task.item.id, task.repeat) in self.scores
-
     def ended(self, task: AnswerTask, record: ScoreRecord, fatal: Fatal | None = None) -> bool:
         """See `Tally`."""
-        # The journal has the answers: those of many items would fill the memory, and after a resume they are not here either.
-        self.scores[record.item, record.repeat] = replace(record, output=None)
         self._told(record)
         why = self._stopping.ended(task.place, Status(record.status), record.reason)
         if fatal is Fatal.BUDGET:
@@ -143,10 +139,6 @@ class Evaluator:
         elif why is not None or fatal is Fatal.ENDPOINT:
             self.end(why or record.reason)
         return self.stopped_by is not None
-
-    def cut_off(self, record: ScoreRecord) -> None:
-        """See `Tally`."""
-        self.scores[record.item, record.repeat] = record
 
     def end(self, why: str) -> None:
         """See `Tally`; what is in flight is cancelled."""

@@ -72,18 +72,17 @@ class LocalEngine:
     async def _work(self, tasks: Iterator[AnswerTask], tally: Tally) -> None:
         for task in tasks:
             try:
-                record, fatal = await self._answering.answer(task.item, task.repeat, again=tally.is_again(task))
+                record, fatal = await self._answering.answer(task.item, task.repeat, again=task.again)
             except asyncio.CancelledError:
-                self._note_unfinished(task, tally)
+                self._note_unfinished(task)
                 raise
             await self._user.evaluations.keep(self._evaluation, record)
             if tally.ended(task, record, fatal):
                 return
 
-    def _note_unfinished(self, task: AnswerTask, tally: Tally) -> None:
+    def _note_unfinished(self, task: AnswerTask) -> None:
         """Keep what an answer has paid that was cut off, so that it is counted; a resume goes on with it."""
         with suppress(StoreFailure):
             record = self._answering.unfinished(task.item, task.repeat)
             if record is not None:
-                tally.cut_off(record)
                 self._user.evaluations.keep(self._evaluation, record).add_done_callback(ignore_failure)

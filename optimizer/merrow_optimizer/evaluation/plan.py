@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections.abc import Callable, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from decimal import ROUND_CEILING, Context
@@ -176,8 +177,7 @@ def make_plan(
     answers = answers or {}
     if not check_people(workflow, options, answers):
         options = replace(options, person=None)
-    given = fitted(data, workflow.graph)
-    inputs = {item.id: values for item, values in zip(data.items, given, strict=True)}
+    inputs = fitted(data, workflow.graph)
     if options.default_model is None:
         options = replace(options, default_model=chosen.model)
     given_answers = _answers(workflow, data, answers)
@@ -273,18 +273,19 @@ def forecast(plan: Plan, known: Known) -> EvaluationForecast:
     """What the evaluation may use beyond what is ``known``, which gives the scores for the key of an answer. Tokens and cost are
     estimates, without those of a metric that asks a model.
     """
-    left: list[Item] = []
+    left = array("Q")
     judged = 0
-    for item, repeat in ((item, repeat) for repeat in range(plan.repeats) for item in plan.items):
+    every = ((place, item, repeat) for repeat in range(plan.repeats) for place, item in enumerate(plan.items))
+    for place, item, repeat in every:
         work = plan.work_key(item.id, repeat)
         scores = [] if plan.options.fresh else [score for score in known(work) if _is_known(score)]
         if not scores and (repeat == 0 or plan.repeats_vary):
             # Where nothing varies, a repeat is answered like the first time.
-            left.append(item)
+            left.append(place)
         scored = score_key(work, item, plan.metric)
         judged += not any(score.scored == scored or score.status == Status.FAILED for score in scores)
     step = max(1, len(left) // _SAMPLE)
-    some = [forecast_item(plan, item) for item in left[::step]]
+    some = [forecast_item(plan, plan.items[place]) for place in left[::step]]
     times = len(left) / max(1, len(some))
 
     def total(bounds: Sequence[Bounds], more: Bounds | None = None) -> Bounds:

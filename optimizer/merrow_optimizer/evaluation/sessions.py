@@ -52,7 +52,7 @@ async def work(
     def make(own: Store) -> Evaluator:
         evaluator = Evaluator(evaluation, plan, user, user.evaluations.get(evaluation).seconds)
         if engine is None:
-            is_resumed = bool(evaluator.scores) or own.has_runs
+            is_resumed = evaluator.scored or own.has_runs
             local.append(LocalEngine(evaluation, plan, user, own, evaluator.spent, is_resumed=is_resumed))
         return evaluator
 

@@ -3,8 +3,9 @@
 from __future__ import annotations
 
 import math
+from array import array
 from collections import Counter
-from collections.abc import Iterable, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from typing import Any
 
@@ -69,36 +70,71 @@ class Summary:
         return shown
 
 
+class _Counted:
+    """The answers that count, of many items in little memory: by item how many there are and how many of them are right, and the
+    values of all.
+    """
+
+    def __init__(self) -> None:
+        self.places: dict[str, int] = {}
+        self._right, self._answers = array("Q"), array("Q")
+        self._values, self._of = array("d"), array("Q")
+
+    def add(self, score: ScoreRecord) -> None:
+        place = self.places.setdefault(score.item, len(self.places))
+        if place == len(self._answers):
+            self._right.append(0)
+            self._answers.append(0)
+        self._right[place] += score.status == Status.RIGHT
+        self._answers[place] += 1
+        self._values.append(score.value or 0.0)
+        self._of.append(place)
+
+    def pairs(self) -> Iterator[tuple[int, int]]:
+        """How many answers are right of how many, by item."""
+        return zip(self._right, self._answers, strict=True)
+
+    def means(self) -> array[float]:
+        """The mean of each item over its answers."""
+        if len(self._values) == len(self.places):
+            return self._values
+        several: list[list[float]] = [[] for _ in self.places]
+        for place, value in zip(self._of, self._values, strict=True):
+            several[place].append(value)
+        return array("d", (math.fsum(values) / len(values) for values in several))
+
+
 def item_means(scores: Iterable[ScoreRecord]) -> dict[str, float]:
     """The mean of each item over the answers that count, by its id."""
-    values: dict[str, list[float]] = {}
+    counted = _Counted()
     for score in scores:
         if score.status in COUNTED:
-            values.setdefault(score.item, []).append(score.value or 0.0)
-    return {item: math.fsum(several) / len(several) for item, several in values.items()}
+            counted.add(score)
+    return dict(zip(counted.places, counted.means(), strict=True))
 
 
-def summary_of(scores: Sequence[ScoreRecord], items: int, repeats: int) -> Summary:
+def summary_of(scores: Iterable[ScoreRecord], items: int, repeats: int) -> Summary:
     """The summary of an evaluation of so many items and repeats, with the scores that there are."""
-    means = item_means(scores)
-    counts: dict[str, list[int]] = {}
+    answers: Counter[Status] = Counter()
+    counted, usage, exhausted = _Counted(), NOTHING, 0
     for score in scores:
+        answers[Status(score.status)] += 1
+        usage += score.usage
+        exhausted += score.exhausted > 0
         if score.status in COUNTED:
-            count = counts.setdefault(score.item, [0, 0])
-            count[0] += score.status == Status.RIGHT
-            count[1] += 1
-    pairs = [(right, several) for right, several in counts.values()]
+            counted.add(score)
+    means = counted.means()
     return Summary(
         items,
         repeats,
         len(means),
-        Counter(Status(score.status) for score in scores),
-        math.fsum(means.values()) / len(means) if means else None,
-        interval_of(list(means.values()), repeats=repeats) if means else None,
-        [pass_hat(pairs, k) for k in range(1, repeats + 1)],
-        sorted(item for item, (right, several) in counts.items() if is_flaky(right, several)),
-        sum((score.usage for score in scores), NOTHING),
-        sum(score.exhausted > 0 for score in scores),
+        answers,
+        math.fsum(means) / len(means) if means else None,
+        interval_of(means, repeats=repeats) if means else None,
+        [pass_hat(counted.pairs(), k) for k in range(1, repeats + 1)],
+        sorted(item for item, pair in zip(counted.places, counted.pairs(), strict=True) if is_flaky(*pair)),
+        usage,
+        exhausted,
     )
 
 

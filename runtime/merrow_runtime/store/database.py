@@ -341,14 +341,16 @@ class Store:
         """Whether there are any runs."""
         return bool(self._rows("SELECT 1 FROM runs LIMIT 1", ()))
 
-    def inputs(self) -> Iterator[tuple[str, dict[str, Any]]]:
-        """The id of each run with its inputs, one after another; a damaged record is left out. Raises `StoreFailure`."""
-        query = "SELECT id, json_extract(snapshot, '$.inputs') FROM runs WHERE json_valid(snapshot)"
-        self._writer.flush()
-        for run, written in self._database.execute(query):
-            inputs = None if written is None else json.loads(written)
-            if isinstance(inputs, dict):
-                yield run, inputs
+    def inputs(self, runs: Sequence[str]) -> dict[str, dict[str, Any]]:
+        """The inputs of runs, by their ids; a damaged record is left out. Raises `StoreFailure`."""
+        sql = f"SELECT id, json_extract(snapshot, '$.inputs') FROM runs WHERE json_valid(snapshot) AND id IN ({PLACES})"  # noqa: S608
+        given: dict[str, dict[str, Any]] = {}
+        for several in in_parts(runs):
+            for run, written in self._rows(sql, tuple(several)):
+                inputs = None if written is None else json.loads(written)
+                if isinstance(inputs, dict):
+                    given[run] = inputs
+        return given
 
     def tasks_changed(self) -> dict[str, int | None]:
         """For each run how many of the tasks that it began with its revisions have changed, None where none was applied. Raises

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from typing import Any
 
 from merrow_runtime.records import record
@@ -68,10 +68,40 @@ _KEEP = (
 )
 _SCORES = "SELECT {} FROM scores WHERE evaluation = (SELECT number FROM evaluations WHERE id = ?)"
 _SOME = f"{_SCORES.format(SCORE_COLUMNS + ', output')} AND item IN ({PLACES})"
+_RANGE = _SCORES.format("min(number), max(number)")
+# Of all scores from a number on, not of those of an evaluation, which would be put in order for each page: they are together.
+_PAGE = (
+    " FROM scores WHERE +evaluation = (SELECT number FROM evaluations WHERE id = ?) AND number > ? AND number <= ?"
+    " ORDER BY number LIMIT 500"
+)
 _KNOWN = " UNION ALL ".join(
     f"SELECT * FROM (SELECT {SCORE_COLUMNS}, output FROM {table} WHERE work = :work ORDER BY number DESC) AS {table}"  # noqa: S608
     for table in ("scores", "trials")
 )
+
+
+class KeptScores(Iterable[ScoreRecord]):
+    """The scores of an evaluation in the order they came, as often as they are wanted. They are read a page at a time: all of
+    many would fill the memory. What comes while they are read is left out.
+    """
+
+    def __init__(self, read: Callable[[str, Sequence[Any]], list[Any]], evaluation: str, columns: str) -> None:
+        self._read = read
+        ((self._first, self._last),) = read(_RANGE, (evaluation,))
+        self._of = evaluation
+        self._page = f"SELECT number, {columns}{_PAGE}"
+
+    def __iter__(self) -> Iterator[ScoreRecord]:
+        return (score for _, score in self.numbered())
+
+    def numbered(self) -> Iterator[tuple[int, ScoreRecord]]:
+        """Each with its number in the journal, which another score in its place doesn't have."""
+        before = -1 if self._first is None else self._first - 1
+        while self._last is not None and before < self._last:
+            page = self._read(self._page, (self._of, before, self._last))
+            for number, *row in page:
+                yield number, score_of(row)
+            before = page[-1][0] if page else self._last
 
 
 class Evaluations(Listed[EvaluationRecord]):
@@ -109,10 +139,18 @@ class Evaluations(Listed[EvaluationRecord]):
         """Keep a score, in place of an earlier one of the same item and repeat; done once it is committed."""
         return self._writer.write((_KEEP, (*score_values(score), evaluation)))
 
-    def scores(self, evaluation: str, *, outputs: bool = False) -> list[ScoreRecord]:
-        """The scores of an evaluation, in the order they came, with the answers where asked for."""
+    def scores(self, evaluation: str, *, outputs: bool = False) -> KeptScores:
+        """The scores that an evaluation has now, with the answers where asked for."""
+        return KeptScores(self._rows, evaluation, SCORE_COLUMNS + (", output" if outputs else ""))
+
+    def scored(self, numbers: Sequence[int], *, outputs: bool = False) -> list[ScoreRecord]:
+        """The scores with these numbers (`KeptScores.numbered`), in this order, with the answers where asked for; one that
+        another took the place of since is left out.
+        """
         columns = SCORE_COLUMNS + (", output" if outputs else "")
-        return [score_of(row) for row in self._rows(f"{_SCORES.format(columns)} ORDER BY number", (evaluation,))]
+        sql = f"SELECT number, {columns} FROM scores WHERE number IN ({PLACES})"  # noqa: S608 (texts of this module)
+        found = {row[0]: score_of(row[1:]) for part in in_parts(numbers) for row in self._rows(sql, tuple(part))}
+        return [found[number] for number in numbers if number in found]
 
     def score(self, evaluation: str, item: str, repeat: int) -> ScoreRecord | None:
         """One score with its answer; None where there is none."""

@@ -25,7 +25,7 @@ PLACES = ", ".join("?" * _PART)
 Why = Literal["busy", "full", "damaged", "read-only", "away", "conflict", "other"]
 
 
-def in_parts(values: Sequence[str]) -> Iterator[list[str]]:
+def in_parts(values: Sequence[T]) -> Iterator[list[T]]:
     """The values in parts for `PLACES`, the last of which repeats its last value: statements are prepared once for each text."""
     for start in range(0, len(values), _PART):
         part = list(values[start : start + _PART])

@@ -2,10 +2,11 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping, Sequence, Set
-from contextlib import suppress
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from contextlib import ExitStack, suppress
 from dataclasses import asdict
-from typing import Any
+from typing import Any, Self, overload
 
 from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.statistics.agreement import agreement
@@ -20,6 +21,7 @@ from merrow_runtime.store.labels import AnswerLabel
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.values import as_text
 from merrow_server.evaluations.journals import jobs_of
+from merrow_server.evaluations.known_items import KnownItems
 from merrow_server.evaluations.simulated_people import person_mark, person_shown
 from merrow_server.evaluations.updates import seconds_of, updates_of
 from merrow_server.rendering.counts import counted
@@ -27,17 +29,29 @@ from merrow_server.rendering.counts import counted
 _GOOD = 0.5
 """The score from which a metric is taken to call an answer good."""
 
+_PAGE = 256
+"""Rows that are read at once."""
+
 _ORDER = (Status.FAILED, Status.WRONG, Status.INVALID, Status.UNANSWERED, Status.RIGHT)
 """In which order items are listed: failures first."""
 
 
-def summary(record: EvaluationRecord, scores: Sequence[ScoreRecord]) -> Summary:
+def summary(record: EvaluationRecord, scores: Iterable[ScoreRecord]) -> Summary:
     """The summary of an evaluation with the scores that it has."""
     return summary_of(scores, int(record.plan.get("items", 0)), record.repeats)
 
 
-def evaluation_object(user: Store, record: EvaluationRecord, scores: Sequence[ScoreRecord]) -> dict[str, Any]:
+def evaluation_object(user: Store, record: EvaluationRecord, scores: Iterable[ScoreRecord]) -> dict[str, Any]:
     """An evaluation in a list: what it was of, how it ended, its score."""
+    seconds = array("d")
+
+    def timed() -> Iterator[ScoreRecord]:
+        for score in scores:
+            if score.run:
+                seconds.append(score.seconds)
+            yield score
+
+    summed = summary(record, timed())
     return {
         "evaluation": record.id,
         "workflow": record.workflow,
@@ -56,9 +70,9 @@ def evaluation_object(user: Store, record: EvaluationRecord, scores: Sequence[Sc
         "repeats": record.repeats,
         **({"masking": record.plan["masking"]} if "masking" in record.plan else {}),
         **person_shown(record.plan),
-        "answer_seconds": seconds_of(scores),
+        "answer_seconds": seconds_of(seconds),
         **({"refused": refused} if (refused := _refused(user, record)) else {}),
-        **summary(record, scores).to_json(),
+        **summed.to_json(),
     }
 
 
@@ -81,26 +95,61 @@ def origins_of(record: EvaluationRecord | OptimizationRecord | ExtractionRecord)
 def evaluation_report(
     user: Store, record: EvaluationRecord, *, whole: bool = False, longest: int | None = None
 ) -> dict[str, Any]:
-    """An evaluation with all of its items, failures first, in the order of the data; each has its inputs, cut as by
-    `with_inputs`, and where ``whole`` its answer.
+    """An evaluation with all of its items as ``rows``, failures first, in the order of the data; each has its inputs, cut as by
+    `with_inputs`, and where ``whole`` its answer. The rows are read while they are used, as `ReportRows` does.
     """
-    scores = user.evaluations.scores(record.id, outputs=whole)
-    golds = record.plan["golds"]
-    places = {item: place for place, item in enumerate(golds)}
-    ordered = sorted(
-        scores, key=lambda score: (_ORDER.index(Status(score.status)), places.get(score.item, 0), score.repeat)
-    )
-    shown = with_inputs(user, [item_object(score, golds.get(score.item, "")) for score in ordered], longest)
-    if user.labels.edition:
-        shown = with_verdicts(user, record, shown)
-    people = _agreement(user, record, scores if whole else user.evaluations.scores(record.id, outputs=True))
+    known = KnownItems.of(record.plan)
+    scores = user.evaluations.scores(record.id)
     return {
         **evaluation_object(user, record, scores),
         **interrupted_calls(user, record.id),
-        **people,
+        **_agreement(user, record, known),
         **updates_of(user, record, scores),
-        "rows": shown,
+        "rows": ReportRows(user, record, known, whole=whole, longest=longest),
     }
+
+
+class ReportRows(Sequence[dict[str, Any]]):
+    """The rows of a report, which are read a page at a time whenever they are wanted: those of many items would fill the memory.
+    What was rated is said where anything was.
+    """
+
+    def __init__(
+        self, user: Store, record: EvaluationRecord, known: KnownItems, *, whole: bool, longest: int | None
+    ) -> None:
+        self._user, self._record, self._known = user, record, known
+        self._whole, self._longest = whole, longest
+        order: list[int] = []
+        for number, score in user.evaluations.scores(record.id).numbered():
+            # As one number, which needs a third of the memory of several.
+            place = known.place(score.item) * record.repeats + score.repeat
+            order.append((_ORDER.index(Status(score.status)) << 60 | place) << 64 | number)
+        order.sort()
+        self._numbers = array("q", (key & (1 << 64) - 1 for key in order))
+
+    def __len__(self) -> int:
+        return len(self._numbers)
+
+    def __iter__(self) -> Iterator[dict[str, Any]]:
+        with _InputReader(self._user, self._record.id) as inputs:
+            for start in range(0, len(self._numbers), _PAGE):
+                yield from self._read(self._numbers[start : start + _PAGE], inputs)
+
+    @overload
+    def __getitem__(self, place: int) -> dict[str, Any]: ...
+    @overload
+    def __getitem__(self, place: slice) -> list[dict[str, Any]]: ...
+    def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
+        numbers = self._numbers[place] if isinstance(place, slice) else self._numbers[place : place + 1 or None]
+        with _InputReader(self._user, self._record.id) as inputs:
+            rows = self._read(numbers, inputs)
+        return rows if isinstance(place, slice) else rows[0]
+
+    def _read(self, numbers: Sequence[int], inputs: _InputReader) -> list[dict[str, Any]]:
+        scores = self._user.evaluations.scored(numbers, outputs=self._whole)
+        rows = [item_object(score, self._known.gold(score.item)) for score in scores]
+        shown = inputs.added(rows, self._longest)
+        return with_verdicts(self._user, self._record, shown, self._known) if self._user.labels.edition else shown
 
 
 def interrupted_calls(user: Store, identity: str) -> dict[str, int]:
@@ -113,40 +162,36 @@ def interrupted_calls(user: Store, identity: str) -> dict[str, int]:
     return {"interrupted_calls": count} if count else {}
 
 
-def _agreement(user: Store, record: EvaluationRecord, scores: Sequence[ScoreRecord]) -> dict[str, Any]:
+def _agreement(user: Store, record: EvaluationRecord, known: KnownItems) -> dict[str, Any]:
     """How far people who rated the answers agree with the metric; nothing where nobody did."""
-    hashes = record.plan.get("hashes", {})
     if not user.labels.edition or record.metric == "labels":
         return {}
     pairs = []
-    for score in scores:
-        if score.output is not None and score.status in COUNTED and score.item in hashes:
-            verdict = user.labels.get(hashes[score.item], score.output)
+    for score in user.evaluations.scores(record.id, outputs=True):
+        key = known.hash(score.item)
+        if score.output is not None and score.status in COUNTED and key is not None:
+            verdict = user.labels.get(key, score.output)
             if verdict is not None:
                 pairs.append((verdict == "good", (score.value or 0.0) >= _GOOD))
     agreed = agreement(pairs)
     return {} if agreed is None else {"people": asdict(agreed)}
 
 
-def with_verdicts(user: Store, record: EvaluationRecord, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
+def with_verdicts(
+    user: Store, record: EvaluationRecord, rows: Sequence[Mapping[str, Any]], known: KnownItems
+) -> list[dict[str, Any]]:
     """Rows of a report with what people said of each answer as ``verdict``: ``good``, ``bad``, None where nobody said anything,
     and without it where there is no answer to rate; with their ``note`` where they left one.
     """
-    hashes = record.plan.get("hashes", {})
-    scores = user.evaluations.scores(record.id, outputs=True)
-    outputs = {
-        (score.item, score.repeat): score.output
-        for score in scores
-        if score.output is not None and score.item in hashes
-    }
     rated = bool(user.labels.edition)
     shown: list[dict[str, Any]] = []
-    for row in rows:
-        output = outputs.get((row["item"], row["repeat"]))
-        if output is None:
+    scores = user.evaluations.some(record.id, [(row["item"], row["repeat"]) for row in rows])
+    for row, score in zip(rows, scores, strict=True):
+        key = known.hash(row["item"])
+        if score is None or score.output is None or key is None:
             shown.append(dict(row))
             continue
-        label = user.labels.label(hashes[row["item"]], output) if rated else None
+        label = user.labels.label(key, score.output) if rated else None
         shown.append({**row, **label_object(label)})
     return shown
 
@@ -158,12 +203,41 @@ def label_object(label: AnswerLabel | None) -> dict[str, Any]:
     return {"verdict": label.verdict, **({"note": label.note} if label.note else {})}
 
 
-def with_inputs(user: Store, rows: Sequence[Mapping[str, Any]], longest: int | None = None) -> list[dict[str, Any]]:
+def with_inputs(user: Store, rows: Sequence[Mapping[str, Any]]) -> list[dict[str, Any]]:
     """Rows with what was asked as their first entry, ``inputs``: values by name, or None where it is not known, as for an item
-    that had no run or one that no journal has any more. Of each value ``longest`` characters are kept, as text where it is cut.
+    that had no run or one that no journal has any more.
     """
-    given = _inputs(user, {row["run"] for row in rows}, longest)
-    return [{"inputs": given.get(row["run"]), **row} for row in rows]
+    with _InputReader(user) as inputs:
+        return inputs.added(rows)
+
+
+class _InputReader(ExitStack):
+    """Reads what was given to runs, as far as their journals are there and can be read; that of the ``evaluation`` stays open."""
+
+    def __init__(self, user: Store, evaluation: str | None = None) -> None:
+        super().__init__()
+        self._user, self._evaluation = user, evaluation
+        self._own: Store | None = None
+
+    def __enter__(self) -> Self:
+        if self._evaluation is not None:
+            with suppress(StoreFailure):
+                self._own = self.enter_context(self._user.looking_into(self._evaluation))
+        return self
+
+    def added(self, rows: Sequence[Mapping[str, Any]], longest: int | None = None) -> list[dict[str, Any]]:
+        """See `with_inputs`. Of each value ``longest`` characters are kept, as text where it is cut."""
+        runs = list(dict.fromkeys(row["run"] for row in rows if row["run"]))
+        given: dict[str, Any] = {}
+        for evaluation in jobs_of(self._user, runs):
+            with suppress(StoreFailure):
+                if evaluation == self._evaluation:
+                    given |= {} if self._own is None else self._own.inputs(runs)
+                    continue
+                with self._user.looking_into(evaluation) as other:
+                    given |= {} if other is None else other.inputs(runs)
+        cut = {run: _cut(inputs, longest) for run, inputs in given.items()}
+        return [{"inputs": cut.get(row["run"]), **row} for row in rows]
 
 
 def inputs_text(inputs: Mapping[str, Any] | None) -> str:
@@ -171,16 +245,6 @@ def inputs_text(inputs: Mapping[str, Any] | None) -> str:
     if inputs is None:
         return "unknown"
     return as_text(next(iter(inputs.values())) if len(inputs) == 1 else dict(inputs)) if inputs else ""
-
-
-def _inputs(user: Store, runs: Set[str], longest: int | None) -> dict[str, Any]:
-    """What was given to runs of evaluations, by their ids, as far as the journals are there and can be read."""
-    given: dict[str, Any] = {}
-    for evaluation in jobs_of(user, [run for run in runs if run]):
-        with suppress(StoreFailure), user.looking_into(evaluation) as own:
-            if own is not None:
-                given |= {run: _cut(inputs, longest) for run, inputs in own.inputs() if run in runs}
-    return given
 
 
 def _cut(inputs: Mapping[str, Any], longest: int | None) -> dict[str, Any]:
@@ -212,10 +276,14 @@ def item_object(score: ScoreRecord, gold: str) -> dict[str, Any]:
 
 def comparison(user: Store, before: EvaluationRecord, after: EvaluationRecord) -> Comparison:
     """Two evaluations compared on the items that both scored, whose inputs and right answers are the same in both."""
-    known, now = before.plan.get("hashes", {}), after.plan.get("hashes", {})
-    changed = {item for item in known.keys() & now.keys() if known[item] != now[item]}
+    known, now = KnownItems.of(before.plan), KnownItems.of(after.plan)
+
+    def is_same(item: str) -> bool:
+        hashes = known.hash(item), now.hash(item)
+        return None in hashes or hashes[0] == hashes[1]
+
     return compared(
-        [score for score in user.evaluations.scores(before.id) if score.item not in changed],
+        (score for score in user.evaluations.scores(before.id) if is_same(score.item)),
         user.evaluations.scores(after.id),
         repeats=max(before.repeats, after.repeats),
     )

@@ -3,12 +3,13 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping, Sequence
+from collections.abc import Iterable, Iterator, Mapping, Sequence
+from itertools import islice
 from typing import Any
 
 from merrow_optimizer.evaluation.unattended import SIMULATED_PERSON
 from merrow_server.evaluations.evaluation_data import inputs_text, score_text
-from merrow_server.rendering.csv_text import csv_text
+from merrow_server.rendering.csv_text import csv_lines
 from merrow_server.rendering.github import annotation
 from merrow_server.rendering.snippet import plain, visible
 from merrow_server.reports.run_report import workflow_text
@@ -34,42 +35,57 @@ COLUMNS = (
 )
 
 
-def formatted(report: Mapping[str, Any], form: str, failed: Sequence[str] = ()) -> str:
-    """An evaluation in one of `FORMATS`; ``failed`` has a sentence for each gate that is not passed."""
+def formatted(report: Mapping[str, Any], form: str, failed: Sequence[str] = ()) -> Iterator[str]:
+    """An evaluation in one of `FORMATS`, part after part, so that rows which are read while they are used need not be in memory
+    together; ``failed`` has a sentence for each gate that is not passed.
+    """
     if form == "json":
-        return as_json(report)
-    if form == "csv":
-        return as_csv(report)
-    if form == "junit":
-        from merrow_server.evaluations.evaluation_junit import as_junit
+        yield from _as_json(report)
+    elif form == "csv":
+        yield from _lines(_as_csv(report))
+    elif form == "junit":
+        from merrow_server.evaluations.evaluation_junit import junit_lines
 
-        return as_junit(report)
-    if form == "github":
-        return "\n".join(as_github(report, failed))
-    if form == "html":
-        from merrow_server.evaluations.evaluation_html import as_html
+        yield from _lines(junit_lines(report))
+    elif form == "github":
+        yield from _lines(as_github(report, failed))
+    elif form == "html":
+        from merrow_server.evaluations.evaluation_html import html_lines
 
-        return as_html(report, failed)
-    from merrow_server.evaluations.evaluation_inspect import as_inspect
+        yield from _lines(html_lines(report, failed))
+    else:
+        from merrow_server.evaluations.evaluation_inspect import as_inspect
 
-    return as_inspect(report)
+        yield from as_inspect(report)
 
 
-def as_json(report: Mapping[str, Any]) -> str:
+def _lines(lines: Iterable[str]) -> Iterator[str]:
+    """Lines with their ends, but for the last one."""
+    before = ""
+    for line in lines:
+        yield f"{before}{line}"
+        before = "\n"
+
+
+def _as_json(report: Mapping[str, Any]) -> Iterator[str]:
     """The whole report, each of its rows on a line of its own: indented, a row would take thirty lines, and ten times as long."""
-    rows = ",\n    ".join(map(json.dumps, report["rows"]))
     head, tail = json.dumps({**report, "rows": []}, indent=2).split('\n  "rows": []', 1)
-    return f'{head}\n  "rows": [\n    {rows}\n  ]{tail}' if rows else f'{head}\n  "rows": []{tail}'
+    yield f'{head}\n  "rows": ['
+    mark = ""
+    for row in report["rows"]:
+        yield f"{mark}\n    {json.dumps(row)}"
+        mark = ","
+    yield f"\n  ]{tail}" if mark else f"]{tail}"
 
 
-def as_csv(report: Mapping[str, Any]) -> str:
+def _as_csv(report: Mapping[str, Any]) -> Iterator[str]:
     """A row for each answer, below the names of the columns; a last one says what model played a person, if one did."""
     rows = ({**row, "inputs": inputs_text(row["inputs"]), "calls": row["usage"]["calls"]} for row in report["rows"])
     shown = ({**row, "cost_usd": row["usage"]["cost_usd"]} for row in rows)
     if "person" not in report:
-        return csv_text(COLUMNS, ([row[name] for name in COLUMNS] for row in shown))
+        return csv_lines(COLUMNS, ([row[name] for name in COLUMNS] for row in shown))
     mark = f"{SIMULATED_PERSON}: {report['person']['model']}"
-    return csv_text((*COLUMNS, "person"), ([*(row[name] for name in COLUMNS), mark] for row in shown))
+    return csv_lines((*COLUMNS, "person"), ([*(row[name] for name in COLUMNS), mark] for row in shown))
 
 
 def as_github(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]:
@@ -78,6 +94,6 @@ def as_github(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]
     yield annotation("notice", file, f"Score {score_text(report)} ({report['metric']})", "merrow evaluate")
     for sentence in failed:
         yield annotation("error", file, sentence, "merrow evaluate: gate failed")
-    for row in [row for row in report["rows"] if row["status"] != "right"][:10]:
+    for row in islice((row for row in report["rows"] if row["status"] != "right"), 10):
         text = f"{row['reason']} Read: {row['read']}. Gold: {row['gold']}. Run: {row['run']}"
         yield annotation("warning", file, plain(text), visible(f"Item {row['item']}: {row['status']}"))

@@ -7,6 +7,7 @@ from __future__ import annotations
 
 import base64
 import hashlib
+from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from typing import Any
@@ -53,12 +54,8 @@ _POLICY = (
 )
 
 
-def as_html(report: Mapping[str, Any], failed: Sequence[str]) -> str:
+def html_lines(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]:
     """The whole file; ``failed`` are the gates that are not passed."""
-    return "\n".join(_lines(report, failed))
-
-
-def _lines(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]:
     name = _safe(workflow_text(report["workflow"]))
     yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
     yield f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">'
@@ -67,10 +64,12 @@ def _lines(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]:
     yield f"<h1>{name}: {_safe(score_text(report))}</h1>"
     yield from (f'<p class="gate">Gate failed: {_safe(sentence)}</p>' for sentence in failed)
     yield from _summary(report)
-    rows = report["rows"]
+    seconds, tokens = array("d"), array("d")
+    for row in report["rows"]:
+        seconds.append(row["seconds"])
+        tokens.append(row["usage"]["prompt_tokens"] + row["usage"]["completion_tokens"])
     yield status_chart(report["answers"]) + score_chart(report["score"], report["interval"])
-    yield spread_chart("Seconds of an answer", [row["seconds"] for row in rows], "s")
-    tokens = [float(row["usage"]["prompt_tokens"] + row["usage"]["completion_tokens"]) for row in rows]
+    yield spread_chart("Seconds of an answer", seconds, "s")
     yield spread_chart("Tokens of an answer", tokens, "tokens")
     yield from _table(report)
     yield "</body>\n</html>"

@@ -5,7 +5,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping
+from collections.abc import Iterator, Mapping
 from datetime import UTC, datetime
 from pathlib import PurePath
 from typing import Any
@@ -18,12 +18,19 @@ _STATUS = {"running": "started", "finished": "success", "cancelled": "cancelled"
 """Of Inspect; all others are ``error``."""
 
 
-def as_inspect(report: Mapping[str, Any]) -> str:
-    """The log, in one JSON object."""
-    return json.dumps(_log(report), indent=1)
+def as_inspect(report: Mapping[str, Any]) -> Iterator[str]:
+    """The log, in one JSON object, part after part."""
+    head, tail = json.dumps(_log(report), indent=1).split('\n "samples": []', 1)
+    yield f'{head}\n "samples": ['
+    mark = ""
+    for row in report["rows"]:
+        yield f"{mark}\n  " + json.dumps(_sample(row, report), indent=1).replace("\n", "\n  ")
+        mark = ","
+    yield f"\n ]{tail}" if mark else f"]{tail}"
 
 
 def _log(report: Mapping[str, Any]) -> dict[str, Any]:
+    """All of it but the samples."""
     rows, started = report["rows"], _time(report["started"])
     ended = _time(report["started"] + report["seconds"])
     status = _STATUS.get(report["status"], "error")
@@ -78,7 +85,7 @@ def _log(report: Mapping[str, Any]) -> dict[str, Any]:
             "completed_at": "" if status == "started" else ended,
             "model_usage": {_text(report["model"]) or "none": usage},
         },
-        "samples": [_sample(row, report) for row in rows],
+        "samples": [],
     }
     if status == "error":
         log["error"] = _error(report["error"] or "Its process ended before it did.")

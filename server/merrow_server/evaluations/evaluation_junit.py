@@ -11,7 +11,7 @@ from merrow_server.evaluations.simulated_people import person_text
 from merrow_server.rendering.snippet import visible
 
 
-def as_junit(report: Mapping[str, Any]) -> str:
+def junit_lines(report: Mapping[str, Any]) -> Iterator[str]:
     """A test case for each answer: wrong and failed ones are failures, invalid ones errors, unanswered ones skipped."""
     answers = report["answers"]
     counts = {
@@ -22,16 +22,14 @@ def as_junit(report: Mapping[str, Any]) -> str:
     }
     name = quoteattr(visible(report["workflow"]))
     shown = " ".join(f'{key}="{count}"' for key, count in counts.items())
-    lines = [
-        '<?xml version="1.0" encoding="UTF-8"?>',
-        f'<testsuites name="merrow evaluate" {shown} time="{report["seconds"]:.3f}">',
-        f'  <testsuite name={name} {shown} time="{report["seconds"]:.3f}">',
-        *_properties(report),
-        *(line for row in report["rows"] for line in _case(row, report)),
-        "  </testsuite>",
-        "</testsuites>",
-    ]
-    return "\n".join(lines)
+    yield '<?xml version="1.0" encoding="UTF-8"?>'
+    yield f'<testsuites name="merrow evaluate" {shown} time="{report["seconds"]:.3f}">'
+    yield f'  <testsuite name={name} {shown} time="{report["seconds"]:.3f}">'
+    yield from _properties(report)
+    for row in report["rows"]:
+        yield from _case(row, report)
+    yield "  </testsuite>"
+    yield "</testsuites>"
 
 
 def _properties(report: Mapping[str, Any]) -> Iterator[str]:

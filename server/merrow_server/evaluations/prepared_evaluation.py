@@ -11,7 +11,6 @@ from typing import Any
 from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
 from merrow_optimizer.evaluation.data.names import data_file, is_shipped
-from merrow_optimizer.evaluation.items import hash_of
 from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.metrics import FILE_OPTIONS, check_options, check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
@@ -31,11 +30,11 @@ from merrow_runtime.store.evaluations import EvaluationRecord
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.listed import Listed
 from merrow_runtime.store.optimizations import OptimizationRecord
-from merrow_runtime.values import as_text
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.continuing import ResumeChanges, answered_by_another
 from merrow_server.errors import InputError
 from merrow_server.evaluations.evaluation_data import origins_of
+from merrow_server.evaluations.known_items import NAME, KnownItems, packed
 from merrow_server.evaluations.masking import masking_of
 from merrow_server.evaluations.simulated_people import person_of, person_text
 from merrow_server.evaluations.updates import tasks_of
@@ -49,8 +48,6 @@ JUDGE = "judge"
 """The metric that asks a model."""
 LABELS = "labels"
 """The metric that people's verdicts are."""
-_GOLD = 200
-"""Characters of a gold answer that are kept to be shown."""
 Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], ChosenEndpoint]
 """Chooses the endpoint, as `choose` does."""
 
@@ -212,8 +209,7 @@ def _again(workflow: Workflow, asked: EvaluationRequest, data: DataSet) -> dict[
         "part": data.part,
         "reader": data.reader,
         "held_out": data.held_out,
-        "hashes": {item.id: hash_of(item) for item in data.items},
-        "golds": {item.id: "" if item.gold is None else as_text(item.gold)[:_GOLD] for item in data.items},
+        NAME: packed(data.items),
     }
 
 
@@ -243,7 +239,7 @@ async def prepare_again(
     prepared = await prepare(restore(record.plan["snapshot"]), asked, user, choosing)
     why = None
     origin = prepared.plan.chosen.endpoint.origin
-    if prepared.data.hash != record.dataset or list(record.plan["golds"]) != [item.id for item in prepared.data.items]:
+    if prepared.data.hash != record.dataset or list(KnownItems.of(record.plan)) != list(prepared.plan.inputs):
         why = (
             f"The data of {kept.word} {record.id}, {settings['dataset']}, are not the same any more; {kept.damaged}, and"
             " items that did not change cost nothing."

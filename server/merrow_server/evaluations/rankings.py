@@ -18,6 +18,7 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.evaluations import EvaluationRecord, output_text
 from merrow_server.errors import InputError
 from merrow_server.evaluations.evaluation_data import evaluation_report
+from merrow_server.evaluations.known_items import KnownItems
 from merrow_server.files import Target, read
 from merrow_server.rendering.counts import counted
 
@@ -97,16 +98,18 @@ def _evaluated(
     user: Store, record: EvaluationRecord, hashes: dict[str, str], inputs: dict[str, Mapping[str, Any]]
 ) -> RankedSystem:
     """The first answers of an evaluation; what is known of the items is added to ``hashes`` and ``inputs``."""
-    known = record.plan.get("hashes", {})
-    if not known:
+    known = KnownItems.of(record.plan)
+    if not known.has_hashes:
         raise InputError(f"Evaluation {record.id} was made by an older Merrow; evaluate again, which costs nothing.")
     rows = [
         row
         for row in evaluation_report(user, record, whole=True)["rows"]
-        if row["repeat"] == 0 and "output" in row and hashes.get(row["item"], known[row["item"]]) == known[row["item"]]
+        if row["repeat"] == 0
+        and "output" in row
+        and hashes.get(row["item"], known.hash(row["item"])) == known.hash(row["item"])
     ]
     for row in rows:
-        hashes[row["item"]] = known[row["item"]]
+        hashes[row["item"]] = known.hash(row["item"]) or ""
         inputs.setdefault(row["item"], row["inputs"] or {})
     return RankedSystem(record.id, {row["item"]: (output_text(row["output"]), row["output"]) for row in rows})
 

@@ -2,7 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Iterator, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
+from functools import partial
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from merrow_optimizer.evaluation.statistics.paired import disagreement, interval_text, p_text
@@ -37,36 +39,48 @@ MOST_ROWS = 50
 """Rows of failures that are printed after an evaluation; `merrow show` prints all."""
 
 
-def table_lines(rows: Sequence[Mapping[str, Any]], style: Style = bare) -> Iterator[str]:
-    """A line for each answer, below a heading: what was asked, then what came of it."""
-    repeated = any(row["repeat"] for row in rows)
-    stopped = any(row["exhausted"] for row in rows)
-    loops = ["Loops stopped"] if stopped else []
-    table = [("inputs", "item", "status", "read", "gold", "reason", *loops, "cost", "seconds", "run")]
+def table_lines(rows: Iterable[Mapping[str, Any]], style: Style = bare) -> Iterator[str]:
+    """A line for each answer, below a heading: what was asked, then what came of it. The rows are gone through twice, since all
+    decide how wide a column is.
+    """
+    heads = ("inputs", "item", "item", "status", "read", "gold", "reason", "Loops stopped", "cost", "seconds", "run")
+    widths = [cells(head) for head in heads]
+    repeated = stopped = False
     for row in rows:
-        name = f"{row['item']} ({row['repeat'] + 1})" if repeated else row["item"]
-        table.append(
-            (
-                _cell(inputs_text(row["inputs"]), "inputs"),
-                _cell(name, "item"),
-                row["status"],
-                _cell(row["read"], "read"),
-                _cell(row["gold"], "gold"),
-                _cell(row["reason"], "reason"),
-                *([f"{row['exhausted']:,}" if row["exhausted"] else ""] if stopped else []),
-                cost_text(row["usage"]),
-                duration(row["seconds"]),
-                visible(row["run"]),
-            )
-        )
-    widths = [max(cells(row[column]) for row in table) for column in range(len(table[0]))]
-    for number, line in enumerate(table):
-        padded = [value + " " * (width - cells(value)) for value, width in zip(line, widths, strict=True)]
-        if number:
-            padded[2] = style(padded[2], fg=_COLOUR.get(line[2]))
-        else:
+        repeated, stopped = repeated or row["repeat"] > 0, stopped or row["exhausted"] > 0
+        widths = [max(width, cells(value)) for width, value in zip(widths, _values(row), strict=True)]
+    wanted = [repeated is (column == 2) for column in (1, 2)]
+    shown = [True, *wanted, *[True] * 4, stopped, *[True] * 3]
+
+    def line(values: Iterable[str], colour: Callable[[str], str] | None) -> str:
+        several = zip(values, widths, shown, strict=True)
+        padded = [value + " " * (width - cells(value)) for value, width, is_shown in several if is_shown]
+        if colour is None:
             padded = [style(value, bold=True) for value in padded]
-        yield "  ".join(padded).rstrip()
+        else:
+            padded[2] = colour(padded[2])
+        return "  ".join(padded).rstrip()
+
+    yield line(heads, None)
+    for row in rows:
+        yield line(_values(row), partial(style, fg=_COLOUR.get(row["status"])))
+
+
+def _values(row: Mapping[str, Any]) -> tuple[str, ...]:
+    """The cells of a row; the item without and with the number of its answer."""
+    return (
+        _cell(inputs_text(row["inputs"]), "inputs"),
+        _cell(row["item"], "item"),
+        _cell(f"{row['item']} ({row['repeat'] + 1})", "item"),
+        row["status"],
+        _cell(row["read"], "read"),
+        _cell(row["gold"], "gold"),
+        _cell(row["reason"], "reason"),
+        f"{row['exhausted']:,}" if row["exhausted"] else "",
+        cost_text(row["usage"]),
+        duration(row["seconds"]),
+        visible(row["run"]),
+    )
 
 
 def _cell(text: str, column: str) -> str:
@@ -85,12 +99,14 @@ def _cell(text: str, column: str) -> str:
 
 def report_lines(report: Mapping[str, Any], *, whole: bool, style: Style = bare) -> Iterator[str]:
     """An evaluation: its table, failures first, then its score. ``whole`` lists what is right, too."""
-    rows = report["rows"] if whole else [row for row in report["rows"] if row["status"] != "right"]
-    shown = rows if whole else rows[:MOST_ROWS]
-    if shown:
-        yield from table_lines(shown, style)
-        if len(rows) > len(shown):
-            yield f"and {len(rows) - len(shown):,} more: merrow show {report['evaluation']}"
+    rows: Sequence[Mapping[str, Any]] = report["rows"]
+    if not whole:
+        rows = list(islice((row for row in rows if row["status"] != "right"), MOST_ROWS))
+    if len(rows):
+        yield from table_lines(rows, style)
+        more = 0 if whole else sum(report["answers"].values()) - report["answers"]["right"] - len(rows)
+        if more:
+            yield f"and {more:,} more: merrow show {report['evaluation']}"
         yield ""
     yield from summary_lines(report, style)
 

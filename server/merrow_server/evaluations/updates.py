@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import statistics
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping, Sequence
 from contextlib import suppress
 from math import fsum
 from typing import Any
@@ -22,7 +22,7 @@ def tasks_of(plan: Plan) -> dict[str, int]:
     return {} if plan.refine is None else {"tasks": sum(map(is_task, plan.workflow.graph.nodes))}
 
 
-def updates_of(user: Store, record: EvaluationRecord, scores: Sequence[ScoreRecord]) -> dict[str, Any]:
+def updates_of(user: Store, record: EvaluationRecord, scores: Iterable[ScoreRecord]) -> dict[str, Any]:
     """What the updates of the runs changed, as ``updates``: how many tasks a run begins with (``initial``), how many of these
     ``changed`` (the mean over items of the mean over their answers), their share (``ratio``), and how many answers come from
     runs that were ``updated``. Empty if no model revises them, or no journal of the runs is left.
@@ -61,11 +61,10 @@ def updates_text(updates: Mapping[str, Any]) -> str:
     )
 
 
-def seconds_of(scores: Sequence[ScoreRecord]) -> dict[str, float] | None:
+def seconds_of(seconds: Sequence[float]) -> dict[str, float] | None:
     """The ``mean`` and the standard deviation ``sd`` (that of a sample; 0 for one) of the seconds that answers took; None without
     any.
     """
-    seconds = [score.seconds for score in scores if score.run]
     if not seconds:
         return None
     return {"mean": statistics.fmean(seconds), "sd": statistics.stdev(seconds) if len(seconds) > 1 else 0.0}

@@ -23,6 +23,7 @@ from merrow_server.evaluations.evaluation_data import (
     with_verdicts,
 )
 from merrow_server.evaluations.evaluation_words import cost_sentence, may_cost
+from merrow_server.evaluations.known_items import KnownItems
 from merrow_server.evaluations.prepared_evaluation import (
     Choosing,
     EvaluationRequest,
@@ -72,13 +73,15 @@ class EvaluationJobs(Recorded[EvaluationOrder, EvaluationRecord]):
         if item is None:
             items = int(record.plan.get("items", 0)) * record.repeats
             whole = evaluation_report(self._store, record, longest=min(_LONGEST, _TEXTS // max(1, items)))
-            rows = whole["rows"] if self._store.labels.edition else with_verdicts(self._store, record, whole["rows"])
+            rows = list(whole["rows"])
+            if not self._store.labels.edition:
+                rows = with_verdicts(self._store, record, rows, KnownItems.of(record.plan))
             return {**whole, **_place(record), "here": record.id in self._here(), "rows": rows}
-        golds = record.plan["golds"]
-        if item not in golds:
+        known = KnownItems.of(record.plan)
+        if item not in known:
             raise UsageFailure(f"Evaluation {record.id} has no item {item}.")
         scores = [self._store.evaluations.score(record.id, item, repeat) for repeat in range(record.repeats)]
-        rows = with_inputs(self._store, [item_object(score, golds[item]) for score in scores if score is not None])
+        rows = with_inputs(self._store, [item_object(score, known.gold(item)) for score in scores if score is not None])
         return {**self.object(record), "rows": rows}
 
     def rate(
@@ -89,7 +92,7 @@ class EvaluationJobs(Recorded[EvaluationOrder, EvaluationRecord]):
         """
         record = self._store.evaluations.get(evaluation)
         kept = self._store.evaluations.score(record.id, item, repeat)
-        key = record.plan.get("hashes", {}).get(item)
+        key = KnownItems.of(record.plan).hash(item)
         if kept is None or kept.output is None or key is None:
             raise UsageFailure(f"Evaluation {record.id} has no answer to {item} that could be rated.")
         if verdict is None:
@@ -181,7 +184,7 @@ class _EvaluationReporter(ProgressReporter):
 
     def __init__(self, record: EvaluationRecord, so_far: SoFar, told: Told) -> None:
         super().__init__(told)
-        self._record = record
+        self._record, self._known = record, KnownItems.of(record.plan)
         self._so_far = so_far
         self._waiting: list[ScoreRecord] = []
 
@@ -192,8 +195,7 @@ class _EvaluationReporter(ProgressReporter):
         self.soon()
 
     def news(self) -> Json:
-        golds = self._record.plan["golds"]
-        rows = [item_object(replace(score, output=None), golds.get(score.item, "")) for score in self._waiting]
+        rows = [item_object(replace(score, output=None), self._known.gold(score.item)) for score in self._waiting]
         self._waiting = []
         so_far = self._so_far
         return {

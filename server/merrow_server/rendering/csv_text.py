@@ -6,7 +6,8 @@
 from __future__ import annotations
 
 import csv
-from collections.abc import Iterable, Sequence
+from collections.abc import Iterable, Iterator, Sequence
+from typing import Any
 
 from merrow_optimizer.evaluation.data.csv_marks import marked
 
@@ -15,16 +16,21 @@ def csv_text(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> str:
     """A table as CSV, without a last line end: the names of the columns, then the rows. None is an empty cell; a text that a
     spreadsheet would take for a formula has an apostrophe before it.
     """
-    written = _Rows()
+    return "\n".join(csv_lines(columns, rows))
+
+
+def csv_lines(columns: Sequence[str], rows: Iterable[Sequence[object]]) -> Iterator[str]:
+    """The same row by row."""
     # A carriage return in a text ends a row for readers; it is put in quotes only where it is in the writer's own line ends.
-    writer = csv.writer(written, lineterminator="\r\n")
-    writer.writerow(columns)
+    writer: Any = csv.writer(_Same(), lineterminator="\r\n")
+    yield writer.writerow(columns).removesuffix("\r\n")
     for row in rows:
-        writer.writerow(["" if cell is None else marked(cell) if isinstance(cell, str) else cell for cell in row])
-    return "\n".join(row.removesuffix("\r\n") for row in written)
+        cells = ["" if cell is None else marked(cell) if isinstance(cell, str) else cell for cell in row]
+        yield writer.writerow(cells).removesuffix("\r\n")
 
 
-class _Rows(list[str]):
-    """What a writer of CSV writes, row by row."""
+class _Same:
+    """What a writer of CSV writes to: it gets each row back as a text."""
 
-    write = list.append
+    def write(self, text: str) -> str:
+        return text

@@ -11,6 +11,7 @@ import io
 import os
 import re
 import sys
+from collections.abc import Iterable
 from functools import lru_cache
 from typing import TYPE_CHECKING, Any, TextIO
 
@@ -44,10 +45,13 @@ def echo(text: str = "", *, err: bool = False, nl: bool = True) -> None:
     _write(plain(text), _stream(err), nl=nl)
 
 
-def emit(text: str, *, err: bool = False, nl: bool = True) -> None:
-    """Write what programs may read too: exactly as it is, but on a terminal as `echo` writes it."""
+def emit(text: str | Iterable[str], *, err: bool = False, nl: bool = True) -> None:
+    """Write what programs may read too, also part after part: exactly as it is, but on a terminal as `echo` writes it."""
     stream = _stream(err)
-    _write(plain(text) if stream.isatty() else text, stream, nl=nl)
+    for part in [text] if isinstance(text, str) else text:
+        _write(plain(part) if stream.isatty() else part, stream, nl=False)
+    if nl:
+        _write("", stream, nl=True)
 
 
 def console(*, err: bool = False) -> Console:

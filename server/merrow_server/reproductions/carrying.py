@@ -159,7 +159,7 @@ def outcome(one: PreparedRow) -> Json:
         "left_out": found.left_out,
         "repeats": repeats,
         "model": ", ".join(dict.fromkeys(record.model for record in records)),
-        "answer_seconds": seconds_of(scores),
+        "answer_seconds": seconds_of([score.seconds for score in scores if score.run]),
         **_updates(user, records),
     }
 

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import asyncio
 from collections import deque
-from collections.abc import Iterable
+from collections.abc import Iterable, Iterator
 from contextlib import suppress
 from dataclasses import dataclass, field
+from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from merrow_optimizer.evaluation.answering import run_name
@@ -66,10 +67,15 @@ class DaskEngine:
         self._cluster, self._evaluation, self._plan, self._user = cluster, evaluation, plan, user
         self._terms = terms
         self._roster = Roster(cluster, evaluation, terms, notice)
-        self._spent: dict[tuple[str, int], Usage] = {
-            (score.item, score.repeat): score.usage for score in user.evaluations.scores(evaluation)
-        }
-        self._allowances = Allowances(plan.limits, sum(self._spent.values(), NOTHING))
+        spent = NOTHING
+        self._counted: dict[tuple[str, int], Usage] = {}
+        """What answers have used that will be asked for again."""
+        for score in user.evaluations.scores(evaluation):
+            spent += score.usage
+            if score.status == Status.UNANSWERED or plan.options.reuse == "same":
+                self._counted[score.item, score.repeat] = score.usage
+        self._allowances = Allowances(plan.limits, spent)
+        self._tasks: Iterator[AnswerTask] = iter(())
         self._left: deque[AnswerTask] = deque()
         self._suspects: deque[AnswerTask] = deque()
         self._on_their_way: set[_Chunk] = set()
@@ -81,7 +87,8 @@ class DaskEngine:
 
     async def answer(self, tasks: Iterable[AnswerTask], tally: Tally) -> None:
         """See `AnswerEngine`."""
-        self._left.extend(tasks)
+        self._tasks = iter(tasks)
+        self._fill()
         looking: asyncio.Task[None] | None = None
         try:
             while (self._left or self._suspects or self._on_their_way) and not self._has_stopped():
@@ -131,11 +138,19 @@ class DaskEngine:
         if self._allowances.is_tight:
             slots = 1
         while self._left and len(self._on_their_way) < slots:
-            tasks = [self._left.popleft() for _ in range(min(len(self._left), self._cluster.chunk or self._size))]
+            tasks: list[AnswerTask] = []
+            while self._left and len(tasks) < (self._cluster.chunk or self._size):
+                tasks.append(self._left.popleft())
+                self._fill()
             self._submit(tasks, others=slots - len(self._on_their_way) - 1)
         if self._suspects and not self._on_their_way:
             # Whoever was at a worker that died is suspected. Alone, it is the reason, or isn't.
             self._submit([self._suspects.popleft()], others=0, suspected=True)
+
+    def _fill(self) -> None:
+        """Have a task at hand as long as there is one: all of them, with their items, would fill the memory."""
+        if not self._left:
+            self._left.extend(islice(self._tasks, 1))
 
     def _submit(self, tasks: list[AnswerTask], *, others: int, suspected: bool = False) -> None:
         self._sent += 1
@@ -227,8 +242,9 @@ class DaskEngine:
 
     def _count(self, record: ScoreRecord) -> None:
         key = record.item, record.repeat
-        self._allowances.count(record.usage, self._spent.get(key))
-        self._spent[key] = record.usage
+        self._allowances.count(record.usage, self._counted.pop(key, None))
+        if record.status == Status.UNANSWERED:
+            self._counted[key] = record.usage
 
     def _learn(self, items: int, seconds: float) -> None:
         """Have the next chunks last about a second; not so few items that calls would wait for each other."""
@@ -245,7 +261,7 @@ class DaskEngine:
             for task in chunk.tasks:
                 record = self._user.evaluations.score(self._evaluation, task.item.id, task.repeat)
                 status = None if own is None else own.status(run_name(self._evaluation, task.item.id, task.repeat))
-                if record is not None and record.status != Status.UNANSWERED and not tally.is_again(task):
+                if record is not None and record.status != Status.UNANSWERED and not task.again:
                     self._count(record)
                     tally.ended(task, record)
                 elif chunk.suspected:

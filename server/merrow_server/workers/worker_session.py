@@ -10,9 +10,9 @@ from dataclasses import replace
 from functools import partial
 from typing import Self
 
+from merrow_optimizer.evaluation.data.kept_items import ItemsById
 from merrow_optimizer.evaluation.endings import Fatal
 from merrow_optimizer.evaluation.evaluator import AnswerTask
-from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.local_engine import LocalEngine
 from merrow_optimizer.evaluation.plan import EvaluationLimits, Plan
 from merrow_runtime.errors import RunFailure, StoreFailure
@@ -45,7 +45,7 @@ class WorkerSession:
 
     def __init__(self, evaluation: str, user: Store, prepared: PreparedEvaluation) -> None:
         self._evaluation, self._user, self._prepared = evaluation, user, prepared
-        self._items: dict[str, Item] = {item.id: item for item in prepared.plan.items}
+        self._items = ItemsById(prepared.plan.items)
         self._own: Store | None = None
         self._unlimited: LocalEngine | None = None
         self._beating: asyncio.Task[None] | None = None
@@ -94,13 +94,15 @@ class WorkerSession:
         """Have the items of a chunk answered. Cancelling ends it: what is finished is kept."""
         began = time.monotonic()
         tally = _ChunkTally()
-        tasks = [AnswerTask(place, self._items[item], repeat) for place, (item, repeat) in enumerate(items)]
         self.at_work += 1
         failed = ""
         try:
             own = self._journal()
             scores = self._user.evaluations.some(self._evaluation, items)
-            tally.scored.update(task.place for task in tasks if scores[task.place] is not None)
+            tasks = [
+                AnswerTask(place, self._items[item], repeat, score is not None)
+                for place, ((item, repeat), score) in enumerate(zip(items, scores, strict=True))
+            ]
             if allowance.is_limited:
                 # The money and tokens are those of this chunk, and the metric asks with the same.
                 async with self._turn:
@@ -166,14 +168,9 @@ class _ChunkTally:
     """See `Tally`: whether all of the evaluation is to stop is for the coordinator; a chunk stops where nothing can be had."""
 
     def __init__(self) -> None:
-        self.scored: set[int] = set()
-        """The places of items with a score from before."""
         self.done: list[int] = []
         self.fatal: Fatal | None = None
         self.fatal_at = -1
-
-    def is_again(self, task: AnswerTask) -> bool:
-        return task.place in self.scored
 
     def ended(self, task: AnswerTask, record: ScoreRecord, fatal: Fatal | None = None) -> bool:
         del record
@@ -181,9 +178,6 @@ class _ChunkTally:
         if fatal is not None and self.fatal is None:
             self.fatal, self.fatal_at = fatal, task.place
         return self.fatal is not None
-
-    def cut_off(self, record: ScoreRecord) -> None:
-        """The journal has it."""
 
     def end(self, why: str) -> None:
         """Only a coordinator does that."""

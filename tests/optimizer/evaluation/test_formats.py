@@ -21,7 +21,7 @@ ONE, TWO = {"question": "1 + 1?", "answer": "2"}, {"question": "2 + 2?", "answer
 
 def records(folder: Path, text: str | bytes, name: str = "data.jsonl") -> list[DataRecord]:
     problems = Collector(written(folder, text, name))
-    found = read_records(problems)
+    found = list(read_records(problems))
     assert not problems.found
     return found
 

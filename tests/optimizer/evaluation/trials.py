@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Callable, Sequence
 from contextlib import closing
+from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
 
@@ -11,7 +12,6 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 
 from merrow_optimizer.evaluation import sessions
 from merrow_optimizer.evaluation.data import DataSet
-from merrow_optimizer.evaluation.evaluator import Evaluator
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.plan import EvaluationLimits, Plan, make_plan
@@ -20,7 +20,8 @@ from merrow_runtime import RunOptions, Store, Workflow
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.resources import ChosenEndpoint
-from merrow_runtime.store.evaluations import EvaluationRecord
+from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
+from merrow_runtime.usage import NOTHING, Usage
 
 FLOW = workflow('A@{op: Custom, prompt: "first"}', "PROBLEM --> A --> RETURN")
 
@@ -69,13 +70,28 @@ def plan_of(
     )
 
 
-async def evaluated(user: Store, plan: Plan, begun: EvaluationRecord | None = None, **told: Any) -> Evaluator:
+@dataclass(frozen=True)
+class Found:
+    """An evaluation that ended: why before its end, and the scores in the journal, in the order they came."""
+
+    id: str
+    stopped_by: str | None
+    scores: dict[tuple[str, int], ScoreRecord]
+
+    @property
+    def spent(self) -> Usage:
+        return sum((score.usage for score in self.scores.values()), NOTHING)
+
+
+async def evaluated(user: Store, plan: Plan, begun: EvaluationRecord | None = None, **told: Any) -> Found:
     record = begun or sessions.begin(user, plan, "hash", "all", {"golds": {}})
-    return await sessions.work(user, record.id, plan, **told)
+    evaluator = await sessions.work(user, record.id, plan, **told)
+    scores = user.evaluations.scores(record.id)
+    return Found(record.id, evaluator.stopped_by, {(score.item, score.repeat): score for score in scores})
 
 
-def statuses(evaluator: Evaluator) -> dict[str, str]:
-    return {item: str(one.status) for (item, repeat), one in sorted(evaluator.scores.items()) if repeat == 0}
+def statuses(found: Found) -> dict[str, str]:
+    return {item: str(one.status) for (item, repeat), one in sorted(found.scores.items()) if repeat == 0}
 
 
 def failing(when: Callable[[str], Exception | None]) -> FakeEndpoint:

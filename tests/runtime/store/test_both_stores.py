@@ -89,7 +89,7 @@ async def test_a_run_is_kept_with_all_that_it_came_by(store: Store) -> None:
     assert store.ended("run-1")[1] == [loop]
     assert store.lost("run-1") == []
     assert [moment for moment, _ in store.times("run-1")] == [0.0]
-    assert dict(store.inputs()) == {"run-1": {"problem": "6 * 7"}}
+    assert store.inputs(["run-1", "run-2"]) == {"run-1": {"problem": "6 * 7"}}
     assert store.tasks_changed() == {"run-1": None}
 
 

@@ -8,7 +8,7 @@ from __future__ import annotations
 
 import ast
 import keyword
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterable, Mapping
 from typing import Any
 
 from merrow_optimizer.evaluation.data.drafts import FieldFault, ItemDraft
@@ -73,29 +73,30 @@ def preamble_of(prompt: str, entry_point: str) -> str:
     return "".join(f"{text}\n\n" for text in texts)
 
 
-def join_visible_tests(
-    drafts: Sequence[ItemDraft], records: Sequence[DataRecord], id_field: str, problems: Collector
-) -> list[ItemDraft]:
-    """The drafts with the visible tests of their tasks as the input ``tests``; an empty list where a task has none.
-
-    Records of tests belong to a task by its id. Those without an id belong to it by the name of its function, if none of their
-    tests is foreign to the task's own: names of functions are not unique.
+class VisibleTests:
+    """The visible tests of ``records``, by the tasks that they belong to: by its id (``id_field``). Those without an id belong to
+    a task by the name of its function, if none of their tests is foreign to the task's own: names of functions are not unique.
     """
-    by_id: dict[str, list[str]] = {}
-    by_name: dict[str, list[list[str]]] = {}
-    for record in records:
-        tests = record.fields.get("test")
-        if not isinstance(tests, list) or not all(isinstance(test, str) for test in tests):
-            problems.add("The value must be a list of tests, each a text.", record.line, "test")
-            continue
-        own_id, name = record.fields.get(id_field), record.fields.get("entry_point")
-        if own_id is not None:
-            by_id[str(own_id)] = tests
-        elif isinstance(name, str):
-            by_name.setdefault(name, []).append(tests)
-        else:
-            problems.add(f"The record has neither `{id_field}` nor `entry_point`.", record.line)
-    return [_with_tests(draft, by_id.get(str(draft.id)), by_name) for draft in drafts]
+
+    def __init__(self, records: Iterable[DataRecord], id_field: str, problems: Collector) -> None:
+        self._by_id: dict[str, list[str]] = {}
+        self._by_name: dict[str, list[list[str]]] = {}
+        for record in records:
+            tests = record.fields.get("test")
+            if not isinstance(tests, list) or not all(isinstance(test, str) for test in tests):
+                problems.add("The value must be a list of tests, each a text.", record.line, "test")
+                continue
+            own_id, name = record.fields.get(id_field), record.fields.get("entry_point")
+            if own_id is not None:
+                self._by_id[str(own_id)] = tests
+            elif isinstance(name, str):
+                self._by_name.setdefault(name, []).append(tests)
+            else:
+                problems.add(f"The record has neither `{id_field}` nor `entry_point`.", record.line)
+
+    def joined(self, draft: ItemDraft) -> ItemDraft:
+        """The draft of a task with its tests as the input ``tests``; an empty list where it has none."""
+        return _with_tests(draft, self._by_id.get(str(draft.id)), self._by_name)
 
 
 def _with_tests(draft: ItemDraft, tests: list[str] | None, by_name: Mapping[str, list[list[str]]]) -> ItemDraft:

@@ -4,16 +4,17 @@ from __future__ import annotations
 
 import dataclasses
 import hashlib
-from collections.abc import Iterable, Mapping, Sequence, Set
+from collections.abc import Collection, Iterable, Mapping, Sequence, Set
 from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from merrow_analysis.suggest import closest
-from merrow_optimizer.evaluation.data.code_tasks import join_visible_tests
+from merrow_optimizer.evaluation.data.code_tasks import VisibleTests
 from merrow_optimizer.evaluation.data.drafts import ItemDraft
-from merrow_optimizer.evaluation.data.formats import DataRecord, kind_of, read_records
-from merrow_optimizer.evaluation.data.parts import PARTS, SEED, in_order, part_in_name, split
+from merrow_optimizer.evaluation.data.formats import TOO_DEEP, DataRecord, kind_of, read_records
+from merrow_optimizer.evaluation.data.kept_items import ItemFile, KeptItems
+from merrow_optimizer.evaluation.data.parts import PARTS, SEED, ids_in_order, part_in_name, split
 from merrow_optimizer.evaluation.data.problems import Collector, DataError, DataProblem, listed
 from merrow_optimizer.evaluation.data.readers import OWN, READERS, RecordReader, own_data, reader_in_name
 from merrow_optimizer.evaluation.data.settings import DataSettings, settings_beside
@@ -42,7 +43,7 @@ class DataSet:
     """
 
     file: Path
-    items: tuple[Item, ...]
+    items: Sequence[Item]
     part: str
     hash: str
     held_out: bool
@@ -104,57 +105,44 @@ def read_items(
     if solution is not None:
         chosen = replace(chosen, solution=(solution,))
     wanted = _Solved(chosen.solution) if solved else None
-    everything = _items(chosen, {**settings.mapping, **(mapping or {})}, settings.tests, problems, wanted)
+    read = _read(chosen, {**settings.mapping, **(mapping or {})}, settings.tests, problems, wanted)
     problems.raise_all()
-    solutions = {} if wanted is None else {item.id: wanted.found[_line(item)] for item in everything}
+    everything = read.numbers
     parts, name = _parts(file, everything, part, chosen)
-    kept = in_order(parts[name], seed)
+    kept = ids_in_order(parts[name], seed)
     total = len(kept)
     if items:
-        kept = _selected(kept, _ids(items, {item.id for item in everything}), file, everything, name)
-    digests = sorted(f"{item.id}:{hash_of(item)}" for item in everything)
+        kept = _selected(kept, _ids(items, everything.keys()), file, everything, name)
+    kept = kept[:limit]
     return DataSet(
         file,
-        tuple(kept[:limit]),
+        KeptItems(read.file, {own: everything[own] for own in kept}),
         name,
-        hashlib.sha256("\n".join(digests).encode()).hexdigest(),
+        hashlib.sha256("\n".join(sorted(read.digests)).encode()).hexdigest(),
         name == "test",
         chosen.name,
         chosen.metric,
         chosen.options,
         total,
-        {item.id: solutions[item.id] for item in kept[:limit]} if solutions else {},
+        {} if wanted is None else {own: wanted.found[own] for own in kept},
         0 if wanted is None else wanted.unsolved,
     )
 
 
 class _Solved:
-    """Looks for worked solutions in these fields; those that were found, by the line of their record."""
+    """Looks for worked solutions in these fields; those that were ``found``, by the id of their item."""
 
     def __init__(self, fields: Sequence[str]) -> None:
         self.fields = fields
         self.unsolved = 0
-        self.found: dict[int, str] = {}
+        self.found: dict[str, str] = {}
 
-    def sift(self, records: Sequence[DataRecord]) -> list[DataRecord]:
-        """The records that have one."""
-        kept: list[DataRecord] = []
-        for record in records:
-            values = (record.fields.get(name) for name in self.fields)
-            problem = next(
-                (as_text(value).strip() for value in values if value is not None and as_text(value).strip()), None
-            )
-            if problem is None:
-                self.unsolved += 1
-            else:
-                self.found[record.line] = problem
-                kept.append(record)
-        return kept
-
-
-def _line(item: Item) -> int:
-    assert item.place is not None  # noqa: S101 (items of a file have one)
-    return item.place.line
+    def solution(self, record: DataRecord) -> str | None:
+        """That of a record; None, which is counted, where it has none."""
+        values = (record.fields.get(name) for name in self.fields)
+        found = next((as_text(value).strip() for value in values if value is not None and as_text(value).strip()), None)
+        self.unsolved += found is None
+        return found
 
 
 def _reader(
@@ -184,48 +172,115 @@ def _reader(
     )
 
 
-def _items(
-    reader: RecordReader,
-    mapping: Mapping[str, str],
-    tests: Path | None,
-    problems: Collector,
-    solved: _Solved | None = None,
-) -> list[Item]:
-    records = read_records(problems)
-    missing = _fields_of_no_record(reader, records, problems)
-    if solved is not None and not missing:
-        missing = _without_solutions(solved, records, problems)
-        records = solved.sift(records)
-    if missing:
-        return []
-    read = [(record, draft) for record in records if (draft := reader.draft(record, problems)) is not None]
-    drafts = [draft for _, draft in read]
-    if reader.public_tests is not None:
-        drafts = _with_visible_tests(reader, drafts, tests, problems)
-    placed = [(record, draft) for (record, _), draft in zip(read, drafts, strict=True)]
-    drafts = _mapped(placed, mapping, problems)
-    items: dict[str, Item] = {}
-    for (record, _), draft in zip(placed, drafts, strict=True):
-        own = _id(record, draft, problems)
+class _ItemReader:
+    """Makes items of records one after another, and keeps them outside the memory. What is wrong is found in the order of these
+    collectors: with records, tests, the mapping, ids.
+    """
+
+    def __init__(self, reader: RecordReader, mapping: Mapping[str, str], tests: Path | None, file: Path) -> None:
+        self._reader, self._mapping = reader, mapping
+        self.file = ItemFile(file)
+        self.numbers: dict[str, int] = {}
+        """The items by id, as the file has them."""
+        self.digests: list[str] = []
+        """What each item is, with its id."""
+        self._fed: dict[str, None] | None = None
+        self._in_records, self._in_tests, self._in_ids = (Collector(file) for _ in range(3))
+        self._unmapped: list[tuple[str, str, int]] = []
+        self._tests: VisibleTests | None = None
+        if reader.public_tests is not None:
+            beside = tests or file.with_name(f"{reader.name}_public_test.jsonl")
+            records: Iterable[DataRecord] = ()
+            self._in_tests = Collector(beside)
+            if tests is not None or beside.is_file():
+                records = read_records(self._in_tests)
+            try:
+                self._tests = VisibleTests(records, reader.public_tests, self._in_tests)
+            except DataError as problem:
+                self._in_tests.found[:] = problem.problems
+
+    def add(self, record: DataRecord) -> str | None:
+        """Take a record; the id of its item, None where there is something wrong with it."""
+        draft = self._reader.draft(record, self._in_records)
+        if draft is None:
+            return None
+        if self._tests is not None:
+            draft = self._tests.joined(draft)
+        draft = self._mapped(record, draft)
+        own = _id(record, draft, self._in_ids)
         if own is None:
-            continue
-        if own in items:
-            other = items[own].place
+            return None
+        if own in self.numbers:
+            other = self.file.item(self.numbers[own]).place
             twin = "" if draft.id is not None else " (it has none of its own, and the records are equal)"
-            problems.add(
+            self._in_ids.add(
                 f"The record has the same id `{own}` as the one in line {other.line if other else '?'}{twin}; "
                 "ids must be unique.",
                 record.line,
             )
-            continue
-        items[own] = Item(own, draft.inputs, draft.gold, draft.extra, RecordLocation(problems.file, record.line))
-    return list(items.values())
+            return None
+        item = Item(own, draft.inputs, draft.gold, draft.extra, RecordLocation(self._in_records.file, record.line))
+        try:
+            digest = hash_of(item)
+            self.file.add(item)
+        except RecursionError:
+            self._in_ids.add(TOO_DEEP, record.line)
+            return None
+        self.numbers[own] = len(self.numbers)
+        self.digests.append(f"{own}:{digest}")
+        return own
+
+    def _mapped(self, record: DataRecord, draft: ItemDraft) -> ItemDraft:
+        self._fed = self._fed or {}
+        self._fed.update(dict.fromkeys(draft.inputs))
+        if not self._mapping:
+            return draft
+        self._unmapped += [
+            (name, field, record.line) for name, field in self._mapping.items() if field not in draft.inputs
+        ]
+        inputs = {name: draft.inputs.get(field) for name, field in self._mapping.items()}
+        return ItemDraft(draft.id, {**draft.inputs, **inputs}, draft.gold, draft.extra)
+
+    def tell(self, problems: Collector) -> None:
+        """Add what is wrong to ``problems``."""
+        problems.found += self._in_records.found + self._in_tests.found
+        fed = self._fed
+        unknown = [] if fed is None else [(name, field) for name, field in self._mapping.items() if field not in fed]
+        for name, field in unknown:
+            near = closest(field, fed or ())
+            hint = f"did you mean `{near}`?" if near else f"the fields are {listed(list(fed or ()))}."
+            problems.add(f"No record has this field, which the input {name} is mapped to; {hint}", field=field)
+        for name, field, line in self._unmapped:
+            if (name, field) not in unknown:
+                problems.add(f"The record has no field `{field}`, which the input {name} is mapped to.", line)
+        problems.found += self._in_ids.found
 
 
-def _fields_of_no_record(reader: RecordReader, records: Sequence[DataRecord], problems: Collector) -> bool:
-    """A needed field that no record has is one mistake, not one for each record."""
-    known = {name: None for record in records for name in record.fields}
-    missing = [name for name in reader.fields if name not in known] if records else []
+def _read(
+    reader: RecordReader, mapping: Mapping[str, str], tests: Path | None, problems: Collector, solved: _Solved | None
+) -> _ItemReader:
+    """The items of a file; what is wrong with it is added to ``problems``."""
+    read = _ItemReader(reader, mapping, tests, problems.file)
+    known: dict[str, None] | None = None
+    for record in read_records(problems):
+        known = known or {}
+        known.update(dict.fromkeys(record.fields))
+        solution = "" if solved is None else solved.solution(record)
+        own = None if solution is None else read.add(record)
+        if solved is not None and solution is not None and own is not None:
+            solved.found[own] = solution
+    # A needed field that no record has is one mistake, not one for each record.
+    if not _fields_of_no_record(reader, known, problems) and not (
+        solved is not None and _without_solutions(solved, known, problems)
+    ):
+        read.tell(problems)
+    return read
+
+
+def _fields_of_no_record(reader: RecordReader, known: Mapping[str, None] | None, problems: Collector) -> bool:
+    if known is None:
+        return False
+    missing = [name for name in reader.fields if name not in known]
     for name in missing:
         near = closest(name, known)
         hint = f"did you mean `{near}`?" if near else f"the fields are {listed(list(known))}."
@@ -233,55 +288,17 @@ def _fields_of_no_record(reader: RecordReader, records: Sequence[DataRecord], pr
     return bool(missing)
 
 
-def _without_solutions(solved: _Solved, records: Sequence[DataRecord], problems: Collector) -> bool:
+def _without_solutions(solved: _Solved, known: Mapping[str, None] | None, problems: Collector) -> bool:
     """Whether no record can have a solution, which is one mistake."""
-    known = {name: None for record in records for name in record.fields}
-    if records and not solved.fields:
+    if known is not None and not solved.fields:
         problems.add(
             "No field has solutions; name the one with the worked solution or the right answer.", field="solution"
         )
-    elif records and not any(name in known for name in solved.fields):
+    elif known is not None and not any(name in known for name in solved.fields):
         near = closest(solved.fields[0], known)
         hint = f"did you mean `{near}`?" if near else f"the fields are {listed(list(known))}."
         problems.add(f"No record has this field; {hint}", field=solved.fields[0])
     return bool(problems.found)
-
-
-def _with_visible_tests(
-    reader: RecordReader, drafts: list[ItemDraft], tests: Path | None, problems: Collector
-) -> list[ItemDraft]:
-    file = tests or problems.file.with_name(f"{reader.name}_public_test.jsonl")
-    records: list[DataRecord] = []
-    of_tests = Collector(file)
-    if tests is not None or file.is_file():
-        records = read_records(of_tests)
-    joined = join_visible_tests(drafts, records, reader.public_tests or "", of_tests)
-    problems.found += of_tests.found
-    return joined
-
-
-def _mapped(
-    placed: Sequence[tuple[DataRecord, ItemDraft]], mapping: Mapping[str, str], problems: Collector
-) -> list[ItemDraft]:
-    known = {name: None for _, draft in placed for name in draft.inputs}
-    usable: dict[str, str] = {}
-    for name, field in mapping.items():
-        if field in known or not placed:
-            usable[name] = field
-            continue
-        near = closest(field, known)
-        hint = f"did you mean `{near}`?" if near else f"the fields are {listed(list(known))}."
-        problems.add(f"No record has this field, which the input {name} is mapped to; {hint}", field=field)
-    if not usable:
-        return [draft for _, draft in placed]
-    mapped: list[ItemDraft] = []
-    for record, draft in placed:
-        for name, field in usable.items():
-            if field not in draft.inputs:
-                problems.add(f"The record has no field `{field}`, which the input {name} is mapped to.", record.line)
-        inputs = {name: draft.inputs.get(field) for name, field in usable.items()}
-        mapped.append(ItemDraft(draft.id, {**draft.inputs, **inputs}, draft.gold, draft.extra))
-    return mapped
 
 
 def _id(record: DataRecord, draft: ItemDraft, problems: Collector) -> str | None:
@@ -297,9 +314,9 @@ def _id(record: DataRecord, draft: ItemDraft, problems: Collector) -> str | None
 
 
 def _parts(
-    file: Path, everything: list[Item], part: str | None, reader: RecordReader
-) -> tuple[dict[str, list[Item]], str]:
-    """The items of each part that can be had, and the part that is meant."""
+    file: Path, everything: Collection[str], part: str | None, reader: RecordReader
+) -> tuple[dict[str, Collection[str]], str]:
+    """The ids of each part that can be had, and the part that is meant."""
     named = part_in_name(file)
     if named is not None:
         if part not in (None, named, "all"):
@@ -338,14 +355,13 @@ def _ids(given: Iterable[str], known: Set[str]) -> list[str]:
     return ids
 
 
-def _selected(kept: list[Item], ids: list[str], file: Path, everything: list[Item], part: str) -> list[Item]:
-    there = {item.id for item in kept}
-    anywhere = {item.id for item in everything}
+def _selected(kept: list[str], ids: list[str], file: Path, everything: Collection[str], part: str) -> list[str]:
+    there = set(kept)
     problems: list[DataProblem] = []
     for own in dict.fromkeys(ids):
         if own in there:
             continue
-        if own in anywhere:
+        if own in everything:
             problems.append(DataProblem(f"The item `{own}` is not in the part `{part}`; read the part all.", file))
             continue
         near = closest(own, there)
@@ -356,4 +372,4 @@ def _selected(kept: list[Item], ids: list[str], file: Path, everything: list[Ite
     if not ids:
         raise DataError.of("The choice of items is empty; name at least one id.", file)
     wanted = set(ids)
-    return [item for item in kept if item.id in wanted]
+    return [own for own in kept if own in wanted]

@@ -2,10 +2,15 @@
 
 from __future__ import annotations
 
+from collections.abc import Iterator, Mapping, Sequence
+from functools import lru_cache, partial
+from typing import Any
+
 from merrow_analysis.graph.nodes import TypedGraph
 from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.data.data_set import DataSet
 from merrow_optimizer.evaluation.data.formats import kind_of
+from merrow_optimizer.evaluation.data.kept_items import LAST, ItemsById
 from merrow_optimizer.evaluation.data.problems import DataError, DataProblem, listed
 from merrow_optimizer.evaluation.items import Item
 from merrow_runtime.errors import UsageFailure
@@ -14,10 +19,39 @@ from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.program.inputs import MissingInputs, read_inputs, type_of_input
 
 
-def fitted(data: DataSet, graph: TypedGraph) -> list[dict[str, object]]:
-    """What the workflow is given for each item, in their order: a value of the right type for each of its inputs, by id.
+class FittedInputs(Mapping[str, Mapping[str, Any]]):
+    """What the workflow is given for each item, by its id, in their order: a value of the right type for each of its inputs, by
+    id. ``sources`` are the fields that feed them.
+    """
 
-    An input is fed by the field (or the mapping) of its name, in any case, else by its default.
+    def __init__(self, items: Sequence[Item], graph: TypedGraph, sources: Mapping[str, str]) -> None:
+        self._items = ItemsById(items)
+        self._fitted = lru_cache(LAST)(partial(_fitted, self._items, graph, sources))
+
+    def __getitem__(self, own: str) -> Mapping[str, Any]:
+        return self._fitted(own)
+
+    def __iter__(self) -> Iterator[str]:
+        return iter(self._items.ids)
+
+    def __len__(self) -> int:
+        return len(self._items.ids)
+
+    def __contains__(self, own: object) -> bool:
+        return own in self._items
+
+
+def _fitted(items: ItemsById, graph: TypedGraph, sources: Mapping[str, str], own: str) -> Mapping[str, Any]:
+    return dict(read_inputs(graph, _values(items[own], sources)))
+
+
+def _values(item: Item, sources: Mapping[str, str]) -> dict[str, Any]:
+    return {node: item.inputs[name] for node, name in sources.items() if item.inputs.get(name) is not None}
+
+
+def fitted(data: DataSet, graph: TypedGraph) -> FittedInputs:
+    """What the workflow is given for each item. An input is fed by the field (or the mapping) of its name, in any case, else by
+    its default.
 
     Raises:
         DataError: inputs that no field feeds, and values that an input's type doesn't take, all of them.
@@ -46,9 +80,8 @@ def fitted(data: DataSet, graph: TypedGraph) -> list[dict[str, object]]:
             )
     if problems:
         raise DataError(problems)
-    fitting: list[dict[str, object]] = []
     for item in data.items:
-        values = {node: item.inputs[name] for node, name in sources.items() if item.inputs.get(name) is not None}
+        values = _values(item, sources)
         nested = [node for node, value in values.items() if node in of_text and isinstance(value, list | dict)]
         problems += [
             _problem(item, data, sources[node], f"The value is {kind_of(values[node])}; the input {node} takes a text.")
@@ -57,7 +90,7 @@ def fitted(data: DataSet, graph: TypedGraph) -> list[dict[str, object]]:
         if nested:
             continue
         try:
-            fitting.append(dict(read_inputs(graph, values)))
+            read_inputs(graph, values)
         except MissingInputs as missing:
             for each in missing.missing:
                 fed = sources[each.id]
@@ -68,7 +101,7 @@ def fitted(data: DataSet, graph: TypedGraph) -> list[dict[str, object]]:
             problems.append(_problem(item, data, name, str(failure)))
     if problems:
         raise DataError(sorted(problems, key=lambda problem: problem.line or 0))
-    return fitting
+    return FittedInputs(data.items, graph, sources)
 
 
 def _problem(item: Item, data: DataSet, field: str | None, sentence: str) -> DataProblem:

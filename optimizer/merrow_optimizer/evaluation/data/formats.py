@@ -8,14 +8,16 @@ import json
 import math
 import sys
 from collections import Counter
-from collections.abc import Iterator
+from collections.abc import Iterable, Iterator
+from contextlib import suppress
 from dataclasses import dataclass
-from typing import Any
+from typing import Any, BinaryIO
 
 from merrow_optimizer.evaluation.data.csv_marks import REPORT, unmarked
 from merrow_optimizer.evaluation.data.names import shipped_names
-from merrow_optimizer.evaluation.data.problems import Collector
+from merrow_optimizer.evaluation.data.problems import Collector, DataError
 
+TOO_DEEP = "The record can't be read: it is nested too deeply."
 _SPACE = " \t\r\n"
 _LONGEST_CELL = min(sys.maxsize, 2**31 - 1)
 _MOST_NAMED = 8
@@ -44,47 +46,60 @@ def kind_of(value: object) -> str:
     return _KINDS.get(type(value), "something else")
 
 
-def read_records(problems: Collector) -> list[DataRecord]:
-    """All records of a file, in its order. What can't be read is added to ``problems``."""
-    text = _text(problems)
-    if text is None:
-        return []
+def read_records(problems: Collector) -> Iterator[DataRecord]:
+    """All records of a file, in its order, one after another. What can't be read is added to ``problems``. Raises `DataError`
+    where it is no text at all: then nothing else of it counts.
+    """
     before = len(problems.found)
-    match problems.file.suffix.lower():
+    suffix = problems.file.suffix.lower()
+    has_any = False
+    try:
+        with problems.file.open("rb") as file:
+            for record in _of(file, suffix, problems):
+                has_any = True
+                yield record
+    except UnicodeDecodeError:
+        raise DataError.of(
+            "The file isn't UTF-8 text here; save it as UTF-8.", problems.file, _broken_line(problems)
+        ) from None
+    except OSError as error:
+        known = "" if problems.file.suffix else f" The sets that come with Merrow are {' and '.join(shipped_names())}."
+        problems.add(f"The file can't be read: {error.strerror or error}.{known}")
+    if not has_any and len(problems.found) == before:
+        problems.add("The file has no records.")
+
+
+def _of(file: BinaryIO, suffix: str, problems: Collector) -> Iterator[DataRecord]:
+    """The records of an open file, by how it is called."""
+    match suffix:
         case ".csv":
-            records = list(_of_csv(text, problems))
+            yield from _of_csv(io.TextIOWrapper(file, "utf-8-sig", newline=""), problems)
         case ".json":
-            records = list(_of_array(text, problems))
+            yield from _of_array(file.read().decode("utf-8-sig"), problems)
         case ".jsonl" | ".ndjson":
-            records = list(_of_lines(text, problems))
-        case suffix:
+            yield from _of_lines(io.TextIOWrapper(file, "utf-8-sig", newline="\n"), problems)
+        case _:
+            file.read().decode("utf-8-sig")
             problems.add(
                 f"Files named *{suffix} can't be read as data; use .jsonl (an object a line), .json (an array) or .csv."
                 if suffix
                 else "The file's name has no suffix; call it .jsonl (an object a line), .json (an array) or .csv."
             )
-            records = []
-    if not records and len(problems.found) == before:
-        problems.add("The file has no records.")
-    return records
 
 
-def _text(problems: Collector) -> str | None:
-    try:
-        data = problems.file.read_bytes()
-    except OSError as error:
-        known = "" if problems.file.suffix else f" The sets that come with Merrow are {' and '.join(shipped_names())}."
-        problems.add(f"The file can't be read: {error.strerror or error}.{known}")
-        return None
-    try:
-        return data.decode("utf-8-sig")
-    except UnicodeDecodeError as error:
-        problems.add("The file isn't UTF-8 text here; save it as UTF-8.", data.count(b"\n", 0, error.start) + 1)
-        return None
+def _broken_line(problems: Collector) -> int | None:
+    """The first line of a file that is not UTF-8; no character goes over the end of a line."""
+    with suppress(OSError), problems.file.open("rb") as file:
+        for number, line in enumerate(file, 1):
+            try:
+                line.decode()
+            except UnicodeDecodeError:
+                return number
+    return None
 
 
-def _of_lines(text: str, problems: Collector) -> Iterator[DataRecord]:
-    for number, ended in enumerate(io.StringIO(text, newline="\n"), 1):
+def _of_lines(lines: Iterable[str], problems: Collector) -> Iterator[DataRecord]:
+    for number, ended in enumerate(lines, 1):
         line = ended.removesuffix("\n")
         if not line.strip(_SPACE):
             continue
@@ -129,10 +144,10 @@ def _of_array(text: str, problems: Collector) -> Iterator[DataRecord]:
         problems.add("Nothing may follow the array.", 1 + text.count("\n", 0, place))
 
 
-def _of_csv(text: str, problems: Collector) -> Iterator[DataRecord]:
+def _of_csv(lines: Iterable[str], problems: Collector) -> Iterator[DataRecord]:
     limit = csv.field_size_limit(_LONGEST_CELL)
     try:
-        rows = csv.reader(io.StringIO(text, newline=""), strict=True)
+        rows = csv.reader(lines, strict=True)
         header: list[str] | None = None
         is_report = False
         begin = 1
@@ -205,7 +220,7 @@ def _decoded(text: str, line: int, problems: Collector) -> Any:
 
 def _why(error: Exception) -> str:
     if isinstance(error, RecursionError):
-        return "The record can't be read: it is nested too deeply."
+        return TOO_DEEP
     if isinstance(error, json.JSONDecodeError):
         return f"This isn't valid JSON: {error.msg} (column {error.colno})."
     return f"This isn't valid JSON: {str(error).rstrip('.')}."

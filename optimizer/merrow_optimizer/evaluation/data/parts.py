@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Collection, Iterable
 from pathlib import Path
 
 from merrow_optimizer.evaluation.items import Item
@@ -23,13 +23,22 @@ def part_in_name(file: Path) -> str | None:
     return "validate" if named[-1][0] else "test"
 
 
-def in_order(items: Sequence[Item], seed: int) -> list[Item]:
+def in_order(items: Iterable[Item], seed: int) -> list[Item]:
     """The items in the seed's order, in which a limit keeps the first ones."""
-    return sorted(items, key=lambda item: hashlib.sha256(f"{seed}:{item.id}".encode()).digest())
+    return sorted(items, key=lambda item: _place(item.id, seed))
 
 
-def split(items: Sequence[Item]) -> dict[str, list[Item]]:
-    """A fifth of the items to validate with, at least one of two, and the rest to test with. Always by `SEED`."""
-    ordered = in_order(items, SEED)
-    count = max(1, round(len(items) * _VALIDATE_SHARE)) if len(items) > 1 else len(items)
+def ids_in_order(ids: Iterable[str], seed: int) -> list[str]:
+    """The same of ids alone."""
+    return sorted(ids, key=lambda own: _place(own, seed))
+
+
+def split(ids: Collection[str]) -> dict[str, list[str]]:
+    """The ids of a fifth of the items to validate with, at least one of two, and of the rest to test with. Always by `SEED`."""
+    ordered = ids_in_order(ids, SEED)
+    count = max(1, round(len(ids) * _VALIDATE_SHARE)) if len(ids) > 1 else len(ids)
     return {"validate": ordered[:count], "test": ordered[count:]}
+
+
+def _place(own: str, seed: int) -> bytes:
+    return hashlib.sha256(f"{seed}:{own}".encode()).digest()

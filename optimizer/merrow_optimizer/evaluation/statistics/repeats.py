@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import math
-from collections.abc import Sequence
+from collections.abc import Iterable
 
 
 def is_flaky(right: int, repeats: int) -> bool:
@@ -11,7 +11,7 @@ def is_flaky(right: int, repeats: int) -> bool:
     return 0 < right < repeats
 
 
-def pass_hat(counts: Sequence[tuple[int, int]], k: int) -> float | None:
+def pass_hat(counts: Iterable[tuple[int, int]], k: int) -> float | None:
     """pass^k: the probability that all of ``k`` answers to an item are right, over items with (right, repeats) counts.
 
     Items with fewer than ``k`` repeats are left out; None where no item is left.

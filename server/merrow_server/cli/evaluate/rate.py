@@ -148,12 +148,13 @@ def _answers(user: Store, record: EvaluationRecord) -> dict[str, tuple[str, Mapp
     """The first answer to each item: by the hash of the item, as it is kept and as it is shown."""
     from merrow_runtime.store.evaluations import output_text
     from merrow_server.evaluations.evaluation_data import evaluation_report
+    from merrow_server.evaluations.known_items import KnownItems
 
-    hashes = record.plan.get("hashes", {})
-    if not hashes:
+    known = KnownItems.of(record.plan)
+    if not known.has_hashes:
         raise InputError(f"Evaluation {record.id} was made by an older Merrow; evaluate again, which costs nothing.")
     return {
-        hashes[row["item"]]: (output_text(row["output"]), row)
+        known.hash(row["item"]) or "": (output_text(row["output"]), row)
         for row in evaluation_report(user, record, whole=True)["rows"]
         if row["repeat"] == 0 and "output" in row
     }

@@ -12,6 +12,7 @@ from merrow_runtime.values import as_text
 from merrow_server.errors import InputError
 from merrow_server.evaluations.evaluation_data import evaluation_report, item_object, with_inputs, with_verdicts
 from merrow_server.evaluations.evaluation_formats import WHOLE, formatted
+from merrow_server.evaluations.known_items import KnownItems
 from merrow_server.evaluations.tables import CUT, report_lines
 from merrow_server.files import write_bytes
 from merrow_server.rendering.snippet import plain, visible
@@ -29,7 +30,8 @@ def show_evaluation(user: Store, evaluation: str, item: str | None, output: str,
     if item is None:
         report = evaluation_report(user, record, whole=output in WHOLE, longest=CUT if output == "text" else None)
         if file is not None:
-            write_bytes(Path(file), formatted(report, output).encode("utf-8", "surrogatepass"))
+            parts = formatted(report, output)
+            write_bytes(Path(file), (part.encode("utf-8", "surrogatepass") for part in parts))
             return
         if output != "text":
             emit(formatted(report, output))
@@ -45,15 +47,15 @@ def show_evaluation(user: Store, evaluation: str, item: str | None, output: str,
         return
     if output not in ("text", "json"):
         raise InputError(f"--format {output} shows a whole evaluation; leave out --item.")
-    golds = record.plan["golds"]
-    if item not in golds:
-        near = closest(item, golds)
+    known = KnownItems.of(record.plan)
+    if item not in known:
+        near = closest(item, known)
         hint = f" Did you mean {near}?" if near else ""
         raise InputError(f"Evaluation {record.id} has no item {item}.{hint}")
     scores = [user.evaluations.score(record.id, item, repeat) for repeat in range(record.repeats)]
-    objects = with_inputs(user, [item_object(score, golds[item]) for score in scores if score is not None])
+    objects = with_inputs(user, [item_object(score, known.gold(item)) for score in scores if score is not None])
     if user.labels.edition:
-        objects = with_verdicts(user, record, objects)
+        objects = with_verdicts(user, record, objects, known)
     if output == "json":
         emit(json.dumps(objects, indent=2))
         return
