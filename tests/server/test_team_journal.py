@@ -568,6 +568,7 @@ def test_the_first_ctrl_c_ends_an_evaluation_whose_server_is_away_and_it_is_resu
                     come_back(own)
         *_, sentence = said.splitlines()
         assert "can't be reached: " in sentence
+        assert started.returncode == 130
         resume = sentence.partition("What it has is kept; continue with: merrow ")[2].split()
         assert resume[:1] == ["resume"], said
         resumed = subprocess.run([*command, *resume], env=env, check=False, capture_output=True, text=True)

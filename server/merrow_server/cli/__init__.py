@@ -317,7 +317,10 @@ def _run(arguments: list[str]) -> int:
     except click.Abort:
         return _interrupted()
     except RunFailure as problem:
-        return _complain(str(problem))
+        from merrow_runtime.store.sql import Interruption
+
+        code = _complain(str(problem))
+        return INTERRUPTED if Interruption.is_wanted else code
     return OK
 
 

@@ -124,7 +124,13 @@ async def _own_cluster(
     """Workers on this machine, one a core, which only this process can reach: everybody here could connect to their scheduler,
     and have programs run, without the certificate that is made for it.
     """
-    with dask.config.set({"distributed.worker.profile.enabled": False}):
+    quiet = {
+        "distributed.worker.profile.enabled": False,
+        # A scheduler answers at a port of its own without a dashboard, too: with nothing, and at any port that is free.
+        "distributed.scheduler.http.routes": [],
+        "distributed.worker.http.routes": [],
+    }
+    with dask.config.set(quiet):
         async with distributed.LocalCluster(
             n_workers=_cores(),
             threads_per_worker=_THREADS,
@@ -133,6 +139,7 @@ async def _own_cluster(
             protocol="tls://",
             security=distributed.Security.temporary(),
             dashboard_address=None,
+            scheduler_kwargs={"dashboard_address": "127.0.0.1:0"},
             silence_logs=logging.CRITICAL,
             asynchronous=True,
             env=dict(environment),

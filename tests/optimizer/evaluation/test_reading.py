@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import random
+import tempfile
 from pathlib import Path
 from typing import Any
 
@@ -13,8 +14,8 @@ from hypothesis import strategies as st
 from tests.optimizer.evaluation.data_files import lines_of, problems_in, written
 
 from merrow_analysis.check import analyse
-from merrow_optimizer.evaluation.data import DataError, DataSet, fitted, read_items
-from merrow_optimizer.evaluation.items import hash_of
+from merrow_optimizer.evaluation.data import DataError, DataSet, fitted, kept_items, read_items
+from merrow_optimizer.evaluation.items import Item, RecordLocation, hash_of
 
 
 def questions(count: int) -> list[dict[str, Any]]:
@@ -236,6 +237,39 @@ def test_items_are_fitted_to_the_inputs_of_a_workflow(tmp_path: Path) -> None:
         "1": {"PROBLEM": "3"},
         "2": {"PROBLEM": "x"},
     }
+
+
+@pytest.mark.parametrize("in_memory", [0, 1 << 20])
+def test_items_stay_as_they_were_read(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, in_memory: int) -> None:
+    monkeypatch.setattr(kept_items, "_IN_MEMORY", in_memory)
+    rows = [{"id": n, "problem": f"ä {n} \u2028", "more": [1.5, None, {"a": True}], "answer": n} for n in range(600)]
+    file = written(tmp_path, lines_of(*rows))
+    data = read_items(file, gold="answer")
+    before = list(data.items)
+    file.write_text("something else")
+    assert sorted(data.items, key=lambda item: int(item.id)) == [
+        Item(str(n), {"problem": f"ä {n} \u2028", "more": [1.5, None, {"a": True}]}, n, {}, RecordLocation(file, n + 1))
+        for n in range(600)
+    ]
+    assert list(data.items) == before
+    assert (data.items[-1], data.items[3:5]) == (before[-1], before[3:5])
+    with pytest.raises(IndexError):
+        data.items[600]
+    assert [values["PROBLEM"] for values in fitted(data, graph_of(ONE_INPUT)).values()] == [
+        item.inputs["problem"] for item in before
+    ]
+
+
+def test_items_that_there_is_no_room_for(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr(kept_items, "_IN_MEMORY", 1)
+    monkeypatch.setattr(tempfile, "tempdir", str(tmp_path / "gone"))
+    file = written(tmp_path, lines_of(*questions(3)))
+    with pytest.raises(DataError) as raised:
+        read_items(file)
+    assert str(raised.value) == (
+        f"{file}: The items can't be kept in {tmp_path / 'gone'}: No such file or directory. Make room there, or set TMPDIR to"
+        " another folder."
+    )
 
 
 def test_inputs_that_no_field_feeds(tmp_path: Path) -> None:

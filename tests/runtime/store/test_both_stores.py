@@ -233,6 +233,23 @@ async def test_an_evaluation_has_runs_of_its_own_and_scores_by_their_keys(store:
     assert store.evaluations.known(b"w") == []
 
 
+async def test_scores_of_many_pages_are_in_the_order_they_came_and_those_of_one_evaluation(store: Store) -> None:
+    for identity in ("ev1", "ev2"):
+        store.evaluations.begin(replace(evaluation(), id=identity))
+    assert list(store.evaluations.scores("ev1")) == []
+    kept = [store.evaluations.keep(("ev1", "ev2")[n % 2], score(f"q{n}")) for n in range(2_202)]
+    await asyncio.gather(*kept)
+    scores = store.evaluations.scores("ev1", outputs=True)
+    named = [f"q{n}" for n in range(0, 2_202, 2)]
+    assert [one.item for one in scores] == named
+    numbers = {one.item: number for number, one in scores.numbered()}
+    await store.evaluations.keep("ev1", score("q4", value=0.0))
+    assert [one.item for one in scores] == [name for name in named if name != "q4"]
+    assert [one.item for one in store.evaluations.scores("ev1")] == [*[name for name in named if name != "q4"], "q4"]
+    wanted = [numbers[name] for name in ("q2200", "q4", "q0", *named[5:99])]
+    assert [one.item for one in store.evaluations.scored(wanted)] == ["q2200", "q0", *named[5:99]]
+
+
 def test_a_journal_of_a_job_that_is_wanted_alone_is_refused_while_another_process_has_it(store: Store) -> None:
     with closing(store.of_job("ev1", alone=True)), pytest.raises(StoreFailure, match="worked on by process"):
         store.of_job("ev1", alone=True)
