@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections import Counter
 from collections.abc import Iterable
+from dataclasses import replace
 from pathlib import Path
 
 from merrow_analysis.diagnostics import Applicability, Diagnostic
@@ -13,6 +14,7 @@ from merrow_analysis.rules.declared.configuration_rules import check_configurati
 from merrow_analysis.rules.registry import all_rules
 from merrow_analysis.suggest import closest
 from merrow_analysis.text import split_lines
+from merrow_runtime.models.tool_permissions import UsersPermissions
 from merrow_server.changes.fixing import repair
 from merrow_server.errors import InputError
 from merrow_server.files import SourceText, Target, read_path, write
@@ -49,6 +51,7 @@ class Settings:
         self._ignore = _selectors(ignore)
         self._use_files = use_files
         self._configs: dict[Path, Config] = {}
+        self._default = replace(DEFAULT, permissions=UsersPermissions())
         self._file = None if file is None else Path(file).absolute()
         if self._file is not None:
             self._configs[self._file] = self._read(self._file, str(file))
@@ -57,7 +60,7 @@ class Settings:
         """The configuration for ``target``, its libraries and patterns as paths from the folder of ``target``."""
         file = self._settings_file(target)
         if file is None:
-            return DEFAULT.with_selection(self._select, self._ignore)
+            return self._default.with_selection(self._select, self._ignore)
         if file not in self._configs:
             try:
                 self._configs[file] = self._read(file, os.path.relpath(file))
@@ -65,6 +68,7 @@ class Settings:
                 self.problems.append(str(problem))
                 self._configs[file] = DEFAULT
         config = self._configs[file].with_selection(self._select, self._ignore)
+        config = replace(config, permissions=self._default.permissions)
         beside = Path(os.path.relpath(file.parent, target.base))
         return config.with_files(lambda path: os.path.normpath(beside / path))
 

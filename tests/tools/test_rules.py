@@ -15,7 +15,7 @@ from tests.tools.pinned import PINS, TEXT, TOOLS, schema
 from merrow_analysis.check import Analyser, Analysis, analyse
 from merrow_analysis.diagnostics import Severity
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
-from merrow_analysis.tools.permissions import Permissions
+from merrow_analysis.tools.permissions import NO_PERMISSIONS, NamedPermissions, Permissions
 from merrow_analysis.tools.pins import NO_PINS, PINS_FILE, pinned
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.formats.planned import load_planned
@@ -166,8 +166,8 @@ def test_a_tool_that_is_not_declared_has_ports_all_the_same() -> None:
 @pytest.mark.parametrize(
     ("pins", "why"),
     [
-        (None, "is not pinned, since there is no merrow.tools.json; pin the tools of shop"),
-        (NO_PINS, "is not in merrow.tools.json; pin the tools of shop"),
+        (None, "is not pinned, since there is no merrow.tools.json; pin it with `merrow tools pull shop price`."),
+        (NO_PINS, "is not in merrow.tools.json; pin it with `merrow tools pull shop price`."),
         ("{", "merrow.tools.json is not JSON: line 1"),
         (PINS.text().replace("The price of", "A price of"), "is not as it was pinned: its hash differs"),
         (
@@ -306,13 +306,12 @@ def test_a_tool_in_a_box_is_warned_of_unless_the_user_lets_it_repeat() -> None:
     [(code, message)] = found(text)
     assert code == "MW508"
     assert "SEND (Tool) is in EACH, so a run may use mail.send up to 7 times" in message
-    for names in (("mail.send",), ("mail.*",)):
-        assert found(text, permissions=Permissions(repeatable=frozenset(names))) == []
-    assert found(text, permissions=Permissions(repeatable=frozenset({"mail.sends", "web.*"}))) == [(code, message)]
-    assert found(text, permissions=Permissions(allowed=frozenset({"mail.send"}))) == [(code, message)]
+    assert found(text, permissions=NamedPermissions(repeatable=["mail.send"])) == []
+    assert found(text, permissions=NamedPermissions(repeatable=["mail.sends"])) == [(code, message)]
+    assert found(text, permissions=NamedPermissions(allowed=["mail.send"])) == [(code, message)]
 
 
-def hinted(text: str, permissions: Permissions = Permissions()) -> list[str]:  # noqa: B008 (it is frozen)
+def hinted(text: str, permissions: Permissions = NO_PERMISSIONS) -> list[str]:
     return [
         one.message.partition(" ")[0]
         for one in checked(text, permissions=permissions).diagnostics
@@ -323,8 +322,8 @@ def hinted(text: str, permissions: Permissions = Permissions()) -> list[str]:  #
 def test_a_tool_that_no_person_sees_is_hinted_at_unless_the_user_allows_it() -> None:
     alone = flow("mail.send", SEND, "PROBLEM -->|subject| SEND", "SEND --> RETURN")
     assert hinted(alone) == ["SEND"]
-    assert hinted(alone, Permissions(allowed=frozenset({"mail.*"}))) == []
-    assert hinted(alone, Permissions(repeatable=frozenset({"mail.*"}))) == ["SEND"]
+    assert hinted(alone, NamedPermissions(allowed=["mail.send"])) == []
+    assert hinted(alone, NamedPermissions(repeatable=["mail.send"])) == ["SEND"]
     asked = fixed(alone, "MW507")
     assert "Human" in asked
     assert hinted(asked) == []

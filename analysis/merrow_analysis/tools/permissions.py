@@ -2,29 +2,37 @@
 
 from __future__ import annotations
 
+from collections.abc import Collection
 from dataclasses import dataclass
+from typing import Protocol
+
+
+class Permissions(Protocol):
+    """What a user lets workflows do with tools."""
+
+    def may_use(self, tool: str) -> bool:
+        """Whether nobody need be asked before a tool, such as ``web.search``, is used."""
+        ...
+
+    def may_repeat(self, tool: str) -> bool:
+        """Whether using a tool again with the same arguments does no harm."""
+        ...
 
 
 @dataclass(frozen=True, slots=True)
-class Permissions:
-    """``allowed`` are the tools that may be used without asking a person, ``repeatable`` those that may be used again with the
-    same arguments: names such as ``web.search``, or ``web.*`` for all tools of a server.
-    """
+class NamedPermissions:
+    """Permissions for these tools and no others."""
 
-    allowed: frozenset[str] = frozenset()
-    repeatable: frozenset[str] = frozenset()
+    allowed: Collection[str] = ()
+    repeatable: Collection[str] = ()
 
     def may_use(self, tool: str) -> bool:
-        """Whether nobody need be asked before a tool is used."""
-        return _names(self.allowed, tool)
+        """See `Permissions.may_use`."""
+        return tool in self.allowed
 
     def may_repeat(self, tool: str) -> bool:
-        """Whether using a tool again does no harm."""
-        return _names(self.repeatable, tool)
+        """See `Permissions.may_repeat`."""
+        return tool in self.repeatable
 
 
-def _names(names: frozenset[str], tool: str) -> bool:
-    return tool in names or f"{tool.partition('.')[0]}.*" in names
-
-
-NO_PERMISSIONS = Permissions()
+NO_PERMISSIONS = NamedPermissions()

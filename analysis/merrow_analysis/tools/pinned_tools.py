@@ -11,7 +11,7 @@ from merrow_analysis.definitions.operators import TOOL, OperatorSpec, OutputPort
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.types import ANY, JSON, TEXT, Type, TypeTable, innermost, item_of, list_of
 from merrow_analysis.tools.parameters import ToolSignature, signature_of
-from merrow_analysis.tools.pins import NO_PINS, PINS_FILE, PinnedTool, Pins, PinsError, read_pins
+from merrow_analysis.tools.pins import NO_PINS, PINS_FILE, PinnedTool, Pins, PinsError, may_name, read_pins
 
 _HIGHEST = 8
 """Folders above a workflow's in which its pins may be."""
@@ -149,14 +149,14 @@ class PinnedTools:
         shown = f"`{name[:_LONGEST_NAME]}`"
         if pin is None:
             server, dot, tool = name.partition(".")
-            if not (server and dot and tool):
+            if not dot or not may_name(server, tool):
                 return KnownTool(
                     name,
                     problem=f"{shown} does not name a tool; write its server and its name, as in `web.search`.",
                     is_missing=True,
                 )
             where = f"is not in {PINS_FILE}" if self.path else f"is not pinned, since there is no {PINS_FILE}"
-            problem = f"{shown} {where}; pin the tools of {server[:_LONGEST_NAME]}."
+            problem = f"{shown} {where}; pin it with `merrow tools pull {server} {tool}`."
             return KnownTool(name, problem=problem, is_missing=True)
         if not pin.is_whole:
             return KnownTool(

@@ -183,6 +183,11 @@ class Pins:
 NO_PINS = Pins(MappingProxyType({}))
 
 
+def may_name(server: str, tool: str) -> bool:
+    """Whether a server and a tool of it can have these names."""
+    return _SERVER.fullmatch(server) is not None and _TOOL.fullmatch(tool) is not None
+
+
 def read_pins(text: str) -> Pins:
     """The pins in a file. Raises `PinsError` where it is not such a file. Whether a tool `is_whole` is not looked at."""
     if len(text) > LARGEST_FILE:

@@ -4,9 +4,11 @@ from __future__ import annotations
 
 import os
 from collections.abc import Callable, Iterable
+from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
+from merrow_runtime.models.tool_permissions import UsersPermissions
 from merrow_server.lsp.documents import Context
 from merrow_server.workspace import LARGEST_RESOURCE, PROJECT_FILE, SETTINGS_FILE, FileProvider, WorkspaceFinder
 
@@ -111,10 +113,12 @@ class Contexts:
         self._settings_files: set[Path] = set()
         """Absolute paths of those that were read, whatever their names: each keystroke asks for them."""
         self._surroundings = WorkspaceFinder()
+        self._permissions = UsersPermissions()
 
     def forget(self) -> None:
         """Look at the disk again from now on; contexts that were given out before are used no more."""
         self._surroundings = WorkspaceFinder()
+        self._permissions = UsersPermissions()
         self.asked = RequestedPaths()
         self._configs.clear()
         self._settings_files.clear()
@@ -130,6 +134,7 @@ class Contexts:
         config = own.apply(None if settings_file is None else self._config(settings_file))
         root = self._surroundings.root(base)
         beside = root if settings_file is None else settings_file.parent
+        config = replace(config, permissions=self._permissions)
         config = config.with_files(lambda file: Path(os.path.relpath(beside / file, base)).as_posix())
         name = None if path is None else Path(os.path.relpath(path, beside)).as_posix()
         return Context(name, OpenResources(FileProvider(base, root), root, self._buffers, self.asked), config)

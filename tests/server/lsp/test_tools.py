@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
+import pytest
 from tests.server.lsp.editor import MODERN, Editor
 from tests.tools.flows import price
 from tests.tools.pinned import PINS
@@ -37,3 +38,17 @@ def test_definition_opens_the_pin(open_editor: Callable[..., Editor], tmp_path: 
     assert link["targetUri"] == (tmp_path / PINS_FILE).as_uri()
     line = PINS.text().split("\n")[link["targetSelectionRange"]["start"]["line"]]
     assert line.strip() == '"price": {'
+
+
+def test_what_the_users_settings_allow_is_not_hinted_at(
+    open_editor: Callable[..., Editor], tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path))
+    (tmp_path / PINS_FILE).write_text(PINS.text())
+    (tmp_path / "merrow.toml").write_text("")
+    editor = open_editor(MODERN, tmp_path)
+    uri = editor.open(price(""), "flow.mmd")
+    assert "MW507" in editor.codes(uri)
+    (tmp_path / "config.toml").write_text('[servers.shop]\ncommand = ["shop"]\nallow = ["price"]\n')
+    editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("merrow.toml"), "type": 2}]})
+    assert "MW507" not in editor.codes(uri)

@@ -151,7 +151,8 @@ def check_tools_in_boxes(context: GraphContext) -> Iterator[Diagnostic]:
         most = most_calls(graph, node)
         message = (
             f"{named(node)} is in {boxes[0]}, so a run may use {name} {'any number of' if most is None else f'up to {most:,}'} "
-            "times. If once is meant, move it out of the box."
+            "times. If once is meant, move it out of the box; if using it again does no harm, list it in `repeatable` of its "
+            "server in your own settings."
         )
         yield report(EFFECT_IN_ITEMS, node.flow.range, message)
 
@@ -176,7 +177,10 @@ def check_guards(context: GraphContext) -> Iterator[Diagnostic]:
     for node in users:
         if not behind[node.index]:
             name = tool_name(node.resolution)
-            message = f"{named(node)} uses {name}, and no person sees what it is given; put a Human before it."
+            message = (
+                f"{named(node)} uses {name}, and no person sees what it is given; put a Human before it, or list it in `allow` "
+                "of its server in your own settings."
+            )
             yield report(UNGUARDED_EFFECT, node.flow.range, message, fixes=_approvals(context, node))
 
 
