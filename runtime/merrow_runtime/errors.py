@@ -167,14 +167,15 @@ class ValidatorFailure(NodeFailure):
 
 class ToolFailure(RunFailure):
     """A server of tools can't be started or reached, or did not keep to the protocol or its limits, or refused a call. ``told``
-    is the end of what its program wrote to its standard error, fit to be shown.
+    is the end of what its program wrote to its standard error, fit to be shown. ``answered`` says that the server itself
+    refused a call, rather than that nobody knows what came of it.
     """
 
     code = "tool"
 
-    def __init__(self, message: str, *, told: str = "") -> None:
+    def __init__(self, message: str, *, told: str = "", answered: bool = False) -> None:
         super().__init__(message)
-        self.told = told
+        self.told, self.answered = told, answered
 
 
 class BudgetFailure(RunFailure):

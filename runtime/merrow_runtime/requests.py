@@ -206,3 +206,44 @@ class PersonAnswer:
     def from_json(cls, shown: Mapping[str, Any]) -> PersonAnswer:
         """The inverse of `to_json`. Raises KeyError or TypeError for anything else."""
         return cls(shown["action"], dict(shown["content"]), str(shown["by"]))
+
+
+@record(frozen=True, slots=True)
+class ToolCall:
+    """A call of a ``tool``, by its name in workflows (``web.search``), with ``arguments`` as its schema has them. ``pin`` is the
+    hash of what the server said of the tool when it was pinned: a call means something only together with that.
+    """
+
+    tool: str
+    pin: str
+    arguments: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """The call as the journal and recordings keep it."""
+        return {"tool": self.tool, "pin": self.pin, "arguments": dict(self.arguments)}
+
+
+@record(frozen=True, slots=True)
+class ToolResult:
+    """What a tool gave: a ``text`` to read, and ``fields`` where its schema says which there are. ``failed`` is set where the
+    tool says that it could not do it; the text says why.
+    """
+
+    text: str
+    fields: Mapping[str, Any] | None = None
+    failed: bool = False
+
+    def to_json(self) -> dict[str, Any]:
+        """The result of its call."""
+        shown: dict[str, Any] = {"text": self.text}
+        if self.fields is not None:
+            shown["fields"] = dict(self.fields)
+        if self.failed:
+            shown["failed"] = True
+        return shown
+
+    @classmethod
+    def from_json(cls, shown: Mapping[str, Any]) -> ToolResult:
+        """The inverse of `to_json`. Raises KeyError or TypeError for anything else."""
+        fields = shown.get("fields")
+        return cls(str(shown["text"]), None if fields is None else dict(fields), bool(shown.get("failed")))

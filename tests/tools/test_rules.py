@@ -17,7 +17,7 @@ from merrow_analysis.diagnostics import Severity
 from merrow_analysis.text import Position, Range, TextEdit, apply_edits, split_lines
 from merrow_analysis.tools.permissions import NO_PERMISSIONS, NamedPermissions, Permissions
 from merrow_analysis.tools.pins import NO_PINS, PINS_FILE, pinned
-from merrow_runtime.errors import AnswerFailure, UsageFailure
+from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.planned import load_planned
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import make_steps
@@ -442,12 +442,12 @@ def test_what_is_found_after_edits_is_what_is_found_from_scratch() -> None:
         ], new
 
 
-def test_a_workflow_with_tools_is_restored_and_refuses_to_run() -> None:
+def test_a_workflow_with_tools_is_restored_with_its_pins() -> None:
     workflow = check_workflow(price(""), path="flow.mmd", provider=GivenFiles({PINS_FILE: PINS.text()}))
     again = restore(workflow.snapshot())
     assert again.graph.by_id["PRICE"].outputs == {"price": "Number", "currency": "Text"}
-    with pytest.raises(UsageFailure, match="PRICE uses a tool"):
-        make_steps(workflow, RunOptions())
+    made = make_steps(again, RunOptions())[again.graph.by_id["PRICE"].index]
+    assert made.digest == make_steps(workflow, RunOptions())[workflow.graph.by_id["PRICE"].index].digest
 
 
 def test_hostile_pins_are_one_finding_without_control_characters() -> None:

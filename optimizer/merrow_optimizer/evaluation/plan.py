@@ -16,7 +16,7 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key, semantic_hash, work_key
 from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.scores import Metric, Status
-from merrow_optimizer.evaluation.unattended import check_people
+from merrow_optimizer.evaluation.unattended import check_people, check_tools
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.budget import unpriced_failure
 from merrow_runtime.models.endpoint import refused_at
@@ -175,6 +175,7 @@ def make_plan(
     if not workflow.graph.outputs:
         raise UsageFailure(f"{workflow.name} has no output node, so there is no answer to score.")
     answers = answers or {}
+    check_tools(workflow, options)
     if not check_people(workflow, options, answers):
         options = replace(options, person=None)
     inputs = fitted(data, workflow.graph)

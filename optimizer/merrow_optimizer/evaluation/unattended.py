@@ -9,6 +9,7 @@ from merrow_analysis.suggest import closest
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import make_steps
+from merrow_runtime.program.tool_parameters import tools_of
 from merrow_runtime.provenance import listed
 from merrow_runtime.revising.reviser import refining
 from merrow_runtime.workflow import Workflow
@@ -62,3 +63,16 @@ def check_people(workflow: Workflow, options: RunOptions, answers: Mapping[str, 
             " there, which is then used."
         )
     return is_played
+
+
+def check_tools(workflow: Workflow, options: RunOptions) -> None:
+    """Raise `UsageFailure` where a workflow, or a file that it calls, calls tools: nobody is asked for each item."""
+    calling = tools_of(
+        step.definition for reached in workflow.reached() for step in make_steps(reached, options).values()
+    )
+    if calling:
+        (tool, _), node = next(iter(calling.items()))
+        raise UsageFailure(
+            f"Node {node} calls the tool {tool}, and only runs call tools so far: {workflow.name} can't be evaluated or"
+            " improved."
+        )

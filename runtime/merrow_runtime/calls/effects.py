@@ -10,7 +10,7 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Awaitable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from dataclasses import dataclass, field, replace
 from typing import TYPE_CHECKING, Any, Protocol
 
@@ -19,6 +19,7 @@ from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.carried import Carried
 from merrow_runtime.calls.gate import EndpointGate, InFlightCall
 from merrow_runtime.calls.queueing import Moment
+from merrow_runtime.calls.tool_servers import ToolServers
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.people.pending import PendingQuestions
@@ -137,6 +138,8 @@ class Effects:
     """How many samples of nodes are at work beside the first of each."""
     stalled: int = 0
     """How many nodes wait for their agents to be free."""
+    open_tools: Callable[[], ToolServers] | None = None
+    """Gives who calls tools."""
     _people: PendingQuestions | None = None
     _sandbox: Sandbox | None = None
 

@@ -12,6 +12,7 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from merrow_analysis.visible import plain
 from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects, PendingQuestion, reply_of
+from merrow_runtime.calls.tool_use import ToolUse
 from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ReplayMiss
 from merrow_runtime.models.endpoint import answer_limit_at
 from merrow_runtime.operators.prompts.asking_again import QuestionTurn, joined, until_read
@@ -28,6 +29,8 @@ from merrow_runtime.requests import (
     PersonAction,
     PersonAnswer,
     PersonQuestion,
+    ToolCall,
+    ToolResult,
 )
 from merrow_runtime.store.contract import AskState, CallRecord
 from merrow_runtime.store.rows import storable_json, text_of
@@ -221,6 +224,19 @@ class NodeTools:
         if answer.action == "accept":  # else nobody has answered
             account.answered[PERSON if record.origin == "person" else Provenance(REPLAY_ORIGIN, "")] = None
         return answer
+
+    async def use(self, step: str, call: ToolCall) -> ToolResult:
+        """See `merrow_runtime.operators.base.Tools.use`."""
+        return await ToolUse(
+            self._effects,
+            self._step.definition,
+            self._account,
+            self._key(step),
+            call,
+            _digested(canonical(call.to_json())),
+            since=self._since,
+            seconds=self._step.timeout,
+        ).result(self)
 
     async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
         """See `merrow_runtime.operators.base.Tools.run_file`."""

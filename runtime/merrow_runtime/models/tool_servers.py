@@ -9,6 +9,7 @@ from collections.abc import Callable, Mapping
 from dataclasses import dataclass
 from typing import Any
 
+from merrow_analysis.tools.pins import LOCAL
 from merrow_runtime.models.origins import origin_of
 
 TIMEOUT = 60.0
@@ -17,8 +18,6 @@ LONGEST_TIMEOUT = 86_400.0
 MAX_RESULT = 200_000
 """Bytes of the text of a result."""
 LARGEST_MAX_RESULT = 4_000_000
-LOCAL = "local"
-"""The name of the server that workflows find tools under which are files beside them."""
 NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 VARIABLE = re.compile(r"[A-Za-z_][A-Za-z0-9_]{0,255}")
 """What the names of servers and of environment variables are made of."""

@@ -8,7 +8,7 @@ from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
 from merrow_runtime.records import record
-from merrow_runtime.requests import AnswerSchema, Message, PersonAnswer, PersonQuestion
+from merrow_runtime.requests import AnswerSchema, Message, PersonAnswer, PersonQuestion, ToolCall, ToolResult
 from merrow_runtime.values import Outputs, Value
 
 if TYPE_CHECKING:
@@ -116,6 +116,12 @@ class Tools(Protocol):
     async def person(self, step: str, question: PersonQuestion, seconds: float | None = None) -> PersonAnswer:
         """Ask a person, and wait for the answer for so many seconds at most (None: as long as it takes), across the end of this
         process if need be. An answer is kept, and never asked for again.
+        """
+        ...
+
+    async def use(self, step: str, call: ToolCall) -> ToolResult:
+        """Have a server call one of its tools. A call that may not be repeated is made once, whatever happens: where it was begun
+        and nobody knows what came of it, a person is asked.
         """
         ...
 

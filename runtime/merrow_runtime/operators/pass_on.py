@@ -4,11 +4,9 @@ from __future__ import annotations
 
 from typing import ClassVar
 
-from merrow_analysis.definitions.types import Type, item_of
-from merrow_runtime.operators.base import Given, Task
-from merrow_runtime.operators.formats.shapes import ValueShape
-from merrow_runtime.operators.questions import Computation, default_port, output_shape, value_at
-from merrow_runtime.values import Outputs, Value
+from merrow_runtime.operators.base import Task
+from merrow_runtime.operators.questions import Computation, default_port, output_shape, value_at, value_of_type
+from merrow_runtime.values import Outputs
 
 
 class Pass(Computation):
@@ -22,25 +20,4 @@ class Pass(Computation):
         if "returns" not in task.node.parameters:
             return {port: value_at(task, port)}
         fields = output_shape(task.node, port).parts
-        return {port: {name: _field(task, name, shape) for name, shape in fields}}
-
-
-def _field(task: Task, name: str, shape: ValueShape) -> Value:
-    if shape.kind != "list":
-        return value_at(task, name)
-    items: list[Value] = []
-    for given in task.inputs.get(name, ()):
-        items += given.value if isinstance(given.value, list) and _is_whole(given, shape) else [given.value]
-    return items
-
-
-def _is_whole(given: Given, shape: ValueShape) -> bool:
-    """Whether a list that arrived is all of the field's list, or but one item of a list of lists."""
-    return _depth(given.type) >= _depth(shape.type)
-
-
-def _depth(type_: Type) -> int:
-    depth = 0
-    while (item := item_of(type_)) is not None:
-        type_, depth = item, depth + 1
-    return depth
+        return {port: {name: value_of_type(task, name, shape.type) for name, shape in fields}}

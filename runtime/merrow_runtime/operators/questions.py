@@ -7,6 +7,7 @@ from collections.abc import Callable, Sequence
 from dataclasses import dataclass
 from typing import ClassVar, Generic, TypeVar
 
+from merrow_analysis.definitions.types import Type, item_of
 from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.base import NodeDefinition, Task, Tools
 from merrow_runtime.operators.formats.shapes import ValueShape, shape_of
@@ -116,6 +117,25 @@ def value_at(task: Task, port: str) -> Value:
     if not given:
         raise NodeFailure.of(task.node.id, f"nothing arrived at its port `{port}`.")
     return given[0].value
+
+
+def value_of_type(task: Task, port: str, type_: Type) -> Value:
+    """The value of a port that takes a ``type_``: of a list, what all its edges brought. Raises `NodeFailure`."""
+    if item_of(type_) is None:
+        return value_at(task, port)
+    items: list[Value] = []
+    for given in task.inputs.get(port, ()):
+        # What arrived is all of the list, or but one item of a list of lists.
+        is_whole = isinstance(given.value, list) and _depth(given.type) >= _depth(type_)
+        items += given.value if is_whole and isinstance(given.value, list) else [given.value]
+    return items
+
+
+def _depth(type_: Type) -> int:
+    depth = 0
+    while (item := item_of(type_)) is not None:
+        type_, depth = item, depth + 1
+    return depth
 
 
 def text_at(task: Task, port: str) -> str:

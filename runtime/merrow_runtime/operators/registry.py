@@ -24,6 +24,7 @@ from merrow_runtime.operators.review import Review
 from merrow_runtime.operators.revise import Revise
 from merrow_runtime.operators.select_best import Select
 from merrow_runtime.operators.simulated_person import PARAMETER, SimulatedPerson
+from merrow_runtime.operators.tool import Tool
 from merrow_runtime.operators.user import UserOperator
 
 _CLASSES: tuple[type[ModelOperator], ...] = (
@@ -42,6 +43,7 @@ _CLASSES: tuple[type[ModelOperator], ...] = (
     Select,
     Call,
     Human,
+    Tool,
     AskDecision,
 )
 

@@ -89,13 +89,13 @@ class _BoundedClient(httpx2.AsyncClient):
             raise
         is_events = "event-stream" in response.headers.get("content-type", "")
         assert isinstance(response.stream, httpx2.AsyncByteStream)  # noqa: S101 (for the type checker)
-        response.stream = _Counted(response.stream, STREAM_LIMIT if is_events else ANSWER_LIMIT, self._server)
+        response.stream = _CountedStream(response.stream, STREAM_LIMIT if is_events else ANSWER_LIMIT, self._server)
         if not is_streamed:
             await response.aread()
         return response
 
 
-class _Counted(httpx2.AsyncByteStream):
+class _CountedStream(httpx2.AsyncByteStream):
     def __init__(self, stream: httpx2.AsyncByteStream, limit: int, server: HttpServer) -> None:
         self._stream, self._limit, self._server = stream, limit, server
 

@@ -9,8 +9,9 @@ from pathlib import Path
 from typing import Any, Literal
 
 from merrow_analysis.suggest import closest
+from merrow_analysis.tools.pins import LOCAL
 from merrow_runtime.errors import InputError, UsageFailure
-from merrow_runtime.models.tool_servers import LOCAL, ToolServer, digest, shown_name, with_variables
+from merrow_runtime.models.tool_servers import NAME, ToolServer, digest, shown_name, with_variables
 from merrow_runtime.models.user_settings import UserSettings
 from merrow_runtime.outside.consent import Consents
 from merrow_runtime.outside.local_tools import LocalTool, local_tools
@@ -71,7 +72,11 @@ class KnownServers:
         if found is not None:
             return found
         near = closest(name, list(self._found))
-        hint = f" Did you mean {near}?" if near else " Add one with: merrow tools add NAME -- COMMAND"
+        hint = (
+            f" Did you mean {near}?"
+            if near
+            else f" Add it with: merrow tools add {name if NAME.fullmatch(name) else 'NAME'} -- COMMAND"
+        )
         raise UsageFailure(f"There is no server {shown_name(name)}.{hint}")
 
     def startable(self, name: str) -> ToolServer:

@@ -15,8 +15,9 @@ from pathlib import Path
 from typing import Any
 
 from merrow_analysis.bounded.python_source import literal, parse_python
+from merrow_analysis.tools.pins import LOCAL
 from merrow_runtime.errors import InputError
-from merrow_runtime.models.tool_servers import LOCAL, VARIABLE, ToolServer, shown_name
+from merrow_runtime.models.tool_servers import VARIABLE, ToolServer, shown_name
 from merrow_runtime.program.workflow_files import read_path
 
 FOLDER = "tools"

@@ -12,7 +12,7 @@ _SHOWN = 200
 
 
 @dataclass(frozen=True, slots=True)
-class ToolResult:
+class ServerResult:
     """What a call came to. ``text`` has all texts, with a line for each image, sound or file; ``structured`` is its structured
     content as JSON, None where there is none. ``is_error`` tells that the tool failed, and ``text`` is what it said about it.
 
@@ -27,7 +27,7 @@ class ToolResult:
     is_whole: bool
 
 
-def plain_result(result: types.CallToolResult, limit: int) -> ToolResult:
+def plain_result(result: types.CallToolResult, limit: int) -> ServerResult:
     """The result of a call. ``limit`` is in bytes, for the text and for the structured content. Raises `ValueError` where it has
     values that JSON does not have.
     """
@@ -43,7 +43,7 @@ def plain_result(result: types.CallToolResult, limit: int) -> ToolResult:
             structured = json.loads(written)
         else:
             is_whole = False
-    return ToolResult(text, structured, result.is_error, len(whole), is_whole)
+    return ServerResult(text, structured, result.is_error, len(whole), is_whole)
 
 
 def _block(block: object) -> str:

@@ -23,7 +23,7 @@ from merrow_runtime.errors import ToolFailure
 from merrow_runtime.models.redaction import quoted, redacted
 from merrow_runtime.models.tool_servers import ToolServer, shown_name
 from merrow_runtime.outside.http import HttpServer
-from merrow_runtime.outside.results import ToolResult, plain_result
+from merrow_runtime.outside.results import ServerResult, plain_result
 from merrow_runtime.outside.starting import transport_of
 from merrow_runtime.outside.stdio import Program
 from merrow_runtime.outside.traffic import Incoming, MessageTraffic, Outgoing
@@ -74,7 +74,7 @@ class Sessions:
         """
         return await self._of(server).tools()
 
-    async def call(self, server: ToolServer, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+    async def call(self, server: ToolServer, tool: str, arguments: Mapping[str, Any]) -> ServerResult:
         """Call a tool. A tool that failed is a result; raises `ToolFailure` where there is none."""
         return await self._of(server).call(tool, arguments)
 
@@ -141,7 +141,7 @@ class _ServerSession:
                 return list(found.values())
         raise self._failure(f"lists its tools on more than {MOST_PAGES} pages")
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> ToolResult:
+    async def call(self, tool: str, arguments: Mapping[str, Any]) -> ServerResult:
         # Texts of models may have halves of characters, which servers can't read.
         given = json.loads(json.dumps(dict(arguments), ensure_ascii=False).encode("utf-8", "replace"))
         result = await self._asked(self._called(tool, given))
@@ -179,7 +179,8 @@ class _ServerSession:
             return await asking
         except MCPError as problem:
             if not self.is_over and problem.error.code != types.CONNECTION_CLOSED:
-                raise self._failure(self._refusal(problem)) from None
+                refused = problem.error.code != types.REQUEST_TIMEOUT
+                raise self._failure(self._refusal(problem), answered=refused) from None
         except (ValidationError, RuntimeError):
             if not self.is_over:
                 raise self._failure("answered with something that is not an answer of the protocol") from None
@@ -283,12 +284,12 @@ class _ServerSession:
             return "greeted with something that is not an answer of the protocol"
         return "closed the connection"
 
-    def _failure(self, reason: str) -> ToolFailure:
+    def _failure(self, reason: str, *, answered: bool = False) -> ToolFailure:
         told = ""
         if isinstance(self._transport, Program) and self.is_over:
             text = self._transport.stderr.decode("utf-8", "replace")[-_TOLD_CHARACTERS:]
             told = plain(redacted("\n".join(text.strip().splitlines()[-_TOLD_LINES:]), self._secrets))
-        return ToolFailure(f"The server `{self._server.name}` {reason}.", told=told)
+        return ToolFailure(f"The server `{self._server.name}` {reason}.", told=told, answered=answered)
 
 
 _WANTS = {

@@ -20,7 +20,6 @@ from merrow_analysis.definitions.types import ANY, BUILT_IN, TEXT, Type, TypeTab
 from merrow_analysis.graph.instructions import agent_of, knows_aims, memory_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import called_path
-from merrow_runtime.errors import UsageFailure
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.formats.shapes import ValueShape, shape_of
@@ -33,6 +32,7 @@ from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.fallbacks import check_fallback_case, empties, fallback_of, plain_value
 from merrow_runtime.program.node_prompts import aims_of, prompt_text_of
 from merrow_runtime.program.titles import title_of
+from merrow_runtime.program.tool_parameters import tool_parameters
 from merrow_runtime.program.validating import Validation, resolve_validation
 from merrow_runtime.store.rows import definition_name
 from merrow_runtime.values import Outputs, canonical
@@ -213,10 +213,6 @@ def asks_models(workflow: Workflow, options: RunOptions) -> bool:
 def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str | None, *, is_override: bool) -> Step:
     settings, spec, types = workflow.analysis.settings, node.spec, workflow.graph.types
     assert spec is not None  # noqa: S101 (an operator node has one)
-    if spec.is_tool:
-        raise UsageFailure(
-            f"{node.id} uses a tool, and this Merrow checks workflows with tools but does not run them yet."
-        )
     parameters = {key: parameter.value for key, parameter in node.resolution.parameters.items()}
 
     def of(key: str, default: Any = None, agents: Any = None) -> Any:
@@ -254,6 +250,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
                 if parameters.get(key) is not None
             },
             **({} if called is None else {"file": called.place, "text": _texts(called)}),
+            **(tool_parameters(node) if spec.is_tool else {}),
         },
         spec=None if spec.built_in else _declaration(node),
         **meanings._asdict(),
@@ -266,7 +263,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
     operator = operator_for(definition)
     shapes = {name: shape_of(type_, *meanings) for name, type_ in outputs.items()}
     on_error = str(of("on_error", "fail"))
-    memory = Memory() if spec.is_call or spec.is_human else memory_of(node, settings)
+    memory = Memory() if spec.is_call or spec.is_human or spec.is_tool else memory_of(node, settings)
     timeout = of("timeout")
     return Step(
         node,
@@ -282,7 +279,9 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
         samples,
         called,
         agent,
-        aims_of(workflow, node) if knows_aims(node, settings) and not (node.asks or spec.is_human) else None,
+        aims_of(workflow, node)
+        if knows_aims(node, settings) and not (node.asks or spec.is_human or spec.is_tool)
+        else None,
         resolve_validation(node, settings),
     )
 

@@ -25,6 +25,8 @@ from merrow_runtime.operators.human import Human
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.definitions import Steps, asks_models, asks_people, definitions_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
+from merrow_runtime.program.tool_parameters import tools_of
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, ForeignResults, listed, named
 from merrow_runtime.revising.redo import Redo
 from merrow_runtime.revising.reviser import Reviser, refining
@@ -148,12 +150,14 @@ class PreparedRun:
         self.set_outputs = SetOutputs(workflow, options.set_outputs)
         self.mask = mask_of(graph, options)
         self.asks = self.replay is None or self.replay.may_ask
+        self._calls_tools = False
         self._check_people()
         self.notices = [*notices, *self._inputs_of_others(before)]
         self.limits = limits_of(workflow, options)
         self.loop_budgets = _all_loop_budgets(workflow)
         self._check_prices(self.by_place, self.loop_budgets)
         self._check_price_of_reviser()
+        self._check_tools(workflow, self.by_place)
         if isinstance(options.record, Path):
             header = header_of(workflow.name, options.seed, options.default_model or DEFAULT_MODEL)
             resources.recorder = Recorder(options.record, header)
@@ -183,6 +187,7 @@ class PreparedRun:
             reached.place: make_steps(reached, self.options, self.chosen.model) for reached in workflow.reached()
         }
         self._check_prices(by_place, _all_loop_budgets(workflow))
+        self._check_tools(workflow, by_place)
         return by_place
 
     def meters(self, workflow: Workflow) -> frozenset[str]:
@@ -213,6 +218,20 @@ class PreparedRun:
         for model in (model for step in asked for model in sorted(step.models)):
             if price_at(endpoint, model) is None:
                 raise UsageFailure(str(unpriced_failure(model, endpoint.origin)))
+
+    def _check_tools(self, workflow: Workflow, by_place: Mapping[str, Steps]) -> None:
+        """Raise `UsageFailure` where a tool can't be called: `NotAgreedFailure` where the user has not said that it may."""
+        for reached in workflow.reached():
+            calling = tools_of(step.definition for step in by_place[reached.place].values())
+            if not calling:
+                continue
+            self._calls_tools = True
+            if not self.asks:
+                continue
+            if self.options.unattended:
+                raise UsageFailure(f"Node {next(iter(calling.values()))} calls a tool, and nobody is here to agree.")
+            folder = Path.cwd() if reached.path is None else Path(whole_path(reached.name)).parent
+            self.resources.tools.check(folder, calling)
 
     def _refine(self) -> Refine | None:
         """When and how a model revises the run; None if none does."""
@@ -271,6 +290,8 @@ class PreparedRun:
         """
         if self.resources.recorder is not None:
             self.resources.recorder.begin()
+        if self._calls_tools:
+            journal.outlast_power()
         budget = self._budget(journal, elapsed)
         telling = Telling(record.id, journal.pages)
         run = Run(record.id, self.workflow.name, telling)
@@ -348,6 +369,7 @@ class PreparedRun:
             resources.recorder,
             renamed=dict(self.revised.renamed),
             carried=self.revised.carried,
+            open_tools=lambda: resources.tools,
         )
 
     def _begun(self, nodes: int) -> dict[str, Any]:

@@ -7,6 +7,7 @@ import os
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
 from merrow_runtime.errors import EndpointFailure, StoreFailure
@@ -24,6 +25,9 @@ from merrow_runtime.spending.meter import Meter, meter_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.recordings.recording import KeepsCalls
+
+if TYPE_CHECKING:
+    from merrow_runtime.outside.user_servers import UserServers
 
 
 class NoEndpoint:
@@ -103,6 +107,7 @@ class RunResources:
         self._base_url = options.base_url
         self.store = store if store is not None else MemoryStore() if options.no_store else Store.open()
         self.recorder: KeepsCalls | None = None
+        self._tools: UserServers | None = None
 
     def __enter__(self) -> RunResources:
         return self
@@ -141,6 +146,20 @@ class RunResources:
         origin, limits = self._chosen.endpoint.origin, self._chosen.limits
         return meter_of(origin, limits, workflow, keeps=not self._options.no_store)
 
+    @property
+    def tools(self) -> UserServers:
+        """The servers of tools, none of which is started before it is used."""
+        if self._tools is None:
+            from merrow_runtime.outside.user_servers import UserServers  # few runs need them
+
+            self._tools = UserServers(self._key)
+        return self._tools
+
+    def _key(self) -> str | None:
+        """The key of the endpoint."""
+        connection = None if self._chosen is None else self._chosen.connection
+        return None if connection is None else connection.api_key
+
     def tidy(self) -> None:
         """Delete from the user's own journal what it is not to keep any longer. Raises `UsageFailure`."""
         if self._own_store and not self._options.no_store:
@@ -159,6 +178,8 @@ class RunResources:
         """
         if self._own_endpoint and self._chosen is not None:
             await self._chosen.endpoint.close()
+        if self._tools is not None:
+            await self._tools.close()
         if whole or not self._own_store:
             self.close_files()
         else:

@@ -109,6 +109,12 @@ class DatabaseConnection(sqlite3.Connection):
         """See `merrow_runtime.store.sql.Database.now`."""
         return time.time()
 
+    def outlast_power(self) -> None:
+        """See `merrow_runtime.store.sql.Database.outlast_power`."""
+        if self.in_transaction:
+            self.execute("COMMIT")
+        self.execute("PRAGMA synchronous = FULL")
+
     def size(self) -> int:
         """Bytes that are in use in the file."""
         pages, free, each = (

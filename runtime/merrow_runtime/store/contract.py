@@ -17,7 +17,8 @@ RevisionState = Literal["asked", "open", "waiting", "agreed", "declined", "uncha
 RunStatus = Literal["running", "waiting", "finished", "failed", "cancelled"]
 """``waiting``: nothing is left to do until a person answers, and no process works on it."""
 NodeStatus = Literal["finished", "failed", "skipped", "reused"]
-CallKind = Literal["model", "sandbox", "budget", "person"]
+CallKind = Literal["model", "sandbox", "budget", "person", "tool", "intent"]
+"""``intent``: that a tool is about to be called whose call may not be repeated."""
 AskState = Literal["asked", "answered", "declined", "expired", "withdrawn"]
 
 
@@ -74,7 +75,7 @@ class CallRecord:
 
     ``usable`` is False for an answer that could not be used: it is kept and counted, and on a resume it is replayed to
     the operator like any other. ``origin`` says where the answer came from: ``endpoint``, ``cache``, ``shared`` (the same
-    question of another node), ``replay``, ``sandbox``, ``person``, or ``budget``:
+    question of another node), ``replay``, ``sandbox``, ``person``, ``tool``, or ``budget``:
     that a Loop had used up its own after a turn. ``endpoint`` and ``model`` say who gave it first.
     """
 
@@ -330,6 +331,10 @@ class RunJournal(Protocol):
         """Keep the definitions of all nodes that have one, a JSON object by node id: of those in the workflow and the files that
         it calls, or of those that were planned for the frame with a path.
         """
+        ...
+
+    def outlast_power(self) -> None:
+        """See `merrow_runtime.store.sql.Database.outlast_power`: for a run that does what can't be done again."""
         ...
 
     async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> CallRecord:

@@ -127,6 +127,10 @@ class DatabaseJournal:
         for statement in sharing(self._number, f"{DEFINITIONS} {frame}".strip(), definitions):
             self._writer.write_later(statement)
 
+    def outlast_power(self) -> None:
+        """See `merrow_runtime.store.contract.RunJournal.outlast_power`. Raises `StoreFailure`."""
+        self._writer.database.outlast_power()
+
     async def record_call(self, call: CallRecord, answer: bytes | None = None, *, alone: bool = False) -> CallRecord:
         """Save a finished call, and its result under ``answer`` in the cache; returns once both are committed: the call, or
         the one that another process had saved in its place by then. Raises `StoreFailure`.

@@ -87,6 +87,10 @@ class Database(Protocol):
         """Seconds since 1970 by the clock that all who use the journal go by."""
         ...
 
+    def outlast_power(self) -> None:
+        """From now on what was committed is there even after a loss of power, which takes a commit some milliseconds."""
+        ...
+
     def size(self) -> int:
         """Bytes that are in use."""
         ...

@@ -24,7 +24,7 @@ from tests.patience import PATIENCE
 
 from merrow_runtime.errors import ToolFailure
 from merrow_runtime.models.tool_servers import ToolServer
-from merrow_runtime.outside.results import ToolResult
+from merrow_runtime.outside.results import ServerResult
 from merrow_runtime.outside.sessions import Sessions
 
 HERE = Path(__file__).parent
@@ -41,7 +41,7 @@ def hostile(how: str, mark: Path | str = "", **given: Any) -> ToolServer:
     return program("hostile.py", how, str(mark), env=("SECRET",), **given)
 
 
-async def called(how: str, mark: Path | str = "", **given: Any) -> ToolResult:
+async def called(how: str, mark: Path | str = "", **given: Any) -> ServerResult:
     async with Sessions(ENVIRONMENT) as sessions:
         server = hostile(how, mark, **given)
         await sessions.tools(server)
@@ -112,7 +112,7 @@ async def test_what_is_odd_and_harmless_is_taken() -> None:
     async with Sessions(ENVIRONMENT) as sessions:
         server = hostile("any")
 
-        async def answer(how: str) -> ToolResult:
+        async def answer(how: str) -> ServerResult:
             return await sessions.call(server, how, {})
 
         assert (await answer("twice")).text == "first"

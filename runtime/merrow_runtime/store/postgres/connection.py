@@ -445,6 +445,9 @@ class PostgresConnection:
             self._clock, passed = (said, time.monotonic()), 0.0
         return said + passed
 
+    def outlast_power(self) -> None:
+        """See `merrow_runtime.store.sql.Database.outlast_power`: what a run commits outside of a job always is."""
+
     def size(self) -> int:
         """Bytes of the tables with all that belongs to them."""
         sql = (

@@ -35,6 +35,7 @@ from merrow_server.times import duration
 
 if TYPE_CHECKING:
     from merrow_runtime.errors import RunFailure
+    from merrow_runtime.outside.user_servers import NotAgreedFailure
     from merrow_runtime.provenance import ForeignResults, Reuse
     from merrow_runtime.running.run import Run, RunResult
     from merrow_runtime.store.database import Store
@@ -65,19 +66,25 @@ def watch(
     Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept. Once it is over they end the
     process, also where nobody reads what it writes. On a terminal the user is asked about results of other endpoints.
     """
+    from merrow_runtime.outside.user_servers import NotAgreedFailure
     from merrow_runtime.provenance import ForeignResults
 
     shown = partial(
         _watch, as_json=as_json, verbose=verbose, kept=kept, folder=folder, fail_on_exhausted=fail_on_exhausted
     )
     reuse: Reuse | None = None
-    try:
-        code, result = asyncio.run(shown(begin, None))
-    except ForeignResults as foreign:
-        if as_json or not can_ask():
-            raise
-        reuse = _ask(foreign)
-        code, result = asyncio.run(shown(begin, reuse))
+    while True:
+        try:
+            code, result = asyncio.run(shown(begin, reuse))
+            break
+        except ForeignResults as foreign:
+            if as_json or not can_ask():
+                raise
+            reuse = _ask(foreign)
+        except NotAgreedFailure as tools:
+            if as_json or not can_ask() or not _agrees(tools):
+                raise
+            tools.agree()
     while result.status == "waiting" and go_on is not None and not as_json and can_ask():
         if not _ask_person(result.run, store):
             break
@@ -102,6 +109,13 @@ def _tell_refused(failure: RunFailure) -> None:
     from merrow_runtime.running.run import broken
 
     emit(json.dumps(Event("run_failed", None, data=broken(failure)).to_json()))
+
+
+def _agrees(tools: NotAgreedFailure) -> bool:
+    echo(visible(tools.situation), err=True)
+    return click.confirm(
+        "May the workflows of this folder call " + ("it?" if len(tools.tools) == 1 else "them?"), err=True
+    )
 
 
 def _ask(foreign: ForeignResults) -> Reuse:

@@ -1,0 +1,168 @@
+"""Calls of tools: kept like any other, and done once where they may not be repeated.
+
+A call that the user's settings call repeatable is made again where its result was lost. Before any other one an *intent* is
+committed; one that has no result is never followed by another call before a person has said what came of it.
+"""
+
+from __future__ import annotations
+
+import time
+from collections.abc import Mapping
+from dataclasses import replace
+from itertools import count
+from typing import Protocol
+
+from merrow_analysis.definitions.types import BUILT_IN, TEXT, TypeTable
+from merrow_analysis.people.forms import ANSWER, NOTE, Form, FormField, UnanswerableError, form_of
+from merrow_analysis.visible import plain
+from merrow_runtime.calls.account import NodeAccount
+from merrow_runtime.calls.effects import Effects
+from merrow_runtime.calls.tool_servers import ToolServers
+from merrow_runtime.errors import NodeFailure, ToolFailure
+from merrow_runtime.operators.base import NodeDefinition
+from merrow_runtime.requests import CallKey, PersonAnswer, PersonQuestion, ToolCall, ToolResult
+from merrow_runtime.store.contract import CallKind, CallRecord
+from merrow_runtime.store.rows import text_of
+from merrow_runtime.usage import NOTHING
+
+DONE, NOT_DONE = "done", "not done"
+"""What a person may say of a call that was begun."""
+
+_LABELS = ("It was done", "It was not done: call it now")
+_LONGEST_SHOWN = 20_000
+
+
+class AsksPerson(Protocol):
+    """How a person is asked about a call."""
+
+    async def person(self, step: str, question: PersonQuestion, seconds: float | None = None) -> PersonAnswer: ...
+
+
+class ToolUse:
+    """One call of a node, with its key and what the key is known by."""
+
+    def __init__(
+        self,
+        effects: Effects,
+        node: NodeDefinition,
+        account: NodeAccount,
+        key: CallKey,
+        call: ToolCall,
+        digested: tuple[str, str],
+        *,
+        since: float = 0.0,
+        seconds: float | None = None,
+    ) -> None:
+        """``digested`` is the hash of the call, and the call as a JSON text. Calls that began before ``since`` are another's."""
+        self._effects, self._account, self._node = effects, account, node
+        self._key, self._call = key, call
+        self._digest, self._content = digested
+        self._since, self._seconds = since, seconds
+
+    @property
+    def _servers(self) -> ToolServers:
+        assert self._effects.open_tools is not None  # noqa: S101 (every run has them)
+        return self._effects.open_tools()
+
+    async def result(self, asks: AsksPerson) -> ToolResult:
+        """What the tool gave, now or before. Raises `NodeFailure`."""
+        effects = self._effects
+        record = await self._recalled(self._key) if effects.knows else None
+        if record is not None:
+            return self._read(record)
+        try:
+            if self._servers.may_repeat(self._call):
+                await self._servers.prepare(self._call)
+                return await self._made()
+            return await self._once(asks)
+        except ToolFailure as failure:
+            raise NodeFailure.of(self._node.id, plain(str(failure))) from None
+
+    async def _once(self, asks: AsksPerson) -> ToolResult:
+        for number in count():
+            intent = replace(self._key, step=f"{self._key.step} intent", attempt=number)
+            if not self._effects.knows or await self._recalled(intent) is None:
+                await self._servers.prepare(self._call)
+                # Where it is not this one that is kept, another process has begun to call it.
+                if await self._keep(intent, "intent", {}, time.time()):
+                    try:
+                        return await self._made()
+                    except ToolFailure as lost:
+                        if lost.answered:
+                            raise
+            known = await self._asked_of(asks, number)
+            if known is not None:
+                return known
+        raise AssertionError  # the count has no end
+
+    async def _made(self) -> ToolResult:
+        """Call the tool and keep what it gives."""
+        started = time.time()
+        self._effects.moved(self._account, "begins")
+        try:
+            result = await self._servers.call(self._call, self._seconds)
+        finally:
+            self._effects.moved(self._account, "ends")
+        if result.failed and self._servers.may_repeat(self._call):
+            return result  # It may succeed when the run is resumed.
+        await self._keep(self._key, "tool", result.to_json(), started)
+        return result
+
+    async def _asked_of(self, asks: AsksPerson, number: int) -> ToolResult | None:
+        """What a person says came of a call that was begun; None where it is to be made now. Raises `NodeFailure`."""
+        fields = result_fields(self._node)
+        outcome = FormField(ANSWER, "word", "Was it done?", words=(DONE, NOT_DONE), labels=_LABELS)
+        tool = self._call.tool
+        # The same each time it is put, so that it is not put again.
+        ask = (
+            f"The tool {tool} was called, and it is not known what came of it. Look whether it was done: it is called again only"
+            " if you say that it was not."
+        )
+        shown = (("Tool", tool), ("Arguments", plain(text_of(dict(self._call.arguments)))[:_LONGEST_SHOWN]))
+        question = PersonQuestion(ask, Form((outcome, *fields.values())).schema(), shown)
+        answer = await asks.person(f"{self._key.step} outcome {number}", question)
+        if answer.action != "accept":
+            raise NodeFailure.of(self._node.id, f"it is not known what came of its call of {tool}.")
+        if answer.content.get(ANSWER) != DONE:
+            return None
+        given = {
+            port: answer.content.get(field.name, "" if field.kind == "text" else None) for port, field in fields.items()
+        }
+        return ToolResult("", given)
+
+    async def _recalled(self, key: CallKey) -> CallRecord | None:
+        effects = self._effects
+        if key is not self._key and effects.replay is not None and not effects.replay.may_ask:
+            return None
+        return await effects.recall(key, self._digest, self._account, model=False, since=self._since)
+
+    async def _keep(self, key: CallKey, kind: CallKind, result: Mapping[str, object], started: float) -> bool:
+        """Commit a call; whether it is this one that is kept, rather than another process's."""
+        record = CallRecord(
+            key, kind, self._digest, self._content, text_of(result), NOTHING, True, kind, started, time.time() - started
+        )
+        return await self._effects.commit(record, self._account) is record
+
+    def _read(self, record: CallRecord) -> ToolResult:
+        try:
+            return ToolResult.from_json(record.result)
+        except (KeyError, TypeError, ValueError, AttributeError):
+            raise NodeFailure.of(self._node.id, "the result of its tool is damaged in the journal.") from None
+
+
+def result_fields(node: NodeDefinition) -> dict[str, FormField]:
+    """The fields in which a person can say what a tool gave, by its outputs; those that are Json may be absent, and have none.
+    One text is a note.
+    """
+    types = TypeTable({**BUILT_IN, **node.kinds}, node.words, node.records, node.unions)
+    fields: dict[str, FormField] = {}
+    for port, type_ in node.outputs.items():
+        try:
+            made = form_of(type_, types).sole
+        except UnanswerableError:
+            continue
+        if made is not None and made.name == ANSWER:
+            name = NOTE if list(node.outputs.values()) == [TEXT] else f"{port}_" if port == ANSWER else port
+            title = "What it gave" if name == NOTE else port.replace("_", " ").capitalize()
+            fields[port] = replace(made, name=name, title=title, required=False, least=None)
+    return fields

@@ -1,0 +1,151 @@
+"""The servers of tools that a run uses: those that the user has set up or agreed to, each started when it is first used."""
+
+from __future__ import annotations
+
+import asyncio
+from collections.abc import Callable, Iterable, Mapping
+from pathlib import Path
+from typing import TYPE_CHECKING
+
+from merrow_analysis.tools.pins import LOCAL, PinsError, pinned
+from merrow_runtime.errors import ToolFailure, UsageFailure
+from merrow_runtime.models.redaction import redacted
+from merrow_runtime.models.tool_servers import ToolServer, digest
+from merrow_runtime.models.user_settings import read_user_settings
+from merrow_runtime.outside.consent import Consents
+from merrow_runtime.outside.known_servers import KnownServers
+from merrow_runtime.outside.local_tools import LocalTool
+from merrow_runtime.program.tool_parameters import pin_text
+from merrow_runtime.program.workspace import WorkspaceFinder
+from merrow_runtime.provenance import listed
+from merrow_runtime.requests import ToolCall, ToolResult
+from merrow_runtime.values import canonical
+
+if TYPE_CHECKING:
+    from merrow_runtime.outside.sessions import Sessions
+
+
+class NotAgreedFailure(UsageFailure):
+    """A workflow calls ``tools`` of which the user has not said that workflows of this ``workspace`` may call them.
+    ``agreements`` are what the user agrees to, by the hash that is kept.
+    """
+
+    def __init__(self, agreements: Mapping[str, str], workspace: str) -> None:
+        self.agreements, self.workspace = agreements, workspace
+        self.tools = list(agreements.values())
+        calls, them = ("the tool", "it") if len(self.tools) == 1 else ("the tools", "them")
+        self.situation = f"The workflow calls {calls} {listed(self.tools)}, which can act for you."
+        server = self.tools[0].partition(".")[0]
+        super().__init__(
+            f"{self.situation} Agree on a terminal, where `merrow run` asks, or add {them} to `allow` in [servers.{server}] of"
+            " your settings."
+        )
+
+    def agree(self) -> None:
+        """Keep that the user agrees. Raises `InputError`."""
+        consents = Consents()
+        for hashed, tool in self.agreements.items():
+            consents.add(hashed, tool, self.workspace)
+
+
+class UserServers:
+    """`merrow_runtime.calls.tool_servers.ToolServers` of a run. ``key`` gives what no tool is ever sent, if there is such."""
+
+    def __init__(self, key: Callable[[], str | None]) -> None:
+        self._key = key
+        self._known: dict[Path, KnownServers] = {}
+        self._servers: dict[tuple[str, str], ToolServer] = {}
+        self._sessions: Sessions | None = None
+
+    def check(self, folder: Path, tools: Iterable[tuple[str, str]]) -> None:
+        """See that what a workflow in ``folder`` calls can be called, tools by their names with their pins. Nothing is started.
+
+        Raises `NotAgreedFailure`, or another `UsageFailure` for a server that there is not, or that may not be started.
+        """
+        known = self._known.get(folder)
+        if known is None:
+            root = WorkspaceFinder().root(folder)
+            known = self._known[folder] = KnownServers(read_user_settings(), root, folder)
+        agreements: dict[str, str] = {}
+        for tool, pin in tools:
+            server, _, name = tool.partition(".")
+            if server == LOCAL:
+                _check_file(known.named(tool).tool, pin)
+                self._servers[tool, pin] = known.startable(tool)  # The user has agreed to its text.
+                continue
+            self._servers[tool, pin] = started = known.startable(server)
+            agreement = digest({"tool": tool, "pin": pin, "workspace": str(known.workspace)})
+            if not started.may_call(name) and not known.consents.has(agreement):
+                agreements[agreement] = tool
+        if agreements:
+            raise NotAgreedFailure(agreements, str(known.workspace))
+
+    def may_repeat(self, call: ToolCall) -> bool:
+        """See `ToolServers.may_repeat`."""
+        return self._server(call).may_repeat(_name(call.tool))
+
+    async def prepare(self, call: ToolCall) -> None:
+        """See `ToolServers.prepare`."""
+        key, arguments = self._key(), canonical(call.arguments)
+        if key is not None and redacted(arguments, (key,)) != redacted(arguments):
+            raise ToolFailure(f"The arguments for {call.tool} hold the key of an endpoint, which no tool is given.")
+        server = self._server(call)
+        if server.name == LOCAL:
+            return  # It is started only while its file is the one that was pinned.
+        name = _name(call.tool)
+        tools = {str(tool["name"]): tool for tool in await self._opened().tools(server)}
+        try:
+            now = pinned(server.name, tools[name]) if name in tools else None
+        except PinsError as problem:
+            raise ToolFailure(str(problem)) from None
+        if now is None:
+            raise ToolFailure(f"The server `{server.name}` no longer has the tool {call.tool}.")
+        if pin_text(now) != call.pin:
+            raise ToolFailure(
+                f"The tool {call.tool} is not as it was pinned. See what is different with: merrow tools check"
+            )
+
+    async def call(self, call: ToolCall, seconds: float | None) -> ToolResult:
+        """See `ToolServers.call`."""
+        server = self._server(call)
+        try:
+            async with asyncio.timeout(seconds):
+                result = await self._opened().call(server, _name(call.tool), call.arguments)
+        except TimeoutError:
+            raise ToolFailure(f"The tool {call.tool} did not answer within its `timeout` of {seconds:g} s.") from None
+        if not result.is_whole and not result.is_error:
+            raise ToolFailure(
+                f"The tool {call.tool} gave more than the {server.max_result:,} bytes that a result may have; raise `max_result`"
+                f" in [servers.{server.name}] of your settings.",
+                answered=True,
+            )
+        fields = result.structured if isinstance(result.structured, dict) else None
+        return ToolResult(result.text, fields, result.is_error)
+
+    async def close(self) -> None:
+        """End all servers that were started, and wait until they are gone."""
+        if self._sessions is not None:
+            sessions, self._sessions = self._sessions, None
+            await sessions.__aexit__(None, None, None)
+
+    def _opened(self) -> Sessions:
+        if self._sessions is None:
+            from merrow_runtime.outside.sessions import Sessions  # it takes half a second
+
+            self._sessions = Sessions(proxy=read_user_settings().proxy)
+        return self._sessions
+
+    def _server(self, call: ToolCall) -> ToolServer:
+        return self._servers[call.tool, call.pin]
+
+
+def _check_file(tool: LocalTool | None, pin: str) -> None:
+    """Raise `UsageFailure` where a tool of the workspace is not the file that was pinned."""
+    if tool is not None and tool.said is not None and pin_text(pinned(LOCAL, tool.said, tool.sha256)) != pin:
+        raise UsageFailure(
+            f"{tool.file} has changed since it was pinned. Look at it, then: merrow tools pull local {tool.name}"
+        )
+
+
+def _name(tool: str) -> str:
+    return tool.partition(".")[2]

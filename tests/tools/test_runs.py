@@ -1,0 +1,235 @@
+"""Runs that call tools: what is sent, what comes back, and that nothing is done twice."""
+
+from __future__ import annotations
+
+import json
+import os
+import sys
+from pathlib import Path
+
+import pytest
+from tests.server.program import Outcome, in_process
+from tests.server.terminal import terminals
+from tests.tools.mails import CLASS, ONE, ROW, Workspace
+
+from merrow_analysis.tools.pins import PINS_FILE
+
+
+@pytest.fixture
+def space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
+    monkeypatch.chdir(tmp_path)
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    return Workspace(tmp_path, tmp_path / "config")
+
+
+def ran(capsys: pytest.CaptureFixture[str], *more: str) -> Outcome:
+    return in_process(capsys, "run", "flow.mmd", "--input", "PROBLEM=ann", *more, "--json")
+
+
+def run_of(outcome: Outcome) -> str:
+    return str(json.loads(outcome.out.splitlines()[-1])["run"])
+
+
+def outputs_of(outcome: Outcome) -> object:
+    return json.loads(outcome.out.splitlines()[-1])["outputs"]
+
+
+def test_a_tool_is_called_with_what_arrives_and_with_constants(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space.write(ONE)
+    outcome = ran(capsys, "--input", "BODY=hello")
+    assert outcome.code == 0, outcome.err
+    assert space.mails == [{"to": "ann", "body": "hello", "copies": 3}]
+    assert outputs_of(outcome) == {"RETURN": "sent to ann"}
+    again = in_process(capsys, "resume", run_of(outcome))
+    assert again.code == 0
+    assert len(space.mails) == 1
+
+
+def test_fields_of_a_result_are_outputs_and_an_absent_one_is_null(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    lines = ["workflow:", "  tools: [mail.count]"]
+    for constants, rest in (("", None), (", with: 'loud: true'", "nn")):
+        space.write(
+            "\n".join(("---", *lines, "---", "flowchart TD"))
+            + f"""
+    PROBLEM([Text]):::Interface
+    RETURN([Number]):::Interface
+    REST([Rest]):::Interface
+    COUNT[["Tool<br/>(tool: mail.count{constants})"]]
+    PROBLEM -->|text| COUNT
+    COUNT -->|letters:result| RETURN
+    COUNT -->|rest:result| REST
+"""
+            + CLASS
+        )
+        outcome = ran(capsys)
+        assert outcome.code == 0, outcome.err
+        assert outputs_of(outcome) == {"RETURN": 3, "REST": rest}
+
+
+def test_a_tool_that_failed_or_refused_fails_its_node_in_its_words_and_is_not_called_again(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space.write(ONE)
+    for body, words in (("fail", "sent to ann"), ("refuse", "the mailbox is full")):
+        before = len(space.mails)
+        outcome = ran(capsys, "--input", f"BODY={body}")
+        assert outcome.code == 1, outcome.err
+        assert words in outcome.out
+        assert len(space.mails) == before + 1
+
+
+def test_what_came_of_a_call_that_was_begun_is_asked_and_never_guessed(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space.write(ONE)
+    waiting = ran(capsys, "--input", "BODY=die")
+    assert waiting.code == 3, waiting.err
+    run = run_of(waiting)
+    assert in_process(capsys, "resume", run).code == 3
+    assert len(space.mails) == 1
+    done = in_process(capsys, "answer", run, "SEND", "done", "--note", "I saw it")
+    assert (done.code, done.out) == (0, "I saw it\n"), done.err
+    assert len(space.mails) == 1
+
+
+def test_a_call_that_was_not_done_is_made_when_a_person_says_so(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space.write(ONE)
+    run = run_of(ran(capsys, "--input", "BODY=early"))
+    assert space.mails == []
+    once_more = in_process(capsys, "answer", run, "SEND", "not done")
+    assert once_more.code == 3, once_more.err  # It died again.
+    done = in_process(capsys, "answer", run, "SEND", "done")
+    assert done.code == 0, done.err
+
+
+def test_a_call_that_may_be_repeated_asks_nobody(space: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    space.settings("allow = true", 'repeatable = ["send"]')
+    space.write(ONE)
+    outcome = ran(capsys, "--input", "BODY=die")
+    assert outcome.code == 1, outcome.err
+    assert in_process(capsys, "resume", run_of(outcome)).code == 1
+    assert len(space.mails) == 2
+
+
+def test_a_server_that_is_not_set_up_is_said_before_the_run(
+    space: Workspace, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    space.write(ONE)
+    (tmp_path / "config" / "config.toml").write_text("")
+    outcome = ran(capsys, "--input", "BODY=hello")
+    assert outcome.code == 2, outcome.err
+    assert "merrow tools add mail" in outcome.err, outcome.err
+
+
+def test_a_tool_that_is_not_what_it_was_is_refused_before_it_is_called(
+    space: Workspace, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from merrow_analysis.tools.pins import pinned, read_pins
+
+    space.write(ONE)
+    pins = read_pins((tmp_path / PINS_FILE).read_text())
+    tool = pins.find("mail.send")
+    assert tool is not None
+    changed = pinned("mail", {"name": "send", **tool.said, "description": "Sends a mail.\u200b"})
+    (tmp_path / PINS_FILE).write_text(pins.with_tools([changed]).text())
+    outcome = ran(capsys, "--input", "BODY=hello")
+    assert outcome.code == 1, outcome.err
+    assert "merrow tools check" in outcome.out
+    assert space.mails == []
+
+
+def test_a_tool_that_the_user_has_not_allowed_is_not_called_before_somebody_agrees(
+    space: Workspace, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    from merrow_analysis.tools.pins import pinned, read_pins
+
+    space.settings()
+    space.write(ONE)
+    outcome = in_process(capsys, "run", "flow.mmd", "--input", "PROBLEM=ann", "--input", "BODY=hello")
+    assert outcome.code == 2
+    assert "calls the tool mail.send" in outcome.err
+    with terminals() as terminal:
+        arguments = ["run", "flow.mmd", "--input", "problem=ann", "--input"]
+        assert "can act for you" in terminal(*arguments, "body=first", typed="n\n")
+        assert "Finished" in terminal(*arguments, "body=second", typed="y\n")
+    # Agreed to for this tool as it is, in this workspace.
+    assert ran(capsys, "--input", "BODY=third").code == 0
+    assert [mail["body"] for mail in space.mails] == ["second", "third"]
+    pins = read_pins((tmp_path / PINS_FILE).read_text())
+    tool = pins.find("mail.send")
+    assert tool is not None
+    changed = pinned("mail", {"name": "send", **tool.said, "description": "Sends mail."})
+    (tmp_path / PINS_FILE).write_text(pins.with_tools([changed]).text())
+    assert ran(capsys, "--input", "BODY=fourth").code == 2
+
+
+def test_a_function_beside_the_workflow_is_a_tool(
+    space: Workspace, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    (tmp_path / "tools").mkdir()
+    file = tmp_path / "tools" / "again.py"
+    source = 'def again(text: str, times: int = 2) -> str:\n    """Repeat a text."""\n    return text * times\n'
+    file.write_text(source)
+    space.write(
+        """---
+workflow:
+  tools: [local.again]
+---
+flowchart TD
+    PROBLEM([Text]):::Interface
+    RETURN([Result]):::Interface
+    AGAIN[["Tool<br/>(tool: local.again, with: 'times: 3')"]]
+    PROBLEM -->|text| AGAIN
+    AGAIN --> RETURN
+"""
+        + CLASS
+    )
+    assert in_process(capsys, "tools", "pull", "local", "again").code == 0
+    refused = ran(capsys)
+    assert refused.code == 2
+    assert "merrow tools trust local.again" in refused.out
+    assert in_process(capsys, "tools", "trust", "local.again", "--yes").code == 0
+    outcome = ran(capsys)
+    assert outcome.code == 0, outcome.out
+    assert outputs_of(outcome) == {"RETURN": "annannann"}
+    file.write_text(source + "\n# Changed.\n")
+    changed = ran(capsys)
+    assert changed.code == 2
+    assert "has changed since it was pinned" in changed.out
+
+
+def test_evaluations_refuse_tools_before_the_first_call(space: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    space.write(ONE.replace("BODY([Body]):::Interface\n", 'BODY["Custom (prompt: Write)"]\n    PROBLEM --> BODY\n'))
+    (space.folder / "data.jsonl").write_text('{"problem": "ann", "answer": "x"}\n')
+    outcome = in_process(capsys, "evaluate", "flow.mmd", "--dataset", "data.jsonl", "--gold", "answer")
+    assert outcome.code == 2, outcome.err
+    assert "calls the tool mail.send" in outcome.err, outcome.err
+    assert space.mails == []
+
+
+def test_a_recording_answers_in_the_place_of_tools(
+    space: Workspace, capsys: pytest.CaptureFixture[str], tmp_path: Path
+) -> None:
+    space.write(ROW)
+    assert ran(capsys, "--record", "row.jsonl").code == 0
+    assert len(space.mails) == 3
+    (tmp_path / "config" / "config.toml").write_text("")
+    outcome = ran(capsys, "--replay", "row.jsonl")
+    assert outcome.code == 0, outcome.err
+    assert len(space.mails) == 3
+
+
+@pytest.mark.skipif(sys.platform == "win32", reason="a process is killed here")
+def test_no_server_is_left_behind(space: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    space.write(ONE)
+    assert ran(capsys, "--input", "BODY=hello").code == 0
+    left = [
+        process for process in Path("/proc").glob("[0-9]*/cmdline") if os.fsencode(space.log) in process.read_bytes()
+    ]
+    assert left == []
