@@ -33,9 +33,10 @@ def remembered(frame: Frame, node: TypedNode, inputs: Inputs) -> list[Remembered
         outputs = at.outputs(handle)
         if not outputs or ancestor.kind not in ("input", "operator") or (at is frame and handle == node.index):
             continue
-        if (ancestor.id, at.told[handle].visit.path) not in arrived and (ancestor.id, None) not in arrived:
+        visit = at.told[handle].visit
+        if (ancestor.id, visit.path) not in arrived and (ancestor.id, None) not in arrived:
             title = ", ".join([titles[handle], *_numbers(at, own)])
-            entries.append(Remembered(ancestor.id, title, as_text(next(iter(outputs.values())))))
+            entries.append(Remembered(ancestor.id, title, as_text(next(iter(outputs.values()))), visit))
     return entries
 
 

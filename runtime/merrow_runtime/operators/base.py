@@ -10,6 +10,7 @@ from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 from merrow_runtime.records import record
 from merrow_runtime.requests import AnswerSchema, Message, PersonAnswer, PersonQuestion, ToolCall, ToolResult
 from merrow_runtime.values import Outputs, Value
+from merrow_runtime.visit import Visit
 
 if TYPE_CHECKING:
     from merrow_runtime.sandbox import SandboxResult, TestResult
@@ -64,11 +65,14 @@ class NodeDefinition:
 
 @record(frozen=True, slots=True)
 class Remembered:
-    """One entry of a node's memory: the default output of an ancestor, or the summary of all of them."""
+    """One entry of a node's memory: the default output of an ancestor, or the summary of all of them. ``visit`` is the one that
+    gave it; None of a summary, and of what an earlier run gave.
+    """
 
     node: str
     title: str
     text: str
+    visit: Visit | None = None
 
 
 @record(frozen=True, slots=True)

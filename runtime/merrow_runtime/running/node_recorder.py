@@ -27,6 +27,7 @@ from merrow_runtime.store.contract import (
 from merrow_runtime.telling import Telling
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.validation.verdicts import validation_record
+from merrow_runtime.values import as_text
 from merrow_runtime.visit import Visit
 
 BATCH = 250
@@ -63,6 +64,8 @@ class NodeRecords:
     def keep(self, record: Told) -> None:
         """Report something and schedule it to be written."""
         if isinstance(record, NodeRecord):
+            if record.remembers:
+                record = replace(record, remembers=tuple(map(self._read_back, record.memory, record.remembers)))
             self._nodes[record.visit.name] = record
         elif isinstance(record, LoopRecord):
             self._loops[record.place] = record
@@ -72,6 +75,15 @@ class NodeRecords:
             self.write()
         elif self._timer is None:
             self._timer = asyncio.get_running_loop().call_later(_BATCH_DELAY, self.write)
+
+    def _read_back(self, entry: Mapping[str, Any], visit: Visit | None) -> Visit | None:
+        """The visit that gave an entry of a memory, if that is what its record in the journal says: a revision may have let
+        another take its result over, or have had it made again.
+        """
+        gave = None if visit is None else self._nodes.get(visit.name)
+        if gave is None or not gave.outputs or gave.node != entry["node"]:
+            return None
+        return gave.visit if as_text(next(iter(gave.outputs.values()))) == entry["text"] else None
 
     def forget_loop(self, place: str) -> None:
         """What was kept of a Loop's end does not hold any more."""
@@ -234,6 +246,7 @@ class NodeRecorder:
             revision=self._revision,
             taken=done.taken,
             masked=done.masked,
+            remembers=[entry.visit for entry in done.memory],
         )
         self._keep(record, visit)
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import dataclass
+from typing import Any
 
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.suggest import closest
@@ -116,7 +117,7 @@ def single_inputs(
             )
             for reference in references
         ]
-    memory = [Remembered(**dict(entry)) for entry in before.memory] if before is not None else []
+    memory = [_remembered(node, entry) for entry in before.memory] if before is not None else []
     inputs.update(_set(graph, node, options.set_values))
     for port in node.placement.required:
         if port not in inputs:
@@ -158,6 +159,16 @@ def _set(graph: TypedGraph, node: TypedNode, values: Mapping[str, Value]) -> Inp
             for given in values_of
         ]
     return inputs
+
+
+def _remembered(node: TypedNode, entry: Mapping[str, Any]) -> Remembered:
+    if entry["text"] is None:
+        raise UsageFailure(
+            f"What node {node.id} remembers of {entry['node']} is missing in the journal of the earlier run; run all of the"
+            " workflow again.",
+            node=node.id,
+        )
+    return Remembered(**entry)
 
 
 def _giver(reference: Mapping[str, Value], path: str, earlier: Mapping[str, NodeRecord]) -> NodeRecord | None:

@@ -124,7 +124,8 @@ class FailureRecord(NamedTuple):
 @record(frozen=True, slots=True)
 class NodeRecord:
     """How one visit of a node ended. ``key`` is the hash of its resolved definition and inputs with memory (what ``--from``
-    compares); ``inputs`` tell where each came from, ``memory`` is what it remembered. What went into its prompts is in
+    compares); ``inputs`` tell where each came from, ``memory`` is what it remembered, the node, title and text of each entry;
+    the text is None where the record of the visit that gave it is missing in the journal. What went into its prompts is in
     its calls.
     """
 
@@ -162,6 +163,10 @@ class NodeRecord:
     """The visit of the same run whose result it took over."""
     masked: bool = False
     """Whether the outputs are not what was answered, since the run masks results."""
+    remembers: Sequence[Visit | None] = field(default=(), compare=False)
+    """For entries of ``memory`` the visits whose default outputs they are, by whose names the journal keeps them: their records
+    come before this one. None, or nothing, for an entry whose text it keeps.
+    """
 
     @property
     def visit(self) -> Visit:

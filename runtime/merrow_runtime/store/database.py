@@ -445,11 +445,18 @@ class Store:
                 report(f"The definitions of the nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
         by_revision = {0: definitions} | {number: {**definitions, **own} for number, own in revised.items()}
         told: list[Told] = []
+        results = rows.Results()
         for (several,) in self._of_run(f"SELECT several FROM {NODES} WHERE run = ? ORDER BY number", run):  # noqa: S608
             try:
-                told += rows.told_of(several, by_revision)
+                told += rows.told_of(several, by_revision, results)
             except rows.Damaged:
                 report(f"Results of some nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
+        if results.missing:
+            first, *others = results.missing
+            named = f"{first} and {len(others):,} more" if others else first
+            report(
+                f"Nodes of run {run} remember results that are missing in the journal: {named}. {_REMEDY.format(run)}"
+            )
         if any(isinstance(node, NodeRecord) and rows.UNKNOWN in node.sources for node in told):
             # An older version did not record what answered: it is known only if no model was asked.
             asked = {call.key.visit for call in self.calls(run) if call.kind == "model"}

@@ -7,6 +7,7 @@ import json
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from functools import lru_cache
+from itertools import zip_longest
 from typing import Any
 
 from merrow_analysis.definitions.operators import CALL
@@ -24,8 +25,8 @@ from merrow_runtime.store.contract import (
 )
 from merrow_runtime.store.schema import WORKFLOW
 from merrow_runtime.usage import Usage
-from merrow_runtime.values import number_text
-from merrow_runtime.visit import read_segment
+from merrow_runtime.values import as_text, number_text
+from merrow_runtime.visit import Visit, read_segment
 
 RUN_COLUMNS = "id, workflow, status, started, ended, seconds, usage, sources, error, parent, failure, snapshot, outputs"
 """Of a run; to be read, followed by the text of its workflow's snapshot where that is kept apart."""
@@ -177,7 +178,7 @@ def told_text(several: Iterable[Told]) -> str:
                 node.error,
                 node.case,
                 node.inputs,
-                node.memory,
+                [_named(*kept) for kept in zip_longest(node.memory, node.remembers)],
                 node.sources,
                 node.why_no_call,
                 node.path,
@@ -193,6 +194,50 @@ def told_text(several: Iterable[Told]) -> str:
     )
 
 
+def _named(entry: Mapping[str, Any], visit: Visit | None) -> Any:
+    """An entry of a memory: its title, and node, path and redo of the visit whose result it is; as it is where there is none."""
+    if visit is None:
+        return entry
+    return entry["title"], visit.node, visit.path, visit.redo
+
+
+class Results:
+    """What the visits of a run have given so far, while its rows are read in the order in which they were written; ``missing``
+    are the names of those that a memory holds and that gave nothing.
+    """
+
+    def __init__(self) -> None:
+        self.missing: dict[str, None] = {}
+        self._given: dict[tuple[str, str, int], Mapping[str, Any]] = {}
+        self._texts: dict[tuple[str, str, int], str] = {}
+
+    def add(self, node: NodeRecord) -> None:
+        """A visit has ended, maybe again."""
+        if node.outputs:
+            visit = node.node, node.path, node.redo
+            self._given[visit] = node.outputs
+            self._texts.pop(visit, None)
+
+    def memory(self, entries: Iterable[Any]) -> Iterator[Mapping[str, Any]]:
+        """The memory of a node whose row is read; an older version kept the text of every entry."""
+        for entry in entries:
+            if isinstance(entry, dict):
+                yield entry
+                continue
+            title, node, path, redo = entry
+            yield {"node": node, "title": title, "text": self._text((node, path, redo))}
+
+    def _text(self, visit: tuple[str, str, int]) -> str | None:
+        text = self._texts.get(visit)
+        if text is None:
+            outputs = self._given.get(visit)
+            if outputs is None:
+                self.missing[Visit(*visit).name] = None
+                return None
+            text = self._texts[visit] = as_text(next(iter(outputs.values())))
+        return text
+
+
 def _rare(node: NodeRecord) -> tuple[Any, ...]:
     """What few nodes have, and only these rows hold."""
     if node.masked:
@@ -200,14 +245,14 @@ def _rare(node: NodeRecord) -> tuple[Any, ...]:
     return (node.revision, node.taken) if node.revision or node.taken else ()
 
 
-def told_of(several: str, by_revision: Mapping[int, Mapping[str, Any]]) -> list[Told]:
+def told_of(several: str, by_revision: Mapping[int, Mapping[str, Any]], results: Results) -> list[Told]:
     """The inverse of `told_text`; ``by_revision`` has the definitions of the run by node, for 0 those that it began with,
-    and for the numbers of revisions theirs. Of nodes with an operator that were
+    and for the numbers of revisions theirs; ``results`` are those of the rows before it. Of nodes with an operator that were
     written before version 3 the source is one that is not known. Raises `Damaged`.
     """
     with reading():
         return [
-            _frame_or_loop(values) if values[0] is None else _node(values, by_revision)
+            _frame_or_loop(values) if values[0] is None else _node(values, by_revision, results)
             for values in json.loads(several)
         ]
 
@@ -263,13 +308,13 @@ def _frame_or_loop(values: Sequence[Any]) -> FrameRecord | LoopRecord:
     )
 
 
-def _node(values: Sequence[Any], by_revision: Mapping[int, Mapping[str, Any]]) -> NodeRecord:
+def _node(values: Sequence[Any], by_revision: Mapping[int, Mapping[str, Any]], results: Results) -> NodeRecord:
     node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory, *later = values
     # What an older version had no place for.
     missing = [() if key is None else (UNKNOWN,), None, "", 0, 0, None, None, None, 0, None, False][len(later) :]
     sources, why_no_call, path, redo, number, label, failed, validation, revision, taken, masked = later + missing
     definitions = by_revision.get(revision) or by_revision[0]
-    return NodeRecord(
+    record = NodeRecord(
         str(node),
         status,
         key,
@@ -281,7 +326,7 @@ def _node(values: Sequence[Any], by_revision: Mapping[int, Mapping[str, Any]]) -
         chosen,
         None if status == "skipped" else definition_of(definitions, str(path), str(node)),
         None if inputs is None else dict(inputs),
-        tuple(memory),
+        tuple(results.memory(memory)),
         sources_of(sources),
         why_no_call,
         str(path),
@@ -294,6 +339,8 @@ def _node(values: Sequence[Any], by_revision: Mapping[int, Mapping[str, Any]]) -
         taken,
         bool(masked),
     )
+    results.add(record)
+    return record
 
 
 def definition_name(place: str, node: str) -> str:

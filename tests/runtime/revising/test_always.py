@@ -246,6 +246,8 @@ def check(store: Store, result: RunResult, trial: Trial) -> None:
     assert not twice, f"asked again: {twice}"
     kept_is_kept(store)
     no_result_serves_two(store, result)
+    memory_reads_back(store, result)
+    trial.seen["remembered"] += sum(len(one.memory) for one in result.nodes.values())
     what_is_untouched_goes_on(store)
     trial.seen["taken over"] += sum(1 for one in store.executions("r") if one.taken and one.taken != one.visit.name)
     trial.seen["finished"] += result.status == "finished"
@@ -285,6 +287,15 @@ def no_result_serves_two(store: Store, result: RunResult) -> None:
     now = [origins.get((one.visit.name, one.key)) for one in ended.values() if one.status == "finished"]
     shared = [one for one, times in Counter(now).items() if one is not None and times > 1]
     assert not shared, f"executions {shared} serve several nodes"
+
+
+def memory_reads_back(store: Store, result: RunResult) -> None:
+    """The journal, which names the visits whose results a memory holds, gives back the texts that were remembered."""
+    damaged: list[str] = []
+    kept = {one.visit.name: one for one in store.nodes("r", damaged.append)}
+    assert not damaged
+    for one in result.nodes.values():
+        assert list(kept[one.visit.name].memory) == list(one.memory), one.visit.name
 
 
 def what_is_untouched_goes_on(store: Store) -> None:
@@ -357,7 +368,9 @@ def all_tried(seeds: Iterable[int], folder: Path) -> Counter[str]:
 @pytest.mark.usefixtures("told_commits")
 @pytest.mark.parametrize("part", range(PARTS))
 def test_a_revised_run_comes_out_as_its_last_workflow_and_nothing_is_asked_twice(part: int, tmp_path: Path) -> None:
-    assert all_tried(range(FIRST + part, FIRST + COUNT, PARTS), tmp_path)["applied"]
+    seen = all_tried(range(FIRST + part, FIRST + COUNT, PARTS), tmp_path)
+    assert seen["applied"]
+    assert seen["remembered"]
 
 
 @pytest.mark.slow

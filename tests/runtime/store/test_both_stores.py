@@ -34,21 +34,6 @@ from merrow_runtime.store.jobs import JobRecord
 from merrow_runtime.store.optimizations import CandidateRecord, DrawRecord, OptimizationRecord, TrialRecord
 from merrow_runtime.usage import NOTHING, Usage
 
-KINDS = ("sqlite", "postgres")
-
-
-@pytest.fixture(params=KINDS)
-def configured(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> str:
-    """The user's journal is of this kind, and empty."""
-    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
-    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
-    if request.param == "postgres":
-        server: PostgresServer = request.getfixturevalue("postgres")
-        monkeypatch.setenv("MERROW_JOURNAL", server.url())
-    else:
-        monkeypatch.delenv("MERROW_JOURNAL", raising=False)
-    return str(request.param)
-
 
 @pytest.fixture
 def store(configured: str) -> Iterator[Store]:

@@ -2,8 +2,8 @@
 
 ``fixtures/format2.sql`` to ``format5.sql`` were dumped from journals that Merrow with those formats wrote: of
 one workflow a finished run, a failed one, one whose process was killed while node C was asked, a cancelled one, and one
-``--from`` the first with another C. ``format7.sql`` to ``format13.sql`` are those before them, carried over by the Merrow of
-these formats; the last five have a person's verdict on an answer, too.
+``--from`` the first with another C. ``format7.sql`` to ``format14.sql`` are those before them, carried over by the Merrow of
+these formats; the last six have a person's verdict on an answer, too.
 """
 
 from __future__ import annotations
@@ -305,7 +305,9 @@ def test_where_the_disk_is_full_the_old_one_stays(path: Path) -> None:
     def work() -> None:
         import resource  # of POSIX
 
-        resource.setrlimit(resource.RLIMIT_FSIZE, (8192, resource.RLIM_INFINITY))  # too little for the log of changes
+        resource.setrlimit(
+            resource.RLIMIT_FSIZE, (4096, resource.RLIM_INFINITY)
+        )  # too little for the log of any change
         with pytest.raises(StoreFailure, match="full"):
             Store.open(path)
 

@@ -169,7 +169,10 @@ def _one(node: dict[str, Any], visits: Sequence[str]) -> Iterator[str]:
         yield from _part("Why no call", node["why_no_call"])
     yield from _inputs(node["inputs"] or {})
     for entry in node["memory"]:
-        yield from _part(f"memory of {entry.get('node', '')}", as_text(entry.get("text", "")))
+        text = entry.get("text", "")
+        yield from _part(
+            f"memory of {entry.get('node', '')}", "missing in the journal" if text is None else as_text(text)
+        )
     for call in node["calls"]:
         sample = f", sample {call['sample'] + 1}" if call["sample"] else ""
         attempt = f", attempt {call['attempt'] + 1}" if call["attempt"] else ""
