@@ -46,6 +46,7 @@ RunFile = Callable[[Mapping[str, Value]], Awaitable[Outputs]]
 ATTEMPTS = 3
 """How many times a question is asked in total if answers can't be used."""
 
+_DAMAGED = "the answer that a person gave is damaged in the journal."
 _ACTIONS: Mapping[AskState, PersonAction] = {"answered": "accept", "declined": "decline", "expired": "expire"}
 """What came of a question, by how it was closed."""
 
@@ -210,6 +211,8 @@ class NodeTools:
             raise NodeFailure.of(key.node, "nobody can be asked here, and no answer of a person is recorded.")
         if record is None:
             ask = await effects.person(key, digest, question, account.visit, seconds)
+            if ask.state not in _ACTIONS or (ask.state == "answered" and ask.answer is None):
+                raise NodeFailure.of(key.node, _DAMAGED)
             answer = PersonAnswer(_ACTIONS[ask.state], ask.answer or {}, ask.by or "")
             result, now = text_of(answer.to_json()), time.time()
             record = CallRecord(
@@ -220,7 +223,7 @@ class NodeTools:
         try:
             answer = PersonAnswer.from_json(record.result)
         except (KeyError, TypeError, ValueError, AttributeError):
-            raise NodeFailure.of(key.node, "the answer that a person gave is damaged in the journal.") from None
+            raise NodeFailure.of(key.node, _DAMAGED) from None
         if answer.action == "accept":  # else nobody has answered
             account.answered[PERSON if record.origin == "person" else Provenance(REPLAY_ORIGIN, "")] = None
         return answer

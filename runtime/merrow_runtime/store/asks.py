@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Mapping, Sequence
+from collections.abc import Iterator, Mapping, Sequence
 from typing import Any
 
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store import rows
 from merrow_runtime.store.contract import AskRecord, AskState, WaitingRun
 from merrow_runtime.store.sql import Database, Statement
+from merrow_runtime.visit import Visit
 
 ASK_COLUMNS = "node, path, redo, sample, step, hash, state, asked, due, answered, by, question, answer"
 """Of a question, but for its run and its number."""
@@ -53,7 +54,7 @@ def read(database: Database, run: int) -> list[AskRecord]:
     for row in database.execute(f"{_SELECT} WHERE run = ? ORDER BY number", (run,)).fetchall():
         ask = _record(row)
         known = asks.get((ask.key, ask.hash))
-        if known is None or _WEIGHTS[ask.state] > _WEIGHTS[known.state]:
+        if known is None or _WEIGHTS.get(ask.state, 0) > _WEIGHTS.get(known.state, 0):
             asks[ask.key, ask.hash] = ask
     return list(asks.values())
 
@@ -142,6 +143,48 @@ def ready(database: Database) -> list[str]:
         (database.now(),),
     ).fetchall()
     return [run for (run,) in found]
+
+
+def damaged(database: Database) -> Iterator[tuple[str, str, str]]:
+    """The questions of all runs that can't be as they are kept: run, visit, and what is wrong, as the rest of a sentence."""
+    for run, *row in database.execute(
+        f"SELECT id, asks.number, {ASK_COLUMNS} FROM asks JOIN runs ON runs.number = asks.run ORDER BY asks.number"  # noqa: S608 (texts of this module)
+    ).fetchall():
+        ask = _record(row)
+        wrong = _wrong(ask, row[-1])
+        if wrong is not None:
+            yield run, ask.visit.name, wrong
+
+
+def strays(database: Database) -> list[str]:
+    """The visits that asked, of questions whose runs are not there."""
+    found = database.execute(
+        "SELECT node, path, redo FROM asks WHERE run NOT IN (SELECT number FROM runs) ORDER BY number"
+    ).fetchall()
+    return [Visit(*visit).name for visit in found]
+
+
+def _wrong(ask: AskRecord, answer: str | None) -> str | None:
+    """What is wrong with a question; ``answer`` as it is kept."""
+    from merrow_analysis.people.answers import InvalidAnswerError, validated
+    from merrow_analysis.people.forms import UnanswerableError, read_form
+
+    if ask.state not in _WEIGHTS:
+        return "has a state that there is none of"
+    if ask.state == "answered" and answer is None:
+        return "is answered, but its answer is missing"
+    if answer is not None and ask.answer is None:
+        return "has an answer that is not a JSON object"
+    try:
+        form = read_form(ask.question.get("schema"))
+    except UnanswerableError:
+        return "has no form that can be read"
+    try:
+        if ask.answer is not None:
+            validated(form, ask.answer)
+    except InvalidAnswerError:
+        return "has an answer that does not fit its form"
+    return None
 
 
 def _record(row: Sequence[Any]) -> AskRecord:

@@ -500,6 +500,17 @@ class Store:
         self._writer.flush()
         return asks.of(self._database, run)
 
+    def check_asks(self, report: Report) -> None:
+        """Call ``report`` with a sentence about each question to people that is damaged. Raises `StoreFailure`."""
+        self._writer.flush()
+        for run, visit, wrong in asks.damaged(self._database):
+            report(f"The question of {visit} in run {run} {wrong}. {_REMEDY.format(run)}")
+        for visit in self._stray_asks():
+            report(f"A question of {visit} is of a run that is not in the journal; merrow journal copy leaves it out.")
+
+    def _stray_asks(self) -> list[str]:
+        return asks.strays(self._database)
+
     def now(self) -> float:
         """Seconds since 1970 by the clock that all who use the journal go by. Raises `StoreFailure`."""
         return self._database.now()

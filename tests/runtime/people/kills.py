@@ -12,7 +12,7 @@ import sys
 import tempfile
 from collections import Counter
 from collections.abc import Callable
-from contextlib import closing
+from contextlib import closing, suppress
 from itertools import count
 from pathlib import Path
 from random import Random
@@ -24,17 +24,22 @@ from tests.runtime.engine.fakes import FakeEndpoint, flowchart
 from tests.runtime.people.asking import MOOD, person
 
 import merrow_runtime
-from merrow_runtime.people.answering import answer, open_questions
+from merrow_runtime.people.answering import QuestionClosedError, answer, open_questions
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.address import configured
 from merrow_runtime.store.connection import DatabaseConnection
+from merrow_runtime.store.contract import RunRecord
 from merrow_runtime.store.database import Store
+from merrow_runtime.visit import Visit
 
 KILLED = 9
 TURNS = 2
 CALLS = Counter({"FIRST": 1, "WRITE": TURNS, "IN": 2, "END": 1})
 """How often the endpoint is to be asked for each node."""
 QUESTIONS = ["L[1]/LOOK", "L[2]/LOOK", "M[1]/GO/ASK", "M[2]/GO/ASK", "ONE", "THREE", "TWO"]
+LATE_CALLS = Counter({"S1": 1, "S2": 1, "S3": 1, "END": 1})
+LATE_QUESTIONS = ["L[1]/LOOK", "L[2]/LOOK", "L[3]/LOOK", "MAY", "ONE"]
+UNANSWERED = "nobody said"
 
 
 def write(folder: Path) -> Path:
@@ -61,6 +66,26 @@ def write(folder: Path) -> Path:
         "GO & ONE & TWO & THREE --> END --> RETURN",
     ]
     file.write_text(flowchart(*lines, front=MOOD))
+    return file
+
+
+def write_late(folder: Path) -> Path:
+    """A Loop whose questions have a deadline that soon passes, a branch beside it that works on, a question that may be declined,
+    and one that has to be answered.
+    """
+    default = f'on_error: default, default: "{UNANSWERED}"'
+    file = folder / "late.mmd"
+    lines = [
+        *box("L", "Loop (max: 3)", custom("WRITE"), person("LOOK", f"deadline: 0.3, {default}")),
+        *(custom(name) for name in ("S1", "S2", "S3", "END")),
+        person("ONE"),
+        person("MAY", f"deadline: 2d, {default}"),
+        "PROBLEM -->|first:input| WRITE -->|input| LOOK -.->|again:input| WRITE",
+        "PROBLEM --> S1 & ONE & MAY",
+        "S1 --> S2 --> S3",
+        "LOOK & S3 & ONE & MAY --> END --> RETURN",
+    ]
+    file.write_text(flowchart(*lines))
     return file
 
 
@@ -117,6 +142,8 @@ def _work(file: Path, log: Path, commits: int, seed: int) -> None:
                     await merrow_runtime.start(file, {"problem": "x"}, endpoint=endpoint, store=store).result()
                 elif runs[0].status != "waiting" or store.ready():
                     await merrow_runtime.resume(run, endpoint=endpoint, store=store).result()
+                elif file.stem == "late":
+                    await _answered_or_not(store, run, draw)
                 else:
                     name = draw.choice(waiting).visit.name
                     good = name.endswith("LOOK") and f"[{TURNS}]" in name
@@ -126,11 +153,24 @@ def _work(file: Path, log: Path, commits: int, seed: int) -> None:
     os._exit(0)
 
 
+async def _answered_or_not(store: Store, run: str, draw: Random) -> None:
+    """Somebody answers a question, declines to where the run can do without, or nobody does for a moment."""
+    waiting = open_questions(store, run)
+    if not waiting or draw.random() < 0.5:
+        await asyncio.sleep(0.05)
+        return
+    name = draw.choice(waiting).visit.name
+    declines = name == "MAY" and draw.random() < 0.5
+    with suppress(QuestionClosedError):  # its deadline has passed by now
+        answer(store, run, name, None if declines else f"for {name}")
+
+
 def tried(folder: Path, seed: int, most: int = 12) -> int:
-    """One run to its end, through as many kills as come, each after up to ``most`` commits; how many. Raises AssertionError where
-    anything was lost or came twice.
+    """One run to its end, through as many kills as come, each after up to ``most`` commits; how many. Odd seeds are of questions
+    whose deadlines pass. Raises AssertionError where anything was lost or came twice.
     """
-    file, log, draw = write(folder), folder / "asked.log", Random(seed)
+    file = (write_late if seed % 2 else write)(folder)
+    log, draw = folder / "asked.log", Random(seed)
     forks = multiprocessing.get_context("fork")
     kills = 0
     while True:
@@ -143,21 +183,54 @@ def tried(folder: Path, seed: int, most: int = 12) -> int:
         kills += 1
         assert kills < 500, "the run does not come to its end"
     asked = Counter(log.read_text().split())
-    assert asked == CALLS, asked
     with closing(Store.open()) as store:
         (run,) = store.runs()
         assert run.status == "finished", run.error
-        questions = store.asks(run.id)
-        assert sorted(ask.visit.name for ask in questions) == QUESTIONS
-        assert {ask.state for ask in questions} == {"answered"}
-        answers = [call for call in store.calls(run.id) if call.kind == "person"]
-        assert sorted(call.key.visit.name for call in answers) == QUESTIONS
-        for ask in questions:
-            assert [call.result["content"] for call in answers if call.key.visit == ask.visit] == [ask.answer]
-            if "LOOK" not in ask.visit.name:
-                assert ask.answer == {"answer": f"for {ask.visit.name}"}
-                assert f"for {ask.visit.name}" in str(run.outputs)
+        (_late_questions if seed % 2 else _questions)(store, run, asked)
     return kills
+
+
+def _questions(store: Store, run: RunRecord, asked: Counter[str]) -> None:
+    assert asked == CALLS, asked
+    questions = store.asks(run.id)
+    assert sorted(ask.visit.name for ask in questions) == QUESTIONS
+    assert {ask.state for ask in questions} == {"answered"}
+    answers = [call for call in store.calls(run.id) if call.kind == "person"]
+    assert sorted(call.key.visit.name for call in answers) == QUESTIONS
+    for ask in questions:
+        assert [call.result["content"] for call in answers if call.key.visit == ask.visit] == [ask.answer]
+        if "LOOK" not in ask.visit.name:
+            assert ask.answer == {"answer": f"for {ask.visit.name}"}
+            assert f"for {ask.visit.name}" in str(run.outputs)
+
+
+def _late_questions(store: Store, run: RunRecord, asked: Counter[str]) -> None:
+    """What the journal has of each question is what its node gave, and what follows was asked with."""
+    questions = store.asks(run.id)
+    assert sorted(ask.visit.name for ask in questions) == LATE_QUESTIONS
+    assert {ask.state for ask in questions} <= {"answered", "declined", "expired"}
+    given = {one.visit: one for one in store.nodes(run.id)}
+    read = {one.visit: str(one.outputs) for one in given.values()}
+    calls = Counter(call.key.visit for call in store.calls(run.id) if call.kind == "person")
+    for ask in questions:
+        name, was_answered = ask.visit.name, ask.state == "answered"
+        said = f"for {name}" if was_answered else UNANSWERED
+        assert (given[ask.visit].outputs or {})["answer"] == said, (name, ask.state)
+        assert ask.answer == ({"answer": said} if was_answered else None)
+        assert was_answered or name != "ONE"
+        assert ask.state != "expired" or "LOOK" in name
+        assert ask.due is None or ask.answered is None or ask.answered < ask.due
+        assert calls[ask.visit] in ((1,) if was_answered else (0, 1))
+        turn = int(name[2]) if "LOOK" in name else 3
+        assert said in read[Visit("WRITE", f"L[{turn + 1}]") if turn < 3 else Visit("END")]
+    # A turn that is told what another one was is the same question to the model.
+    different = {read[Visit("LOOK", f"L[{turn}]")] for turn in (1, 2)}
+    assert asked == LATE_CALLS + Counter(WRITE=1 + len(different)), asked
+    STATES.update(ask.state for ask in questions)
+
+
+STATES: Counter[str] = Counter()
+"""How the questions with deadlines ended, of all runs of this process."""
 
 
 def main() -> None:
@@ -168,7 +241,7 @@ def main() -> None:
             os.environ["MERROW_STATE_DIR"] = f"{folder}/state"
             kills += tried(Path(folder), seed=runs)
             runs += 1
-    sys.stdout.write(f"{kills} kills over {runs} runs: nothing lost, asked, answered or called twice\n")
+    sys.stdout.write(f"{kills} kills over {runs} runs: nothing lost, asked, answered or called twice; {dict(STATES)}\n")
 
 
 if __name__ == "__main__":

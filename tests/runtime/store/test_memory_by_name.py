@@ -341,19 +341,15 @@ async def test_a_damaged_row_is_said_beside_what_it_takes_away(store: Store) -> 
     (left,) = store.nodes("run-1", damaged.append)
     assert [entry["text"] for entry in left.memory] == [None]
     assert [sentence.partition(" of ")[0] for sentence in damaged] == ["Results", "Nodes"]
+    (whole,) = json.loads(told_text([node("B", memory=())]))
     for broken in ([["a"]], [["a", 7, "x", 0]], [["a", "A", [], 0]], [["a", "A", "", 0, 1]], ["ab"], [5], 5):
-        row = json.dumps([[*values[:10], broken, *written_of("B")[11:]]])
+        row = json.dumps([[*whole[:10], broken, *whole[11:]]])
         store._database.transaction(
             lambda database, row=row: database.execute("UPDATE nodes SET several = ?", (row,))  # type: ignore[misc]
         )
         damaged.clear()
         store.nodes("run-1", damaged.append)
         assert damaged, broken
-
-
-def written_of(name: str) -> list[Any]:
-    values: list[Any] = json.loads(told_text([node(name, memory=())]))[0]
-    return values
 
 
 async def test_packed_and_copied_rows_read_as_they_were(store: Store, tmp_path: Path) -> None:

@@ -163,6 +163,10 @@ class SharedStore(Store):
         self._database.waits = PATIENCE
         super().close()
 
+    def _stray_asks(self) -> list[str]:
+        """The server keeps no question without its run, and a session sees but the runs of people, or of one job."""
+        return []
+
     def list_only_mine(self) -> None:
         self._writer.author = author()
 

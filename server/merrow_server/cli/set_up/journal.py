@@ -107,6 +107,7 @@ def _damaged_runs(store: Store) -> list[str]:
     for run in store.runs(_ALL, report=found.append):
         store.calls(run.id, report=found.append)
         store.told(run.id, found.append)
+    store.check_asks(found.append)
     return found
 
 
