@@ -445,7 +445,7 @@ class Store:
                 report(f"The definitions of the nodes of run {run} are damaged in the journal. {_REMEDY.format(run)}")
         by_revision = {0: definitions} | {number: {**definitions, **own} for number, own in revised.items()}
         told: list[Told] = []
-        results = rows.Results()
+        results = rows.PastResults()
         for (several,) in self._of_run(f"SELECT several FROM {NODES} WHERE run = ? ORDER BY number", run):  # noqa: S608
             try:
                 told += rows.told_of(several, by_revision, results)

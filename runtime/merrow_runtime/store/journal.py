@@ -457,7 +457,7 @@ class _Pages:
             for number, several in nodes:
                 self._last = number
                 with contextlib.suppress(rows.Damaged):
-                    told += rows.told_of(several, {0: {}}, rows.Results())
+                    told += rows.told_of(several, {0: {}}, rows.PastResults())
         return told
 
 

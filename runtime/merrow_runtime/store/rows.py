@@ -201,7 +201,7 @@ def _named(entry: Mapping[str, Any], visit: Visit | None) -> Any:
     return entry["title"], visit.node, visit.path, visit.redo
 
 
-class Results:
+class PastResults:
     """What the visits of a run have given so far, while its rows are read in the order in which they were written; ``missing``
     are the names of those that a memory holds and that gave nothing.
     """
@@ -245,7 +245,7 @@ def _rare(node: NodeRecord) -> tuple[Any, ...]:
     return (node.revision, node.taken) if node.revision or node.taken else ()
 
 
-def told_of(several: str, by_revision: Mapping[int, Mapping[str, Any]], results: Results) -> list[Told]:
+def told_of(several: str, by_revision: Mapping[int, Mapping[str, Any]], results: PastResults) -> list[Told]:
     """The inverse of `told_text`; ``by_revision`` has the definitions of the run by node, for 0 those that it began with,
     and for the numbers of revisions theirs; ``results`` are those of the rows before it. Of nodes with an operator that were
     written before version 3 the source is one that is not known. Raises `Damaged`.
@@ -308,7 +308,7 @@ def _frame_or_loop(values: Sequence[Any]) -> FrameRecord | LoopRecord:
     )
 
 
-def _node(values: Sequence[Any], by_revision: Mapping[int, Mapping[str, Any]], results: Results) -> NodeRecord:
+def _node(values: Sequence[Any], by_revision: Mapping[int, Mapping[str, Any]], results: PastResults) -> NodeRecord:
     node, status, key, outputs, usage, started, ended, error, chosen, inputs, memory, *later = values
     # What an older version had no place for.
     missing = [() if key is None else (UNKNOWN,), None, "", 0, 0, None, None, None, 0, None, False][len(later) :]
