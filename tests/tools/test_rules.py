@@ -87,6 +87,7 @@ def test_a_tool_has_the_ports_and_types_of_its_pin() -> None:
         ("article", "Text", True),
         ("count", "Number", False),
         ("grade", "ShopPriceGrade", False),
+        ("after", "Any", False),
     ]
     assert dict(node.outputs) == {"price": "Number", "currency": "Text"}
     assert node.spec is not None
@@ -470,3 +471,75 @@ def test_a_workflow_without_tools_asks_for_no_pins() -> None:
 
     text = flow("", "ASK@{ op: Custom, role: ask }", "PROBLEM -->|input| ASK", "ASK --> RETURN")
     assert analyse(text, path="flow.mmd", provider=Files({})).errors == []
+
+
+NOW = NO_PINS.with_tools(
+    [
+        *PINS.all(),
+        pinned("time", {"name": "now", "inputSchema": {"type": "object"}}),
+        pinned("time", {"name": "wait", "inputSchema": schema(["after"], after={"type": "number"})}),
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("node", "edge", "codes"),
+    [
+        ("tool: time.now", "PROBLEM -->|after| T", []),
+        ("tool: time.now", "PROBLEM --> T", ["MW202"]),
+        ('tool: web.fetch, with: "url: x"', "PROBLEM & OTHER -->|after| T", []),
+        ("tool: web.fetch", "PROBLEM -->|after| T", ["MW204"]),
+        ('tool: web.fetch, with: "url: x, after: y"', "PROBLEM -->|after| T", ["MW304"]),
+        ("tool: time.wait", "PROBLEM -->|after| T", ["MW206"]),
+        ('tool: time.wait, with: "after: 3"', "PROBLEM -->|after| T", ["MW206", "MW306"]),
+    ],
+)
+def test_a_tool_may_wait_for_what_it_is_not_given(node: str, edge: str, codes: list[str]) -> None:
+    lines = [
+        "OTHER@{ op: Custom, role: ask }",
+        "PROBLEM -->|input| OTHER",
+        f"T@{{ op: Tool, {node} }}",
+        edge,
+        "T --> RETURN",
+    ]
+    lines = lines if "OTHER" in edge else lines[2:]
+    assert sorted(code for code, _ in found(flow("time.now, time.wait, web.fetch", *lines), NOW)) == codes
+
+
+@pytest.mark.parametrize(
+    ("tool", "edge"),
+    [
+        ('web.fetch, with: "url: x"', "LOG -->|after| T"),
+        ("web.fetch", "LOG -->|url| T"),
+        ('web.search, with: "query: x"', "LOG -->|after| T"),
+        ("mail.list", "LOG -->|filter| T"),
+    ],
+)
+def test_a_tool_is_skipped_where_what_it_waits_for_or_is_given_does_not_come(tool: str, edge: str) -> None:
+    text = flow(
+        "web.fetch, web.search, mail.list",
+        "SORT@{ op: Custom, role: sort, returns: Bool }",
+        "WHICH{Good?}:::DecisionOp",
+        "LOG@{ op: Custom, role: log }",
+        "OTHER@{ op: Custom, role: other }",
+        f"T@{{ op: Tool, tool: {tool} }}",
+        "BOTH@{ op: Custom, role: both }",
+        "PROBLEM -->|input| SORT",
+        "SORT -->|when| WHICH",
+        "PROBLEM -->|value| WHICH",
+        "WHICH -->|yes:input| LOG",
+        "WHICH -->|no:input| OTHER",
+        edge,
+        "T -->|input| BOTH",
+        "OTHER -->|input| BOTH",
+        "BOTH --> RETURN",
+        "classDef DecisionOp fill:#eee",
+    )
+    pins = PINS.with_tools(
+        [pinned("mail", {"name": "list", "inputSchema": schema([], filter=TEXT, most={"type": "number"})})]
+    )
+    assert found(text, pins) == []
+    graph = checked(text, pins).typed
+    assert graph is not None
+    runs = graph.combinations.runs
+    assert runs(graph.by_id["T"]) == runs(graph.by_id["LOG"]) != runs(graph.by_id["SORT"])

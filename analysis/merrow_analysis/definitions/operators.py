@@ -435,6 +435,9 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
     DECISION,
 )
 
+AFTER_PORT = InputPort("after", ANY, required=False, many=True)
+"""The last port of each Tool whose tool has no parameter of that name: what it only waits for."""
+
 ASKED_ABOUT = InputPort("input", ANY, many=True)
 """The one port of a Decision that asks a model: what it asks about, and passes on."""
 

@@ -436,9 +436,8 @@ def _tool(
         node = replace(node, problems=(*choice.problems, NodeProblem("tool", key="tool")), tool=tool)
     if tool is None or tool.signature is None:
         return node
-    spec = tool.spec(types)
-    fed = frozenset(constants_of(node).values.keys() & spec.ports.keys())
-    return replace(node, kind="operator", spec=spec, tool=tool, literals=fed)
+    fed = constants_of(node).values.keys() & {parameter.name for parameter in tool.signature.parameters}
+    return replace(node, kind="operator", spec=tool.spec(types), tool=tool, literals=frozenset(fed))
 
 
 def _with_parameters(

@@ -7,7 +7,7 @@ from dataclasses import dataclass, replace
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 
-from merrow_analysis.definitions.operators import TOOL, OperatorSpec, OutputPort
+from merrow_analysis.definitions.operators import AFTER_PORT, TOOL, OperatorSpec, OutputPort
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.types import ANY, JSON, TEXT, Type, TypeTable, innermost, item_of, list_of
 from merrow_analysis.tools.parameters import ToolSignature, signature_of
@@ -41,7 +41,8 @@ class KnownTool:
         ports = (parameter.port for parameter in signature.parameters)
         inputs = tuple(replace(port, type=_wanted(port.type, self, signature, types)) for port in ports)
         outputs = tuple(OutputPort(port.name, _given(port.type, signature, types)) for port in signature.outputs)
-        return replace(TOOL, inputs=inputs, outputs=outputs)
+        waits = () if signature.parameter(AFTER_PORT.name) is not None else (AFTER_PORT,)
+        return replace(TOOL, inputs=(*inputs, *waits), outputs=outputs)
 
 
 def with_types_of(tools: Iterable[KnownTool], types: TypeTable) -> TypeTable:

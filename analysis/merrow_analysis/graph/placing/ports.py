@@ -10,7 +10,7 @@ from __future__ import annotations
 from collections.abc import Iterable
 
 from merrow_analysis.definitions.if_expressions import read_expression
-from merrow_analysis.definitions.operators import ASKED_ABOUT, OUTPUT_PORT, InputPort, ports_for
+from merrow_analysis.definitions.operators import AFTER_PORT, ASKED_ABOUT, OUTPUT_PORT, InputPort, ports_for
 from merrow_analysis.definitions.types import (
     ANY,
     BOOL,
@@ -294,6 +294,15 @@ class _Placer:
             # A person is asked about something: where all that a branch would have brought is missing, nobody is asked.
             brought = {feed.port for feeds in self.feeds for feed in feeds}
             return next(([port.name] for port in reversed(self.spec.inputs) if port.name in brought), [])
+        if self.spec is not None and self.spec.is_tool:
+            # It is not used where what it is to wait for does not come, or all that a branch would have brought is missing.
+            brought = {feed.port for feeds in self.feeds for feed in feeds}
+            needed = [
+                name
+                for name, port in self.ports.items()
+                if (port.required and name not in self.facts.literals) or (port == AFTER_PORT and name in brought)
+            ]
+            return needed or [name for name in self.ports if name in brought][:1]
         if not self.is_decision or self.facts.expression is None:
             return [name for name, port in self.ports.items() if port.required and name not in self.facts.literals]
         expression = read_expression(self.facts.expression)

@@ -118,17 +118,18 @@ def _users(context: GraphContext) -> list[TypedNode]:
 
 def _constants(node: TypedNode) -> Iterator[Diagnostic]:
     """What is wrong with the constants of a Tool."""
-    constants, tool, spec = constants_of(node.resolution), node.resolution.tool, node.spec
-    if tool is None or tool.pin is None or tool.signature is None or spec is None:
+    constants, tool = constants_of(node.resolution), node.resolution.tool
+    if tool is None or tool.pin is None or tool.signature is None:
         return
     if constants.problem is not None:
         message = f"{named(node)}: `{WITH}` {constants.problem}."
         yield report(WRONG_VALUE, text_range(node, WITH, constants.at), message)
+    known = [parameter.name for parameter in tool.signature.parameters]
     for name, value in constants.values.items():
         place = constant_range(node, name)
-        if name not in spec.ports:
-            near = closest(name, spec.ports)
-            ports = ", ".join(f"`{port}`" for port in spec.ports)
+        if name not in known:
+            near = closest(name, known)
+            ports = ", ".join(f"`{parameter}`" for parameter in known)
             hint = f"did you mean `{near}`?" if near else f"it has {ports or 'none'}."
             message = f"{named(node)}: {tool.name} has no parameter `{name}`; {hint}"
             place = constant_range(node, name, on_name=True)
