@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import AsyncIterator, Callable
 from typing import Any
@@ -14,6 +15,7 @@ from merrow_runtime.models.origins import is_loopback, origin_of
 from merrow_runtime.outside.stdio import LONGEST_LINE
 
 _CONNECT_SECONDS = 15.0
+_GOODBYE_SECONDS = 2.0
 _UNAUTHORIZED = 401
 
 
@@ -81,7 +83,9 @@ class _BoundedClient(httpx2.AsyncClient):
 
     async def send(self, request: httpx2.Request, **options: Any) -> httpx2.Response:
         is_streamed = options.pop("stream", False)
-        response = await super().send(request, stream=True, **options)
+        # A session that is over says so with DELETE, and its server may not listen any more.
+        async with asyncio.timeout(_GOODBYE_SECONDS if request.method == "DELETE" else None):
+            response = await super().send(request, stream=True, **options)
         try:
             self._server.check(response)
         except EndedError:

@@ -33,6 +33,7 @@ Elicit = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
 
 MOST_PAGES = 100
 MOST_TOOLS = 1_000
+_SENDING_SECONDS = 10.0
 MOST_ROUNDS = 10
 """How often a server may ask before it answers one call."""
 _TOLD_LINES, _TOLD_CHARACTERS = 20, 4_000
@@ -97,7 +98,10 @@ class _ServerSession:
         self._task: asyncio.Task[None] | None = None
         self._reason: str | None = None
         self._transport: Program | HttpServer | None = None
+        self._listing = asyncio.Lock()
         self._tools: list[dict[str, Any]] | None = None
+        self._changes = self._listed_at = 0
+        """How often the server has said that its tools changed, and had when it was asked for them."""
 
     @property
     def is_over(self) -> bool:
@@ -113,23 +117,19 @@ class _ServerSession:
             await asyncio.wait({self._task})
 
     async def tools(self) -> list[dict[str, Any]]:
-        if self._tools is None:
-            # Set before they are asked for: what changes meanwhile is asked for again.
-            self._tools = found = []
-            try:
-                found += await self._asked(self._listed())
-            except BaseException:
-                self._tools = None
-                raise
-            return found
-        return self._tools
+        async with self._listing:
+            if self._tools is None or self._listed_at != self._changes:
+                self._listed_at = self._changes  # What changes meanwhile is asked for again.
+                self._tools = await self._asked(self._listed())
+            return self._tools
 
     async def _listed(self) -> list[dict[str, Any]]:
         client = await self._client()
         found: dict[str, dict[str, Any]] = {}
         cursor: str | None = None
         for _ in range(MOST_PAGES):
-            page = await client.session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
+            async with self._patience():
+                page = await client.session.list_tools(params=types.PaginatedRequestParams(cursor=cursor))
             for tool in page.tools:
                 if tool.name in found:
                     raise self._failure(f"lists the tool {shown_name(tool.name)} twice")
@@ -161,7 +161,8 @@ class _ServerSession:
                 )
             )
             # Not `call_tool`, which checks the answer against the schema that the server sends, without bounds.
-            result = await session.send_request(request, _RESULT)
+            async with self._patience():
+                result = await session.send_request(request, _RESULT)
             if isinstance(result, types.CallToolResult):
                 return result
             answers, state = {}, result.request_state
@@ -173,10 +174,16 @@ class _ServerSession:
                 answers[key] = answer
         raise self._failure(f"asks more than {MOST_ROUNDS} times before it answers")
 
+    def _patience(self) -> asyncio.Timeout:
+        """For a request. The package's own time-out begins when the request has been sent, and that may take forever."""
+        return asyncio.timeout(self._server.timeout + _SENDING_SECONDS)
+
     async def _asked(self, asking: Awaitable[Any]) -> Any:
         """What a server answers. Raises `ToolFailure` where it doesn't, and when the session has ended it is all gone by then."""
         try:
             return await asking
+        except TimeoutError:
+            self._end(f"did not take a message within {self._server.timeout:g} seconds")
         except MCPError as problem:
             if not self.is_over and problem.error.code != types.CONNECTION_CLOSED:
                 refused = problem.error.code != types.REQUEST_TIMEOUT
@@ -246,7 +253,7 @@ class _ServerSession:
 
     async def _told(self, message: object) -> None:
         if isinstance(message, types.ToolListChangedNotification):
-            self._tools = None
+            self._changes += 1
 
     async def _elicited(
         self,

@@ -257,7 +257,9 @@ async def test_a_server_by_the_package(tmp_path: Path) -> None:
 
 
 async def check_honest(sessions: Sessions, server: ToolServer) -> None:
-    tools = {tool["name"]: tool for tool in await sessions.tools(server)}
+    listed, again = await asyncio.gather(sessions.tools(server), sessions.tools(server))
+    assert listed == again
+    tools = {tool["name"]: tool for tool in listed}
     assert [*tools] == ["price", "echo", "greet", "more"]
     assert tools["price"]["description"] == "The price of an article."
     assert tools["price"]["inputSchema"]["required"] == ["article"]
@@ -296,14 +298,13 @@ async def test_a_server_by_the_package_over_http(tmp_path: Path) -> None:
 def http_server(how: str) -> Iterator[str]:
     """A server that greets over HTTP and answers a call as ``how`` says; its address."""
     large = b'{"jsonrpc": "2.0", "id": 1, "result": {"a": "' + b"a" * 20_000_000 + b'"}}'
-    requests: list[str] = []
+    over = threading.Event()
 
     class Handler(BaseHTTPRequestHandler):
         protocol_version = "HTTP/1.1"
 
         def do_POST(self) -> None:
             request = json.loads(self.rfile.read(int(self.headers["Content-Length"])))
-            requests.append(request["method"])
             match request["method"], how:
                 case _, "unauthorized":
                     self.answer(401, b"", {"WWW-Authenticate": "Bearer"})
@@ -314,7 +315,11 @@ def http_server(how: str) -> Iterator[str]:
                 case "initialize", _:
                     info = {"name": "h", "version": "1"}
                     result = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": info}
-                    self.json(request, result)
+                    self.json(request, result, {"Mcp-Session-Id": "s"})
+                case "notifications/cancelled", "silent":
+                    over.wait()
+                case "tools/call", "silent":
+                    over.wait()
                 case "tools/call", "large":
                     self.answer(200, large, {"Content-Type": "application/json"})
                 case "tools/call", "packed":
@@ -341,11 +346,13 @@ def http_server(how: str) -> Iterator[str]:
             self.answer(405, b"")
 
         def do_DELETE(self) -> None:
+            if how == "silent":
+                over.wait()
             self.do_GET()
 
-        def json(self, request: dict[str, Any], result: dict[str, Any]) -> None:
+        def json(self, request: dict[str, Any], result: dict[str, Any], headers: Mapping[str, str] = {}) -> None:
             body = json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": result}).encode()
-            self.answer(200, body, {"Content-Type": "application/json"})
+            self.answer(200, body, {"Content-Type": "application/json", **headers})
 
         def answer(self, status: int, body: bytes, headers: Mapping[str, str] = {}) -> None:
             self.send_response(status)
@@ -364,6 +371,7 @@ def http_server(how: str) -> Iterator[str]:
         server.daemon_threads = True
         threading.Thread(target=server.serve_forever, daemon=True).start()
         yield f"http://127.0.0.1:{server.server_port}/mcp"
+        over.set()
         server.shutdown()
 
 
@@ -386,6 +394,19 @@ async def test_a_server_that_goes_too_far_over_http(how: str) -> None:
             with pytest.raises(ToolFailure) as failure:
                 await sessions.call(ToolServer("web", url=url, timeout=PATIENCE), "t", {})
     assert str(failure.value) == f"The server `web` {OVER_HTTP[how]}"
+
+
+@pytest.mark.slow
+async def test_a_server_over_http_that_does_not_answer_is_not_waited_for(monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setattr("merrow_runtime.outside.sessions._SENDING_SECONDS", 1.0)
+    with http_server("silent") as url:
+        async with Sessions(ENVIRONMENT) as sessions:
+            server = ToolServer("web", url=url, timeout=5)
+            with pytest.raises(ToolFailure, match="did not answer within 5 seconds"):
+                await sessions.call(server, "t", {})
+            # That the call is cancelled is not taken either, and what follows waits behind it.
+            with pytest.raises(ToolFailure, match="did not take a message within 5 seconds"):
+                await sessions.call(server, "t", {})
 
 
 async def test_an_older_server_over_http() -> None:
