@@ -162,15 +162,19 @@ def test_a_proposal_starts_nothing_before_consent_to_all_of_it(run: Any, place: 
 
 
 def test_consent_is_for_one_workspace_and_what_variables_have(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
-    propose(".mcp.json", web={"url": "https://shop.example/${env:PART}?key=${env:WEB_KEY}"})
+    url, words = "https://shop.example/${env:PART}?key=${env:WEB_KEY}", ["-m", "${env:PART}"]
+    propose(".mcp.json", web={"url": url}, shop={"command": "python", "args": words})
     monkeypatch.setenv("PART", "mcp")
     monkeypatch.setenv("WEB_KEY", KEY)
     shown = run("trust", "web", "--yes")
     assert "https://shop.example/${env:PART}?key" in shown.err
     assert KEY not in shown.out + shown.err + Path("state/trusted.json").read_text()
     assert "web  trusted" in run("list").out
+    run("trust", "shop", "--yes")
+    assert "shop  trusted" in run("list").out
     monkeypatch.setenv("PART", "other")
     assert "web  not trusted" in run("list").out
+    assert "shop  not trusted" in run("list").out
     monkeypatch.setenv("PART", "mcp")
     Path("other/.git").mkdir(parents=True)
     Path("other/.mcp.json").write_text(Path(".mcp.json").read_text())
@@ -303,6 +307,7 @@ def test_a_workspace_can_not_name_servers(capsys: Capture) -> None:
     assert not Path("owned").exists()
 
 
+@pytest.mark.slow
 def test_a_server_by_the_package_is_pinned(run: Any) -> None:
     run("add", "shop", "--", sys.executable, str(HERE / "honest.py"))
     assert run("pull", "shop", "price").code == 0

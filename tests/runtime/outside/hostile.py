@@ -79,6 +79,11 @@ def do(how, request, given):
         case "requests":
             for number in range(200_000):
                 send({"jsonrpc": "2.0", "id": f"mine{number}", "method": "ping"})
+        case "chats":
+            for _ in range(600):
+                send({"jsonrpc": "2.0", "method": "notifications/message", "params": {"level": "info", "data": "x"}})
+            answer(request, text("enough"))
+            return
         case "dies":
             sys.stderr.write("\x1b[31mno database\n" + "key " + os.environ.get("SECRET", "") + "\n")
             sys.stderr.flush()

@@ -78,9 +78,11 @@ LIMITS = {
     "same": "lists the tool `same` twice.",
     "gone": "ended with exit code 2.",
 }
+ALIKE = ("endless", "requests", "many", "refuses")
+"""What others have shown."""
 
 
-@pytest.mark.parametrize("how", LIMITS)
+@pytest.mark.parametrize("how", [pytest.param(how, marks=[pytest.mark.slow] if how in ALIKE else []) for how in LIMITS])
 async def test_a_server_that_goes_too_far_is_ended_with_one_sentence(how: str, tmp_path: Path) -> None:
     with pytest.raises(ToolFailure) as failure:
         await called(how, tmp_path)
@@ -118,6 +120,8 @@ async def test_what_is_odd_and_harmless_is_taken() -> None:
         assert (await answer("twice")).text == "first"
         assert (await answer("bytes")).text == "\ufffd\ufffd \x1b[31m"
         assert (await answer("prints")).text == "printed"
+        for _ in range(2):  # What is too much is too much for one call.
+            assert (await answer("chats")).text == "enough"
         assert (await answer("asks")).text == "refused,refused,refused"
         half = await answer("half")
         assert (half.text, half.structured) == ("?", {"a": "?"})
