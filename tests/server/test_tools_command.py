@@ -100,6 +100,10 @@ def test_add_pull_check(run: Any) -> None:
     assert told.code == 1
     assert PINS.read_text() == before
     assert run("check", "none").code == 1
+    run("pull", "web", "search", "--accept")
+    assert [pin.name for pin in read_pins(PINS.read_text()).all()] == ["fetch", "search"]
+    run("pull", "web", "--accept")
+    assert [pin.name for pin in read_pins(PINS.read_text()).all()] == ["search"]
 
 
 def test_what_can_not_be_seen_is_not_pinned_by_the_way(run: Any) -> None:

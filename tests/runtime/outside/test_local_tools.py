@@ -121,7 +121,12 @@ async def answer(tool: LocalTool, **arguments: Any) -> Any:
     ("types", "body", "text", "structured"),
     [
         ("-> str", "return a * n", "xx", None),
-        ("-> int", "print('no message'); return n", "2", {"result": 2}),
+        (
+            "-> int",
+            "[print('no message', flush=True) for _ in range(9)]; import http.client; return n",
+            "2",
+            {"result": 2},
+        ),
         ("-> dict", "return {'a': [a, None]}", '{"a": ["x", null]}', {"a": ["x", None]}),
     ],
 )
