@@ -47,6 +47,16 @@ def test_a_tool_is_called_with_what_arrives_and_with_constants(
     assert len(space.mails) == 1
 
 
+def test_a_dry_run_says_which_tools_are_called_and_calls_none(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space.write(ONE)
+    dry = in_process(capsys, "run", "flow.mmd", "--input", "PROBLEM=ann", "--input", "BODY=hello", "--dry-run")
+    assert dry.code == 0
+    assert "calls the tool mail.send" in dry.out
+    assert space.mails == []
+
+
 def test_fields_of_a_result_are_outputs_and_an_absent_one_is_null(
     space: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:

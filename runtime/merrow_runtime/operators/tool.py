@@ -7,6 +7,7 @@ from typing import Any, ClassVar
 
 from merrow_analysis.definitions.types import TEXT
 from merrow_runtime.errors import NodeFailure
+from merrow_runtime.models.redaction import quoted
 from merrow_runtime.operators.base import Task, Tools
 from merrow_runtime.operators.formats.shapes import shown
 from merrow_runtime.operators.questions import ModelOperator, PlannedQuestion, value_of_type
@@ -37,7 +38,7 @@ class Tool(ModelOperator):
         call = ToolCall(str(node.parameters["tool"]), str(node.parameters[PIN]), arguments_of(task))
         result = await tools.use(STEP, call)
         if result.failed:
-            raise NodeFailure.of(node.id, f"the tool {call.tool} failed. It says: {shown(result.text)}")
+            raise NodeFailure.of(node.id, f"the tool {call.tool} failed. It says: {quoted(result.text)}")
         if list(node.outputs.values()) == [TEXT] and result.fields is None:
             return dict.fromkeys(node.outputs, result.text)
         return {port: _field(node.outputs, result.fields, port) for port in node.outputs}

@@ -25,6 +25,7 @@ from merrow_runtime.operators.prompts.memory import summary_of, summary_question
 from merrow_runtime.operators.prompts.prompting import with_advice
 from merrow_runtime.operators.questions import PlannedQuestion
 from merrow_runtime.operators.registry import operator_for
+from merrow_runtime.operators.tool import Tool
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Step, Steps, depth_of, make_steps, meanings_of
 from merrow_runtime.program.inputs import read_inputs, type_of_input
@@ -196,16 +197,18 @@ class _Forecaster:
         if isinstance(step.operator, Human):  # The variables of a template stay: what they stand for is not known.
             text = None if definition.prompt is None else str(definition.prompt)
             asks = step.operator.question(Task(replace(definition, prompt=text), {})).ask
+        tool = str(definition.parameters["tool"]) if isinstance(step.operator, Tool) else None
         return PlannedNode(
             node.id,
             definition.operator,
-            definition.model if asks is None else None,
+            definition.model if asks is None and tool is None else None,
             runs,
             questions,
             step.samples or 1,
             times,
             played=is_played(node),
             person=asks,
+            tool=tool,
         )
 
     def _call(self, visit: Visit, step: Step, called: Workflow, inputs: Inputs) -> tuple[tuple[PlannedNode, ...], Cost]:

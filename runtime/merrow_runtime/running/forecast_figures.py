@@ -74,6 +74,8 @@ class PlannedNode:
     """Whether it says to do something outside, which a model only plays."""
     person: str | None = None
     """What it asks a person, where it does."""
+    tool: str | None = None
+    """The tool that it calls, where it does, by its name in workflows."""
 
     def to_json(self) -> dict[str, Any]:
         calls = {} if self.costs is None else {"calls": self.costs.bounds[0].to_json()}
@@ -88,6 +90,7 @@ class PlannedNode:
             **({} if self.why_open is None else {"why_open": self.why_open}),
             **({"played": True} if self.played else {}),
             **({} if self.person is None else {"person": self.person}),
+            **({} if self.tool is None else {"tool": self.tool}),
             "questions": [
                 {
                     "step": question.step,

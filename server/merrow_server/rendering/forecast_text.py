@@ -37,6 +37,8 @@ def _node(number: int, node: PlannedNode) -> Iterator[str]:
     yield f"{number}. {style(node.node, bold=True)} ({node.operator}{model}{times}{choice})"
     if node.person is not None:
         yield f"   asks a person: {visible(' '.join(node.person.split()))}"
+    if node.tool is not None:
+        yield f"   calls the tool {visible(node.tool)}"
     if node.why_open is not None:
         yield f"   {node.why_open}"
     for question in node.questions:
