@@ -31,12 +31,12 @@ class SchemaFault(NamedTuple):
         return "/".join(str(part) for part in self.path)
 
 
-def first_fault(schema: Mapping[str, Any], value: object) -> SchemaFault | None:
+def first_fault(schema: Mapping[str, Any], value: object, steps: int = MOST_STEPS) -> SchemaFault | None:
     """What is wrong first with a value; None where it is valid by a schema that `problem_of_schema` has nothing against.
 
-    Raises `SchemaRefusedError` where the schema can't be worked through.
+    Raises `SchemaRefusedError` where the schema can't be worked through in so many ``steps``.
     """
-    allowance = Allowance(MOST_STEPS * STEP, f"takes more than {MOST_STEPS:,} steps; write a simpler one")
+    allowance = Allowance(steps * STEP, f"takes more than {steps:,} steps; write a simpler one")
     try:
         fault = SchemaCheck(schema, KEYWORDS, allowance).fault(schema, value, ())
         return None if fault is None else SchemaFault(fault.path, cut(fault.words()))

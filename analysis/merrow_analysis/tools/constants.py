@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Mapping
 from dataclasses import dataclass, field
-from functools import lru_cache
+from functools import cached_property, lru_cache
 from typing import Any
 
 from merrow_analysis.bounded.schema_check import SchemaRefusedError
@@ -17,6 +18,9 @@ from merrow_analysis.tools.pins import PinnedTool
 
 _LONGEST = 10_000
 """Characters of constants."""
+_MOST_STEPS = 3_000
+"""Steps for one constant, some 10 ms: a workflow may have hundreds of them."""
+_MOST_ANSWERS = 1_000
 
 
 @dataclass(frozen=True, slots=True, eq=False)
@@ -57,15 +61,33 @@ def read_constants(text: str) -> Constants:
     )
 
 
-def unfit_constant(tool: PinnedTool, name: str, value: object) -> str | None:
-    """Why the schema of a tool does not allow a value for a parameter, as the end of a sentence; None where it does, and where
-    its schema can't be worked through.
-    """
-    schema = {**tool.input_schema, "required": []}
-    if problem_of_schema(schema) is not None:
-        return None
-    try:
-        fault = first_fault(schema, {name: value})
-    except SchemaRefusedError:
-        return None
-    return None if fault is None else fault.message
+class ConstantCheck:
+    """Whether constants fit the parameters of a tool. What was asked before is known: each keystroke asks again."""
+
+    def __init__(self, tool: PinnedTool) -> None:
+        self._schema = {**tool.input_schema, "required": []}
+        self._answers: dict[tuple[str, str], str | None] = {}
+
+    @cached_property
+    def _is_schema(self) -> bool:
+        return problem_of_schema(self._schema) is None
+
+    def why_not(self, name: str, value: object) -> str | None:
+        """Why the schema does not allow a value for a parameter, as the end of a sentence; None where it does, and where it can't
+        be worked through.
+        """
+        key = name, json.dumps(value, sort_keys=True)
+        if key not in self._answers:
+            if len(self._answers) >= _MOST_ANSWERS:
+                self._answers.clear()
+            self._answers[key] = self._find(name, value)
+        return self._answers[key]
+
+    def _find(self, name: str, value: object) -> str | None:
+        if not self._is_schema:
+            return None
+        try:
+            fault = first_fault(self._schema, {name: value}, _MOST_STEPS)
+        except SchemaRefusedError:
+            return None
+        return None if fault is None else fault.message

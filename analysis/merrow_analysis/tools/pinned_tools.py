@@ -3,13 +3,14 @@
 from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
-from dataclasses import dataclass, replace
+from dataclasses import dataclass, field, replace
 from functools import cached_property, lru_cache
 from types import MappingProxyType
 
 from merrow_analysis.definitions.operators import AFTER_PORT, TOOL, OperatorSpec, OutputPort
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.definitions.types import ANY, JSON, TEXT, Type, TypeTable, innermost, item_of, list_of
+from merrow_analysis.tools.constants import ConstantCheck
 from merrow_analysis.tools.parameters import ToolSignature, signature_of
 from merrow_analysis.tools.pins import NO_PINS, PINS_FILE, PinnedTool, Pins, PinsError, may_name, read_pins
 
@@ -21,7 +22,7 @@ _LONGEST_NAME = 200
 @dataclass(frozen=True, slots=True)
 class KnownTool:
     """A tool that a workflow names. ``problem`` is a sentence about it: why it can't be used. Nothing else is known of it then.
-    ``is_missing`` if that is since no pin has its name.
+    ``is_missing`` if that is since no pin has its name. ``constants`` says which constants fit.
     """
 
     name: str
@@ -29,6 +30,7 @@ class KnownTool:
     signature: ToolSignature | None = None
     problem: str | None = None
     is_missing: bool = False
+    constants: ConstantCheck | None = field(default=None, compare=False, repr=False)
 
     def spec(self, types: TypeTable) -> OperatorSpec:
         """The operator that it is where a workflow has these types: those of `with_types_of` for all tools that it declares.
@@ -166,7 +168,7 @@ class PinnedTools:
         signature = signature_of(pin)
         if signature.unusable is not None:
             return KnownTool(name, problem=f"{shown} can't be used in a workflow: {signature.unusable}.")
-        return KnownTool(name, pin, signature)
+        return KnownTool(name, pin, signature, constants=ConstantCheck(pin))
 
 
 @lru_cache(maxsize=8)

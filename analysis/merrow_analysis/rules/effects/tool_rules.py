@@ -24,7 +24,6 @@ from merrow_analysis.rules.key_rules import UNKNOWN_KEY, WRONG_VALUE
 from merrow_analysis.rules.registry import RuleFamily, Scope
 from merrow_analysis.rules.reporting import named, parameter_range, report
 from merrow_analysis.suggest import KnownNames, closest
-from merrow_analysis.tools.constants import unfit_constant
 from merrow_analysis.tools.pinned_tools import KnownTool
 from merrow_analysis.tools.pins import PINS_FILE
 from merrow_analysis.wiring.approvals import approval, carries_text, may_ask
@@ -119,7 +118,7 @@ def _users(context: GraphContext) -> list[TypedNode]:
 def _constants(node: TypedNode) -> Iterator[Diagnostic]:
     """What is wrong with the constants of a Tool."""
     constants, tool = constants_of(node.resolution), node.resolution.tool
-    if tool is None or tool.pin is None or tool.signature is None:
+    if tool is None or tool.constants is None or tool.signature is None:
         return
     if constants.problem is not None:
         message = f"{named(node)}: `{WITH}` {constants.problem}."
@@ -135,7 +134,7 @@ def _constants(node: TypedNode) -> Iterator[Diagnostic]:
             place = constant_range(node, name, on_name=True)
             yield report(UNKNOWN_KEY, place, message, fixes=other_constant(node, name, near))
             continue
-        why = unfit_constant(tool.pin, name, value)
+        why = tool.constants.why_not(name, value)
         if why is not None:
             message = f"{named(node)}: `{name}` does not fit the parameter of {tool.name}: {why}."
             yield report(WRONG_VALUE, place, message, fixes=without_constant(node, name))
