@@ -18,6 +18,10 @@ from urllib.parse import quote
 import pytest
 
 NOT_INSTALLED = "PostgreSQL is not installed: the journal of a team (Debian: apt-get install postgresql)"
+IN_A_FILE = pytest.mark.skipif(
+    bool(os.environ.get("MERROW_TEST_POSTGRES")), reason="it needs a journal in a file, and MERROW_TEST_POSTGRES is set"
+)
+"""For tests that look into the files of a journal, or have several of them."""
 _USER = "merrow"
 
 

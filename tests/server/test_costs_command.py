@@ -12,6 +12,7 @@ from datetime import UTC, datetime
 from pathlib import Path
 
 import pytest
+from tests.postgres import IN_A_FILE
 from tests.runtime.openai_server import Hang, Received, Reply, Status, Step, serving
 from tests.runtime.workflows import CHAIN
 from tests.server.program import in_process, write
@@ -135,6 +136,7 @@ def test_the_months_cap_refuses_before_the_first_call(capsys: Capture) -> None:
         assert run(capsys, server.base_url, "--fresh")[0] == 0
 
 
+@IN_A_FILE
 @pytest.mark.parametrize("is_database", [False, True], ids=["no database", "other columns"])
 @pytest.mark.parametrize(
     ("limits", "stops"),

@@ -14,6 +14,7 @@ from pathlib import Path
 import pytest
 from tests.optimizer.extraction.harness import rows_file
 from tests.optimizer.extraction.planted import World
+from tests.postgres import IN_A_FILE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import merrow
 from tests.sizes import sized
@@ -58,6 +59,7 @@ def twice(asked: Iterable[str]) -> list[str]:
     return [one for one, times in Counter(asked).items() if times > 1]
 
 
+@IN_A_FILE
 @pytest.mark.thinned(32, "killed anywhere")
 def test_killed_anywhere_it_comes_to_the_same(
     server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
