@@ -19,6 +19,7 @@ from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
+from tests.postgres import IN_A_FILE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step, serving
 from tests.runtime.planned.planning import ONCE
 from tests.runtime.workflows import CHAIN, layers
@@ -319,6 +320,7 @@ def test_a_budget_of_tokens_stops_the_run_before_the_call_that_is_too_much(
     assert len(server.requests) == 1
 
 
+@IN_A_FILE
 def test_a_key_is_never_shown(server: OpenAIServer, capsys: Capture, monkeypatch: pytest.MonkeyPatch) -> None:
     key = "sk-test-51f0a7c3d9e24b68"
     monkeypatch.setenv("OPENAI_API_KEY", key)
@@ -404,6 +406,7 @@ def test_another_process_cancels_the_run(capsys: Capture) -> None:
 
 
 @pytest.mark.skipif(os.name != "posix", reason="kill -9 is of POSIX")
+@IN_A_FILE
 def test_a_process_killed_at_any_moment_loses_no_finished_call(capsys: Capture, state: Path) -> None:
     calls = 4 * 3 + 1
     write("flow.mmd", layers(4, 3))

@@ -12,6 +12,7 @@ from pathlib import Path
 
 import pytest
 from tests.patience import PATIENCE
+from tests.postgres import IN_A_FILE
 from tests.runtime.openai_server import OpenAIServer, serving
 from tests.server.program import merrow
 from tests.server.searching import LIMITED, answer, begun, newest, optimize, place, question, record, server
@@ -32,6 +33,7 @@ def drawn(search: str) -> str:
 @posix
 @pytest.mark.parametrize("jobs", [1, 3])
 @pytest.mark.thinned(32, "killed anywhere")
+@IN_A_FILE
 def test_killed_anywhere_it_comes_to_the_same(
     server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:
@@ -76,6 +78,7 @@ def test_killed_anywhere_it_comes_to_the_same(
 
 @pytest.mark.parametrize("jobs", [1, 8])
 @pytest.mark.thinned(16, "the same seed")
+@IN_A_FILE
 def test_the_same_seed_gives_the_same_search_byte_for_byte(
     server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
 ) -> None:

@@ -122,21 +122,21 @@ class PreparedEvaluation:
 
 
 async def prepare(
-    workflow: Workflow, asked: EvaluationRequest, user: Store, choosing: Choosing = choose
+    workflow: Workflow, asked: EvaluationRequest, user: Store, choosing: Choosing = choose, known: str | None = None
 ) -> PreparedEvaluation:
     """Check everything that can be wrong, and make the evaluation ready. ``user`` is the user's store; ``choosing`` chooses
-    and opens the endpoint.
+    and opens the endpoint; ``known`` is what is kept of the items already, None where nothing is.
 
     Raises `RunFailure`, with every mistake in the data and its place.
     """
     try:
-        return await _prepared(workflow, asked, user, choosing)
+        return await _prepared(workflow, asked, user, choosing, known)
     except DataError as problem:
         raise InputError(str(problem)) from None
 
 
 async def _prepared(
-    workflow: Workflow, asked: EvaluationRequest, user: Store, choosing: Choosing
+    workflow: Workflow, asked: EvaluationRequest, user: Store, choosing: Choosing, known: str | None
 ) -> PreparedEvaluation:
     data = asked.read(asked.part)
     name = asked.metric or data.metric_name
@@ -188,12 +188,17 @@ async def _prepared(
         await scored_by.close()
         await chosen.endpoint.close()
         raise
-    again = {**_again(workflow, asked, data), "scored_by": scored_by.identity, **masking_of(plan), **tasks_of(plan)}
+    again = {
+        **_again(workflow, asked, data, known),
+        "scored_by": scored_by.identity,
+        **masking_of(plan),
+        **tasks_of(plan),
+    }
     again |= person_of(plan)
     return PreparedEvaluation(plan, data, scored_by, again)
 
 
-def _again(workflow: Workflow, asked: EvaluationRequest, data: DataSet) -> dict[str, Any]:
+def _again(workflow: Workflow, asked: EvaluationRequest, data: DataSet, known: str | None) -> dict[str, Any]:
     """What a resume needs, as plain data."""
     settings = asdict(asked)
     if not is_shipped(asked.dataset):
@@ -209,7 +214,7 @@ def _again(workflow: Workflow, asked: EvaluationRequest, data: DataSet) -> dict[
         "part": data.part,
         "reader": data.reader,
         "held_out": data.held_out,
-        NAME: packed(data.items),
+        NAME: known or packed(data.items),
     }
 
 
@@ -236,7 +241,7 @@ async def prepare_again(
     settings["base_url"] = changed.base_url or settings["base_url"]
     settings["concurrency"] = changed.concurrency or settings["concurrency"]
     asked = EvaluationRequest(**settings, limits=changed.limits_after(before))
-    prepared = await prepare(restore(record.plan["snapshot"]), asked, user, choosing)
+    prepared = await prepare(restore(record.plan["snapshot"]), asked, user, choosing, record.plan.get(NAME))
     why = None
     origin = prepared.plan.chosen.endpoint.origin
     if prepared.data.hash != record.dataset or list(KnownItems.of(record.plan)) != list(prepared.plan.inputs):
