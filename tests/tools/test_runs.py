@@ -57,6 +57,13 @@ def test_a_dry_run_says_which_tools_are_called_and_calls_none(
     assert space.mails == []
 
 
+def test_what_is_only_waited_for_is_not_sent(space: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    space.write(ROW.replace("ONE -->|text| COUNT", "PROBLEM -->|text| COUNT\n    ONE -->|after| COUNT"))
+    outcome = ran(capsys)
+    assert outcome.code == 0, outcome.out
+    assert [mail["to"] for mail in space.mails] == ["ann", "a", "sent to a"]
+
+
 def test_fields_of_a_result_are_outputs_and_an_absent_one_is_null(
     space: Workspace, capsys: pytest.CaptureFixture[str]
 ) -> None:

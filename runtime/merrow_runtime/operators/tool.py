@@ -50,9 +50,10 @@ def arguments_of(task: Task) -> dict[str, Any]:
     given, takes, whole = parameters[GIVEN], parameters[TAKES], parameters[WHOLE]
     assert isinstance(given, dict) and isinstance(takes, dict) and isinstance(whole, list)  # noqa: S101, PT018 (as they are made)
     arguments = dict(given)
-    for port in task.inputs:
-        type_ = str(takes[port])
-        value = value_of_type(task, port, type_)
+    for port, type_ in takes.items():
+        if port not in task.inputs:
+            continue
+        value = value_of_type(task, port, str(type_))
         arguments[port] = as_text(value) if type_ == TEXT else value
     for name in map(str, whole):
         number = arguments.get(name)

@@ -90,7 +90,7 @@ class UserServers:
         if key is not None and redacted(arguments, (key,)) != redacted(arguments):
             raise ToolFailure(f"The arguments for {call.tool} hold the key of an endpoint, which no tool is given.")
         server = self._server(call)
-        if server.name == LOCAL:
+        if call.tool.partition(".")[0] == LOCAL:
             return  # It is started only while its file is the one that was pinned.
         name = _name(call.tool)
         tools = {str(tool["name"]): tool for tool in await self._opened().tools(server)}

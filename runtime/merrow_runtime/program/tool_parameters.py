@@ -26,7 +26,8 @@ def tool_parameters(node: TypedNode) -> dict[str, Value]:
         "tool": tool.name,
         PIN: pin_text(tool.pin),
         GIVEN: dict(constants_of(node.resolution).values),
-        TAKES: {port.name: port.type for port in spec.inputs},
+        # What arrives at another port is only waited for.
+        TAKES: {port.name: port.type for port in spec.inputs if tool.signature.parameter(port.name) is not None},
         WHOLE: whole,
     }
 
