@@ -70,7 +70,7 @@ def read_tool(file: Path) -> LocalTool:
         return LocalTool(file.stem, file, sha256, None, None, f"{place}: {why}.")
     job = json.dumps({"file": str(file), "sha256": sha256, "tool": said, "returns": returns})
     # -I: what it imports comes from this Python, and not from the folder, which the hash doesn't cover.
-    server = ToolServer(f"{LOCAL}.{file.stem}", (sys.executable, "-I", str(_RUNNER), job), cwd=str(file.parent))
+    server = ToolServer(LOCAL, (sys.executable, "-I", str(_RUNNER), job), cwd=str(file.parent))
     return LocalTool(file.stem, file, sha256, said, server)
 
 

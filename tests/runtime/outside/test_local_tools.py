@@ -156,7 +156,7 @@ async def test_a_tool_that_fails_says_why(tmp_path: Path, body: str, text: str) 
 async def test_a_file_that_changed_is_not_run(tmp_path: Path) -> None:
     tool = written(tmp_path, 'def tool() -> str:\n    "d"\n    return ""\n')
     tool.file.write_text(f'open({str(tmp_path / "owned")!r}, "w")\n')
-    with pytest.raises(ToolFailure, match=r"The server `local\.tool` ended with exit code 1") as failure:
+    with pytest.raises(ToolFailure, match=r"The server `local` ended with exit code 1") as failure:
         await answer(tool)
     assert failure.value.told == f"{tool.file} has changed since it was looked at."
     assert not (tmp_path / "owned").exists()
