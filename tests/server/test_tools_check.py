@@ -55,15 +55,3 @@ def test_what_the_users_settings_let_tools_do_is_not_warned_of(
         found = {one["code"]: one["severity"] for one in outcome.json}
         assert found.keys() & {"MW507", "MW508"} == codes
         assert "error" not in found.values()
-
-
-@pytest.mark.parametrize("more", [(), ("--dry-run",), ("--json",)])
-def test_a_run_is_refused_in_one_sentence_before_anything_happens(
-    capsys: pytest.CaptureFixture[str], more: tuple[str, ...]
-) -> None:
-    outcome = in_process(capsys, "run", "flow.mmd", "--input", "problem=x", "--base-url", "offline", *more)
-    assert outcome.code == 2
-    sentence = "SEND uses a tool, and this Merrow checks workflows with tools but does not run them yet."
-    assert sentence in outcome.out + outcome.err
-    runs = in_process(capsys, "runs")
-    assert "flow.mmd" not in runs.out

@@ -142,6 +142,7 @@ def test_a_server_that_is_not_set_up_is_said_before_the_run(
     outcome = ran(capsys, "--input", "BODY=hello")
     assert outcome.code == 2, outcome.err
     assert "merrow tools add mail" in outcome.err, outcome.err
+    assert "flow.mmd" not in in_process(capsys, "runs").out
 
 
 def test_a_tool_that_is_not_what_it_was_is_refused_before_it_is_called(

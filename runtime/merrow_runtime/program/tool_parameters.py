@@ -22,10 +22,18 @@ def tool_parameters(node: TypedNode) -> dict[str, Value]:
     tool, spec = node.resolution.tool, node.spec
     assert tool is not None and tool.pin is not None and tool.signature is not None and spec is not None  # noqa: S101, PT018 (it was checked)
     whole: list[Value] = [parameter.name for parameter in tool.signature.parameters if parameter.whole]
+    required = tool.pin.input_schema.get("required")
+    named = required if isinstance(required, list) else []
+    # What must be there and may be null is null where nothing gives it.
+    nothing = {
+        parameter.name: None
+        for parameter in tool.signature.parameters
+        if parameter.nullable and parameter.name in named
+    }
     return {
         "tool": tool.name,
         PIN: pin_text(tool.pin),
-        GIVEN: dict(constants_of(node.resolution).values),
+        GIVEN: {**nothing, **constants_of(node.resolution).values},
         # What arrives at another port is only waited for.
         TAKES: {port.name: port.type for port in spec.inputs if tool.signature.parameter(port.name) is not None},
         WHOLE: whole,
