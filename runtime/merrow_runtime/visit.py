@@ -47,10 +47,14 @@ def is_called(path: str) -> bool:
     return bool(path) and any(not part.endswith("]") for part in path.split("/"))
 
 
+def calls_of(path: str) -> tuple[str, ...]:
+    """The Calls that a frame lies in, by their nodes, from the outermost inward."""
+    return tuple(read_segment(part)[0] for part in path.split("/") if part and not part.endswith("]"))
+
+
 def own_node(visit: Visit) -> str:
     """The node of the run's own workflow that a visit belongs to: its own, or the Call whose file it is in."""
-    called = next((part for part in visit.path.split("/") if part and not part.endswith("]")), None)
-    return visit.node if called is None else read_segment(called)[0]
+    return next(iter(calls_of(visit.path)), visit.node)
 
 
 def segment(node: str, redo: int = 0, sample: int | None = None, index: int | None = None) -> str:

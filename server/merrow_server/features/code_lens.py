@@ -89,19 +89,17 @@ def _better(search: dict[str, Any]) -> types.Command:
 
 
 def _of_questions(server: MerrowServer, diagram: OpenDiagram) -> list[types.CodeLens]:
-    """The lenses at the nodes of the last run that wait for a person: each asks the first question that is open there."""
-    last = server.runs.results.of(diagram)
-    if last is None or not server.runs.trusted:
+    """The lenses at the nodes that wait for a person, in the last run or in one of a workflow that calls this file: each asks the
+    first question that is open there.
+    """
+    if not server.runs.trusted:
         return []
-    visits: dict[str, list[str]] = {}
-    for visit, node in last.waiting.items():
-        visits.setdefault(node, []).append(visit)
     lenses = []
-    for name, open_ones in visits.items():
+    for (run, name), open_ones in server.runs.results.asking_in(diagram).items():
         asking = diagram.analysis.flow.nodes.get(name)
         if asking is not None:
             title = ANSWER_TITLE if len(open_ones) == 1 else f"{ANSWER_TITLE} (1 of {len(open_ones)})"
-            command = types.Command(title, ANSWER, arguments=[{"run": last.run, "node": open_ones[0]}])
+            command = types.Command(title, ANSWER, arguments=[{"run": run, "node": open_ones[0]}])
             lenses.append(types.CodeLens(diagram.to_lsp(asking.range), command))
     return lenses
 

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import AsyncIterator, Mapping
+from collections.abc import AsyncIterator, Mapping, Sequence
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -16,6 +16,7 @@ if TYPE_CHECKING:
     from merrow_analysis.definitions.callees import Callee
     from merrow_analysis.places.symbols import Symbol
     from merrow_server.lsp.contexts import OpenResources
+    from merrow_server.lsp.host import Host
     from merrow_server.lsp.server import MerrowServer
 
 MOST_OFFERED = 200
@@ -50,7 +51,7 @@ def location(document: OpenDocument, path: str) -> Path | None:
         return None
 
 
-def document_at(server: MerrowServer, path: Path) -> OpenDocument | None:
+def document_at(server: Host, path: Path) -> OpenDocument | None:
     """The file at ``path`` as the editor has it, or as it is on disk; None where it can't be read."""
     for document in server.documents.values():
         if document.kind != "other" and _path(document) == path:
@@ -62,6 +63,25 @@ def whole_diagram(document: OpenDocument) -> OpenDiagram | None:
     """The diagram that a file is all of; None for any other file."""
     diagrams = document.diagrams if document.kind == "diagram" else []
     return diagrams[0] if len(diagrams) == 1 else None
+
+
+def diagram_within(server: Host, diagram: OpenDiagram, calls: Sequence[str]) -> OpenDiagram | None:
+    """The file that a chain of ``calls`` leads to, by the ids of the Calls from ``diagram`` on; None where it may not be read, or
+    where one of them is no Call any more.
+    """
+    from merrow_analysis.graph.resolve import called_path
+
+    within: OpenDiagram | None = diagram
+    for name in calls:
+        typed = None if within is None else within.analysis.typed
+        node = None if typed is None else typed.by_id.get(name)
+        file = None if node is None else called_path(node.resolution)
+        if within is None or file is None or within.document.resource(file) is None:
+            return None
+        path = location(within.document, file)
+        document = None if path is None else document_at(server, path)
+        within = None if document is None else whole_diagram(document)
+    return within
 
 
 def called_diagram(server: MerrowServer, diagram: OpenDiagram, symbol: Symbol) -> OpenDiagram | None:

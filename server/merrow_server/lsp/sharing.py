@@ -11,6 +11,7 @@ from merrow_server.lsp.documents import Locator, OpenDiagram, OpenDocument
 
 if TYPE_CHECKING:
     from merrow_analysis.places.symbols import Symbol
+    from merrow_server.lsp.host import Host
     from merrow_server.lsp.server import MerrowServer
 
 MOST_FILES = 2000
@@ -32,7 +33,7 @@ async def workspace_paths(server: MerrowServer) -> list[Path]:
     return [path for path in paths if server.document(path.as_uri()) is None][:MOST_FILES]
 
 
-def closed_document(server: MerrowServer, path: Path) -> OpenDocument | None:
+def closed_document(server: Host, path: Path) -> OpenDocument | None:
     """A file that is not open, read as a document; None where it is too large or no text."""
     from merrow_server.errors import InputError
     from merrow_server.files import read_path

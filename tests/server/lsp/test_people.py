@@ -372,6 +372,44 @@ async def test_the_node_shows_that_it_waits_and_its_lens_asks(tmp_path: Path) ->
         assert not [title for title, _, _ in await lens_titles(editor, uri) if title == "Answer..."]
 
 
+CALL = """flowchart TD
+    PROBLEM([Problem]):::Interface
+    PART@{op: Call, workflow: ./FILE}
+    RETURN([Answer]):::Interface
+    PROBLEM --> PART --> RETURN
+"""
+
+
+async def test_a_question_in_a_called_file_has_its_lens_there_and_at_the_call(tmp_path: Path) -> None:
+    (tmp_path / "inner.mmd").write_text(ONE)
+    (tmp_path / "middle.mmd").write_text(CALL.replace("FILE", "inner.mmd").replace("PART", "DEEP"))
+    async with asking(tmp_path, lambda _: CANCEL) as (editor, people):
+        uri = editor.open(CALL.replace("FILE", "middle.mmd"))
+        ended = await editor.execute("merrow.run", uri=uri, inputs={"problem": "x"})
+        assert ended["status"] == "waiting"
+        await people.until(lambda: people.asked)
+        assert people.asked[0]["visit"] == "PART/DEEP/ASK"
+        inner = editor.open(ONE, "inner.mmd")
+
+        async def answers(document: str) -> list[tuple[int, types.Command]]:
+            found = await lens_titles(editor, document)
+            return [(line, command) for title, line, command in found if title == "Answer..."]
+
+        assert [line for line, _ in await answers(uri)] == [2]
+        assert "waiting" in await editor.hover(uri, 2, 5)
+        ((line, command),) = await answers(inner)
+        assert line == 2
+        places = {notice["inside"]["uri"]: notice["event"]["path"] for notice in editor.notices if "inside" in notice}
+        assert places == {inner: "PART/DEEP", editor.uri("middle.mmd"): "PART"}
+        people.act = lambda _: accept(answer="done")
+        params = types.ExecuteCommandParams(command.command, arguments=command.arguments)
+        answered = await asyncio.wait_for(editor.client.workspace_execute_command_async(params), WAIT)
+        assert editor.client.protocol._converter.unstructure(answered)["node"] == "PART/DEEP/ASK"
+        await editor.until(lambda: editor.named("run_finished"))
+        assert not await answers(uri)
+        assert not await answers(inner)
+
+
 async def lens_titles(editor: RunningEditor, uri: str) -> list[tuple[str, int, types.Command]]:
     params = types.CodeLensParams(types.TextDocumentIdentifier(uri))
     lenses = await editor.client.text_document_code_lens_async(params) or []

@@ -3,13 +3,15 @@
 from __future__ import annotations
 
 import asyncio
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
+from pathlib import Path
 from typing import TYPE_CHECKING, Any
 from weakref import WeakKeyDictionary
 
 from lsprotocol import types
 
 from merrow_runtime.events import LAST
+from merrow_server.lsp.callers import diagram_within, own_path
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.work.run_progress import round_text, stopped_text
@@ -81,6 +83,23 @@ class NodeResult:
         return shown
 
 
+@dataclass(frozen=True, slots=True)
+class CalledFile:
+    """A file that a run is in: where it lies, and what the client calls it."""
+
+    path: Path | None
+    uri: str
+
+
+@dataclass(frozen=True, slots=True)
+class Asking:
+    """A node that waits for a person. ``own`` is the node of the run's own workflow: it, or the Call whose ``file`` it is in."""
+
+    node: str
+    own: str
+    file: CalledFile | None = None
+
+
 @dataclass(slots=True)
 class LastRun:
     """The run that a diagram was last begun with, of the text that it had then."""
@@ -92,8 +111,10 @@ class LastRun:
     nodes: dict[str, NodeResult] = field(default_factory=dict)
     boxes: dict[str, str] = field(default_factory=dict)
     """By Loop or Map, in words: the turn or item that began last, or that its turns ran out."""
-    waiting: dict[str, str] = field(default_factory=dict)
-    """The visits that wait for a person, each with its node."""
+    waiting: dict[str, Asking] = field(default_factory=dict)
+    """The visits that wait for a person."""
+    called: dict[tuple[str, ...], CalledFile | None] = field(default_factory=dict)
+    """The files that chains of Calls lead to, as far as they were looked for."""
 
 
 class Results:
@@ -107,6 +128,33 @@ class Results:
     def of(self, diagram: OpenDiagram) -> LastRun | None:
         """The last run of a diagram since it was opened."""
         return self._last.get(diagram)
+
+    def file_of(self, diagram: OpenDiagram, event: Json) -> CalledFile | None:
+        """The called file that an event of the diagram's last run is of; None of the diagram's own, and where it is not known."""
+        from merrow_runtime.visit import calls_of
+
+        last = self._last.get(diagram)
+        calls = calls_of(event.get("path") or "") if last is not None and event["run"] == last.run else ()
+        if last is None or not calls:
+            return None
+        if calls not in last.called:
+            within = diagram_within(self._server, diagram, calls)
+            last.called[calls] = None if within is None else CalledFile(own_path(within), within.document.uri)
+        return last.called[calls]
+
+    def asking_in(self, diagram: OpenDiagram) -> dict[tuple[str, str], list[str]]:
+        """The visits that wait for a person at each node of a diagram, by the run and the node: of its last run, and of the last
+        runs of others that call its file.
+        """
+        path = own_path(diagram)
+        found: dict[tuple[str, str], list[str]] = {}
+        for other, last in list(self._last.items()):
+            for visit, asking in last.waiting.items():
+                if other is diagram:
+                    found.setdefault((last.run, asking.own), []).append(visit)
+                if asking.file is not None and path is not None and asking.file.path == path:
+                    found.setdefault((last.run, asking.node), []).append(visit)
+        return found
 
     def begin(self, diagram: OpenDiagram, run: str) -> None:
         """A run of the diagram has begun: what the one before found is gone."""
@@ -132,6 +180,7 @@ class Results:
                 _note_end(last, event)
                 continue
             if is_called(event.get("path") or ""):
+                self._take_called(diagram, last, event)
                 continue
             if kind == "run_started":
                 last.offline = event.get("endpoint") == _OFFLINE
@@ -143,7 +192,7 @@ class Results:
                 last.nodes[node] = _result(event)
             if kind in _NEVER_ANSWERED:
                 self._forget_questions(last)
-            elif node is not None and _note_question(last, event):
+            elif node is not None and _note_question(last, event, Asking(node, node)):
                 self._refresh_lenses()
             if kind == "node_failed":
                 _tell(
@@ -156,11 +205,24 @@ class Results:
         is_over = events[-1]["event"] in LAST
         self._draw_again(0.0 if is_over else _REFRESH)
 
+    def _take_called(self, diagram: OpenDiagram, last: LastRun, event: Json) -> None:
+        """An event of a called file: its Call waits where a person is asked in it."""
+        from merrow_runtime.visit import Visit, own_node
+
+        node, path = event["node"], event.get("path") or ""
+        if node is None or event["event"] not in _STATES:
+            return
+        own = own_node(Visit(node, path))
+        if _note_question(last, event, Asking(node, own, self.file_of(diagram, event))):
+            waits = any(asking.own == own for asking in last.waiting.values())
+            last.nodes[own] = replace(_result(event), status="waiting" if waits else "running")
+            self._refresh_lenses()
+
     def _forget_questions(self, last: LastRun) -> None:
         """Nobody waits for answers any more."""
         if last.waiting:
-            for node in last.waiting.values():
-                last.nodes.pop(node, None)
+            for asking in last.waiting.values():
+                last.nodes.pop(asking.own, None)
             last.waiting.clear()
             self._refresh_lenses()
 
@@ -208,14 +270,14 @@ def _result(event: Json) -> NodeResult:
     return NodeResult(event["run"], status, text[:_KEPT], dict(usage), seconds, by, visit, attempt_text(event))
 
 
-def _note_question(last: LastRun, event: Json) -> bool:
+def _note_question(last: LastRun, event: Json, asking: Asking) -> bool:
     """Note that a visit waits for a person, or does no more; whether that is any news."""
     from merrow_runtime.visit import Visit
 
     visit = Visit(event["node"], event.get("path") or "", event.get("redo") or 0).name
     if event["event"] == "node_asked":
         is_new = visit not in last.waiting
-        last.waiting[visit] = event["node"]
+        last.waiting[visit] = asking
         return is_new
     return event["event"] in _ENDS_WAITING and last.waiting.pop(visit, None) is not None
 

@@ -129,8 +129,13 @@ class Runs:
     def _deliver(self, live: Live, progress: RunProgress, events: list[Json]) -> None:
         """Events of a run: to the client, and to what is shown in the text."""
         place = live.place
+        diagram = place.open_diagram()
         for event in events:
-            self._server.protocol.send_plain(RUN_EVENT, {"uri": place.uri, "diagram": place.number, "event": event})
+            notice: Json = {"uri": place.uri, "diagram": place.number, "event": event}
+            file = None if diagram is None else self.results.file_of(diagram, event)
+            if file is not None:
+                notice["inside"] = {"uri": file.uri, "diagram": 1}
+            self._server.protocol.send_plain(RUN_EVENT, notice)
             progress.take(event)
             if event["event"] == "revision_waiting" and not self._server.supports.shows_runs:
                 question = asyncio.get_running_loop().create_task(self._decided(event))
@@ -138,6 +143,5 @@ class Runs:
                 question.add_done_callback(self._questions.discard)
         self.people.take(events)
         progress.show()
-        diagram = place.open_diagram()
         if diagram is not None:
             self.results.take(diagram, events)
