@@ -40,8 +40,9 @@ export function untilText(deadline: number | null, now: number): string {
 /** All of a question, as plain text for a document. */
 export function wholeText({ visit, run, from, question, shown, problems, deadline }: Question, now: number): string {
   const until = untilText(deadline, now);
+  // Of a path the file: the line is not wrapped.
   return [
-    `${inLine(visit, 80)} of ${inLine(from)} (run ${inLine(run, 80)}) asks a person${until === '' ? '' : ` (${until})`}:`,
+    `${inLine(visit, 80)} of ${inLine(from.split(/[\\/]/).at(-1) ?? from)} (run ${inLine(run, 80)}) asks a person${until === '' ? '' : ` (${until})`}:`,
     visible(question),
     ...problems.map((problem) => `An earlier answer was not accepted: ${visible(problem)}`),
     ...shown.map(({ title, text }) => `--- ${inLine(title)} ---\n${visible(text)}`),

@@ -69,6 +69,7 @@ export function register(context: MerrowContext): vscode.Disposable {
     tree,
     new RunStatusBar(context, live),
     new People(context, live),
+    runner.sayEnds(),
     registerFigures(context, documents),
     ...jobs,
     registerJobs(doors),

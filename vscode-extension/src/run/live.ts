@@ -2,6 +2,7 @@ import * as vscode from 'vscode';
 import type { LanguageClient } from 'vscode-languageclient/node';
 import type { MerrowContext } from '../context';
 import { INTERRUPTED, Progress } from './progress';
+import { pathInside } from './texts/loops';
 import type { RunEvent, RunNotice, Target } from './protocol';
 
 /** A run of this window, going on or over, with the document that it is shown on. */
@@ -19,10 +20,15 @@ export interface Happened {
 export class LiveRuns implements vscode.Disposable {
   private readonly byRun = new Map<string, LiveRun>();
   private readonly newest = new Map<string, LiveRun>();
+  /** What runs do in the files that they call, by run and file; each is shown on that file. */
+  private readonly called = new Map<string, Map<string, LiveRun>>();
   private readonly expected = new Map<string, readonly string[]>();
   private readonly happened = new vscode.EventEmitter<Happened>();
   readonly onDidHappen = this.happened.event;
-  private readonly disposables: { dispose(): unknown }[] = [this.happened];
+  private readonly inside = new vscode.EventEmitter<Happened>();
+  /** The same of what happens in called files, as it is shown on these. */
+  readonly onDidHappenInside = this.inside.event;
+  private readonly disposables: { dispose(): unknown }[] = [this.happened, this.inside];
 
   constructor(context: MerrowContext) {
     this.disposables.push(
@@ -63,7 +69,13 @@ export class LiveRuns implements vscode.Disposable {
       if (target.uri !== uri || !progress.isOver) continue;
       this.newest.delete(place);
       this.byRun.delete(progress.run);
+      this.called.delete(progress.run);
     }
+  }
+
+  /** What a run does in the files that it calls. */
+  inCalled(run: string): readonly LiveRun[] {
+    return [...(this.called.get(run)?.values() ?? [])];
   }
 
   dispose(): void {
@@ -83,25 +95,42 @@ export class LiveRuns implements vscode.Disposable {
     });
   }
 
-  private take({ uri, diagram, event }: RunNotice): void {
+  private take({ uri, diagram, event, inside }: RunNotice): void {
     let run = this.byRun.get(event.run);
     if (run === undefined || (run.progress.isOver && event.event === 'run_started')) {
       const target = { uri: uri === null ? '' : vscode.Uri.parse(uri).toString(), diagram };
       run = { target, progress: new Progress(event.run, this.expected.get(placeOf(target)) ?? []) };
       this.byRun.set(event.run, run);
+      this.called.delete(event.run);
       // Taken out first, so that the newest is the last.
       this.newest.delete(placeOf(target));
       this.newest.set(placeOf(target), run);
     }
     this.tell(run, event);
+    if (inside !== undefined && event.node !== null) this.tellInside(event, { ...inside, uri: vscode.Uri.parse(inside.uri).toString() });
+  }
+
+  private tellInside(event: RunEvent, target: Target): void {
+    const files = this.called.get(event.run) ?? new Map<string, LiveRun>();
+    this.called.set(event.run, files);
+    const run = files.get(target.uri) ?? { target, progress: new Progress(event.run) };
+    files.set(target.uri, run);
+    const own = { ...event, path: pathInside(event.path) };
+    run.progress.take(own);
+    this.inside.fire({ run, event: own });
   }
 
   private tell(run: LiveRun, event: RunEvent): void {
     run.progress.take(event);
     this.happened.fire({ run, event });
+    if (event.node !== null) return;
+    for (const called of this.inCalled(event.run)) {
+      called.progress.take(event);
+      this.inside.fire({ run: called, event });
+    }
   }
 }
 
-function placeOf({ uri, diagram }: Target): string {
+export function placeOf({ uri, diagram }: Target): string {
   return `${uri}#${diagram}`;
 }

@@ -29,6 +29,11 @@ export class RunPictures implements vscode.Disposable {
         if (event.event === 'node_output' || this.shown.get(run.target.uri) !== run.progress.run) return;
         this.again(run);
       }),
+      live.onDidHappenInside(({ run, event }) => {
+        // A called file shows the run that came to it last.
+        if (event.node !== null && event.event !== 'node_output') this.shown.set(run.target.uri, run.progress.run);
+        if (this.shown.get(run.target.uri) === run.progress.run) this.again(run);
+      }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => {
         live.forget(uri.toString());
         this.shown.delete(uri.toString());
@@ -79,7 +84,7 @@ export class RunPictures implements vscode.Disposable {
       this.clock = undefined;
     } else {
       this.clock ??= setInterval(() => {
-        for (const run of this.live.running) this.waiting.add(run);
+        for (const run of this.live.running) for (const shown of [run, ...this.live.inCalled(run.progress.run)]) this.waiting.add(shown);
         this.draw();
       }, TICK);
     }

@@ -3,7 +3,7 @@ import type { BoxRun, Graph, NodeRun, RevisionNote, RunPicture, StoppedLoop } fr
 import { noteOf } from '../revisions/words';
 import { inLine } from '../people/words';
 import { attemptText, drawnFigures, isSetByPerson, judgedText, nothing, secondsText, sum } from './texts/figures';
-import { loopOf, stoppedLoop, stoppedText, unescaped } from './texts/loops';
+import { callOf, loopOf, stoppedLoop, stoppedText, unescaped } from './texts/loops';
 import type { Difference, Revision, RunEvent, RunStatus, Usage, Values } from './protocol';
 
 interface NodeProgress {
@@ -32,6 +32,9 @@ const STATES: Readonly<Record<string, Revision['state']>> = { revision_opened: '
 const PENDING: ReadonlySet<NodeRun['state']> = new Set(['waiting', 'reset', 'new']);
 /** Seconds from which it is worth saying how long a node runs. */
 const LONG = 1;
+
+/** The events of a node after which it asks nobody. */
+const ENDS_ASKING: ReadonlySet<string> = new Set(['node_answered', 'node_finished', 'node_reused', 'node_skipped', 'node_failed']);
 
 /** Characters of a question that a node is shown with. */
 const LONGEST_ASKED = 60;
@@ -62,6 +65,8 @@ export class Progress {
   private readonly boxes = new Map<string, BoxProgress>();
   /** The Loops that stopped although they wanted another turn, by path. */
   private readonly stopped = new Map<string, StoppedLoop>();
+  /** What asks people inside of called files, by the Call and its frame. */
+  private readonly inside = new Map<string, Set<string>>();
   private count = 0;
   /** The newest revision that was applied or waits, and before one that waits the one that was applied. */
   private note: RevisionNote | undefined;
@@ -111,7 +116,9 @@ export class Progress {
 
   take(event: RunEvent): void {
     this.last = event.number;
+    const call = callOf(event.path);
     if (event.event === 'loop_ended') this.takeEnd(event);
+    else if (event.node !== null && call !== undefined) this.takeCalled(call.node, call.path, event);
     else if (event.node !== null && (event.turn ?? event.item) !== undefined) this.takeBox(event.node, event);
     else if (event.node !== null) this.takeNode(event.node, event);
     else if (event.event === 'run_started') {
@@ -235,6 +242,25 @@ export class Progress {
   private takePath(path: string): void {
     for (const found of path.matchAll(/(?:^|\/)([^/]+)\[(\d+)\](?=\/|$)/g)) {
       this.box(unescaped(found[1] ?? ''), path.slice(0, found.index), undefined).begun.add(Number(found[2]));
+    }
+  }
+
+  /** Something happens in a called file, whose nodes are none of the workflow: its Call asks while anything in there does. */
+  private takeCalled(call: string, path: string, event: RunEvent): void {
+    this.takePath(path);
+    if (event.event === 'node_finished' || event.event === 'node_failed') this.add(event);
+    const key = visitName({ node: call, path });
+    const asking = this.inside.get(key) ?? new Set<string>();
+    this.inside.set(key, asking);
+    const visits = this.nodes.get(call);
+    const known = visits?.get(path);
+    if (event.event === 'node_asked') {
+      asking.add(visitName(event));
+      const asks: NodeProgress = { ...known, state: 'asking', detail: inLine(event.question ?? '', LONGEST_ASKED) };
+      if (visits === undefined) this.nodes.set(call, new Map([[path, asks]]));
+      else visits.set(path, asks);
+    } else if (ENDS_ASKING.has(event.event) && asking.delete(visitName(event)) && asking.size === 0 && known?.state === 'asking') {
+      visits?.set(path, { ...known, state: 'running', detail: '' });
     }
   }
 

@@ -127,6 +127,8 @@ export interface RunNotice {
   readonly uri: string | null;
   readonly diagram: number;
   readonly event: RunEvent;
+  /** The file that the event’s node is in, where that is a called one. */
+  readonly inside?: Target;
 }
 
 export type RunStatus = 'running' | 'waiting' | 'finished' | 'failed' | 'cancelled';

@@ -2,7 +2,7 @@
 import type { BoxRun, Graph, NodeRun, RunPicture } from '../preview/protocol';
 import { noteOf } from '../revisions/words';
 import { drawnFigures, isSetByPerson } from './texts/figures';
-import { stoppedLoops } from './texts/loops';
+import { callOf, stoppedLoops } from './texts/loops';
 import type { NodeReport, RunReport } from './protocol';
 
 const STATES: Readonly<Record<string, NodeRun['state']>> = { finished: 'finished', reused: 'reused', failed: 'failed', skipped: 'skipped', unfinished: 'cancelled' };
@@ -12,6 +12,12 @@ export function reportPicture(report: RunReport, revised?: Graph): RunPicture {
   const nodes = new Map<string, NodeRun>();
   const rounds = new Map<string, Set<number>>();
   for (const node of report.nodes) {
+    const call = callOf(node.path);
+    if (call !== undefined) {
+      // It is no node of the workflow; its Call is, which asks while it does.
+      if (report.status === 'waiting' && node.status === 'unfinished' && node.operator === 'Human') nodes.set(call.node, { state: 'asking' });
+      continue;
+    }
     for (const [, box, number] of node.path.matchAll(/(?:^|\/)([^/[\]]+)\[(\d+)\]/g)) {
       const own = rounds.get(decodeURIComponent(box ?? '')) ?? new Set<number>();
       rounds.set(decodeURIComponent(box ?? ''), own.add(Number(number)));

@@ -5,7 +5,7 @@ import { previews } from '../preview';
 import { offerTrust } from '../server/trust';
 import { ENDING } from '../inputs/setsText';
 import { costText, secondsText } from './texts/figures';
-import type { LiveRuns } from './live';
+import { placeOf, type LiveRuns } from './live';
 import { INTERRUPTED } from './progress';
 import { SCHEME, stem } from './texts/documents';
 import { inputsOf } from './inputs';
@@ -28,6 +28,10 @@ export class Runner {
   readonly starting: Starting;
   /** Diagrams whose run is being begun: a second click begins no second one. */
   private readonly beginning = new Set<string>();
+  /** A mark for each run that is followed here, with its diagram. */
+  private readonly followed = new Set<{ readonly place: string }>();
+  /** The runs that people have answered since they began or were continued. */
+  private readonly answered = new Set<string>();
 
   constructor(
     private readonly context: MerrowContext,
@@ -36,6 +40,17 @@ export class Runner {
     private readonly panel: NodeView,
   ) {
     this.starting = new Starting(context, server, panel);
+  }
+
+  /** Say how runs end that an answer continued, which nobody follows: to be disposed. */
+  sayEnds(): vscode.Disposable {
+    return this.live.onDidHappen(({ run: { target, progress }, event }) => {
+      if (event.event === 'node_answered') this.answered.add(event.run);
+      if (event.node !== null || !progress.isOver || progress.status === 'waiting' || !this.answered.delete(event.run)) return;
+      if ([...this.followed].some(({ place }) => place === placeOf(target))) return;
+      const { run, status, outputs, usage, seconds = 0 } = progress;
+      void this.ended({ ...event, run, status, outputs, usage, seconds }, target.uri === '' ? undefined : target);
+    });
   }
 
   /** Run a workflow; with `again` the user is asked for its inputs even where they are known. */
@@ -184,6 +199,7 @@ export class Runner {
   /** Wait for the end of a run, or of its server: a request that a server leaves behind is never answered. */
   private async settled(answer: Promise<RunEnd>, target: Target | undefined): Promise<void> {
     let listening: vscode.Disposable | undefined;
+    const leave = this.following(target ?? { uri: '', diagram: 1 });
     const gone = new Promise<string>((resolve) => {
       listening = this.live.onDidHappen(({ run, event }) => {
         if (event.code === INTERRUPTED && run.target.uri === (target?.uri ?? '') && run.target.diagram === (target?.diagram ?? 1)) resolve(event.run);
@@ -198,11 +214,20 @@ export class Runner {
         return late;
       });
       const end = await Promise.race([gone, kept]);
+      leave();
       if (typeof end === 'string') await this.interrupted(end, target);
       else await this.ended(end, target);
     } finally {
+      leave();
       listening?.dispose();
     }
+  }
+
+  /** A run of the diagram is followed until what this gives is called. */
+  private following(target: Target): () => void {
+    const mark = { place: placeOf(target) };
+    this.followed.add(mark);
+    return () => this.followed.delete(mark);
   }
 
   /** The server ended in the middle of a run. */

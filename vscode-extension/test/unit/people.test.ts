@@ -81,7 +81,7 @@ describe('a question in words', () => {
     assert.equal(isLong(QUESTION), false);
     assert.equal(isLong({ ...QUESTION, shown: [{ title: 'Input', text: 'x' }] }), true);
     assert.equal(isLong({ ...QUESTION, problems: ['No.'] }), true);
-    assert.match(wholeText({ ...QUESTION, problems: ['No.'], shown: [{ title: 'Input', text: 'a draft' }] }, 0), /LOOK of \/w\/flow\.mmd \(run r1\) asks a person:\n\nIs it good\?\n\nAn earlier answer was not accepted: No\.\n\n--- Input ---\na draft/);
+    assert.match(wholeText({ ...QUESTION, problems: ['No.'], shown: [{ title: 'Input', text: 'a draft' }] }, 0), /LOOK of flow\.mmd \(run r1\) asks a person:\n\nIs it good\?\n\nAn earlier answer was not accepted: No\.\n\n--- Input ---\na draft/);
   });
 });
 

@@ -45,6 +45,21 @@ export function loopOf(path: string): string | undefined {
   return parts.slice(0, -1).every((part) => part.endsWith(']')) ? unescaped(parts.at(-1) ?? '') : undefined;
 }
 
+/** The outermost Call that a frame lies in, and the frame that this is in; undefined of a frame of the workflow itself. */
+export function callOf(path: string): { readonly node: string; readonly path: string } | undefined {
+  const parts = path === '' ? [] : path.split('/');
+  const at = parts.findIndex((part) => !part.endsWith(']'));
+  return at < 0 ? undefined : { node: unescaped(/^[^!#]*/.exec(parts[at] ?? '')?.[0] ?? ''), path: parts.slice(0, at).join('/') };
+}
+
+/** The path of a frame of a called file as that file has it: what is around it tells frames apart, and is none of its Loops. */
+export function pathInside(path: string): string {
+  const parts = path.split('/');
+  const at = parts.findLastIndex((part) => !part.endsWith(']')) + 1;
+  const around = parts.slice(0, at).join('/').replaceAll('[', '(').replaceAll(']', ')');
+  return [around, ...parts.slice(at)].filter((part) => part !== '').join('/');
+}
+
 /** A part of a path as the id that it stands for (`segment` in merrow_runtime/visit.py). */
 export function unescaped(part: string): string {
   return part.replaceAll(/%([0-9A-F]{2})/g, (_, code: string) => String.fromCharCode(Number.parseInt(code, 16)));
