@@ -50,11 +50,8 @@ const CALLER = `flowchart LR
     PROBLEM --> PART --> RETURN
     classDef Interface fill:#e2e2f2,stroke:#6a6ab2
 `;
-const LETTER = `Dear Ann,
-
-the library is closed on Friday, since its shelves are painted.
-
-Yours, the library`;
+/** Long enough for an editor of its own. */
+const LETTER = `Dear Ann, the library is closed on Friday, since its shelves are painted. ${'We are sorry for that. '.repeat(5)}Yours, the library`;
 
 describe('Questions to people', (workbench) => {
   it('are answered inside a Loop', async () => {
@@ -171,8 +168,7 @@ describe('Questions to people', (workbench) => {
     const w = workbench();
     const { page } = w;
     await w.open('people-edit.mmd', EDIT);
-    w.write('people-letter.txt', LETTER);
-    await begun(w, 'people-edit.mmd', '@people-letter.txt', 'ASK asks: Edit the letter.');
+    await begun(w, 'people-edit.mmd', LETTER, 'ASK asks: Edit the letter.');
     await w.answerNotification('ASK asks: Edit the letter.', 'Answer…');
     await w.notification('Edit the text of');
     const text = () => page.locator('.monaco-editor .view-lines').first().innerText();
