@@ -17,7 +17,6 @@ if TYPE_CHECKING:
     from merrow_analysis.places.symbols import Symbol
     from merrow_server.lsp.contexts import OpenResources
     from merrow_server.lsp.host import Host
-    from merrow_server.lsp.server import MerrowServer
 
 MOST_OFFERED = 200
 """Workflows that are looked at to offer them at a Call."""
@@ -84,7 +83,7 @@ def diagram_within(server: Host, diagram: OpenDiagram, calls: Sequence[str]) -> 
     return within
 
 
-def called_diagram(server: MerrowServer, diagram: OpenDiagram, symbol: Symbol) -> OpenDiagram | None:
+def called_diagram(server: Host, diagram: OpenDiagram, symbol: Symbol) -> OpenDiagram | None:
     """The file that a called file or a port of it is, which may be ``diagram``'s own; None where it may not be read."""
     from merrow_analysis.ide.names.definition import callee_of
 
@@ -118,7 +117,7 @@ def _names_a_file(text: str) -> bool:
     return any(suffix in lowered for suffix in DIAGRAM_SUFFIXES)
 
 
-async def callers_of(server: MerrowServer, called: OpenDiagram) -> AsyncIterator[tuple[OpenDiagram, list[str]]]:
+async def callers_of(server: Host, called: OpenDiagram) -> AsyncIterator[tuple[OpenDiagram, list[str]]]:
     """The diagrams, open or in the workspace, that call a file, each with the paths that it calls it by; none call a fence."""
     path = own_path(called)
     if path is None:
@@ -139,7 +138,7 @@ async def callers_of(server: MerrowServer, called: OpenDiagram) -> AsyncIterator
         await asyncio.sleep(0)
 
 
-async def callable_by(server: MerrowServer, diagram: OpenDiagram) -> tuple[list[Callee], bool]:
+async def callable_by(server: Host, diagram: OpenDiagram) -> tuple[list[Callee], bool]:
     """The workflows that a diagram could call, the nearest first; with the word whether these are all there are.
 
     Those that can't be called, for they have errors, are among them; flowcharts that are not workflows are not.

@@ -26,6 +26,9 @@ class Surroundings(Protocol):
 
     contexts: Contexts
 
+    @property
+    def folders(self) -> list[Path]: ...
+
     def settings(self, document: OpenDocument) -> EditorSettings: ...
 
     def context_of(self, document: OpenDocument) -> Context: ...

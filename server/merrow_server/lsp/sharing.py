@@ -12,7 +12,6 @@ from merrow_server.lsp.documents import Locator, OpenDiagram, OpenDocument
 if TYPE_CHECKING:
     from merrow_analysis.places.symbols import Symbol
     from merrow_server.lsp.host import Host
-    from merrow_server.lsp.server import MerrowServer
 
 MOST_FILES = 2000
 """Files of a workspace looked at for one answer; in larger ones those beyond are left out."""
@@ -20,7 +19,7 @@ MOST_FILES = 2000
 LARGEST_FILE = 2_000_000
 
 
-async def workspace_paths(server: MerrowServer) -> list[Path]:
+async def workspace_paths(server: Host) -> list[Path]:
     """The diagram and Markdown files in the workspace's folders that are not open, sorted; a bounded number."""
     from merrow_server.files import discover
 
@@ -47,7 +46,7 @@ def closed_document(server: Host, path: Path) -> OpenDocument | None:
     return document
 
 
-async def diagrams_sharing(server: MerrowServer, diagram: OpenDiagram, symbol: Symbol) -> AsyncIterator[OpenDiagram]:
+async def diagrams_sharing(server: Host, diagram: OpenDiagram, symbol: Symbol) -> AsyncIterator[OpenDiagram]:
     """The other diagrams, open or in the workspace, that find a prompt in the same file as ``diagram`` does."""
     file = _file_of(diagram, symbol)
     if file is None:
