@@ -39,6 +39,9 @@ test('a Call asks while anything in its file does, whose nodes are none of the w
 
 test('a frame of a called file has the path that it has there', () => {
   assert.deepEqual(['', 'L[2]/PARTS[1]'].map(callOf), [undefined, undefined]);
+  const progress = progressOf(event('node_asked', 'B', { path: pathInside('L[2]/SOLVE'), question: 'Is it good?' }));
+  assert.equal(states(progress)['B'], 'asking');
+  assert.deepEqual([...progress.picture(100).boxes], []);
   assert.deepEqual(callOf('L[2]/SOLVE%2FIT!1#2/DEEP'), { node: 'SOLVE/IT', path: 'L[2]' });
-  assert.deepEqual(['A', 'L[2]/A', 'L[2]/A/PARTS[3]', 'A/B/M[1]/N[2]'].map(pathInside), ['A', 'L(2)/A', 'L(2)/A/PARTS[3]', 'A/B/M[1]/N[2]']);
+  assert.deepEqual(['A', 'L[2]/A', 'L[2]/A/PARTS[3]', 'A/B/M[1]/N[2]'].map(pathInside), ['A]', 'L(2)]/A]', 'L(2)]/A]/PARTS[3]', 'A]/B]/M[1]/N[2]']);
 });

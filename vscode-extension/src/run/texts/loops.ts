@@ -56,8 +56,9 @@ export function callOf(path: string): { readonly node: string; readonly path: st
 export function pathInside(path: string): string {
   const parts = path.split('/');
   const at = parts.findLastIndex((part) => !part.endsWith(']')) + 1;
-  const around = parts.slice(0, at).join('/').replaceAll('[', '(').replaceAll(']', ')');
-  return [around, ...parts.slice(at)].filter((part) => part !== '').join('/');
+  // Its end marks a part that is no Call, and without a number in brackets it is no turn or item either.
+  const around = parts.slice(0, at).map((part) => `${part.replaceAll('[', '(').replaceAll(']', ')')}]`);
+  return [...around, ...parts.slice(at)].join('/');
 }
 
 /** A part of a path as the id that it stands for (`segment` in merrow_runtime/visit.py). */
