@@ -360,6 +360,15 @@ CASES: dict[str, list[Case]] = {
         case("journal", "copy", NAME, f"postgresql://{TEXT}/x", shows=False),
         case("journal", TEXT),
     ],
+    "tools": [
+        case("tools", "add", NAME, "--", "program"),
+        case("tools", "pull", TEXT),
+        case("tools", "trust", TEXT),
+        case("tools", "forget", TEXT),
+        case("tools", "new", TEXT),
+        case("tools", "list", shows=False),
+        case("tools", "check", shows=False),
+    ],
     "serve": [
         case("serve", "--log-file", f"missing/{NAME}"),
         case("serve", "--tcp", TEXT),

@@ -19,6 +19,7 @@ from merrow_analysis.tools.pins import PINS_FILE
 def space(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> Workspace:
     monkeypatch.chdir(tmp_path)
     monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
     return Workspace(tmp_path, tmp_path / "config")
 
 

@@ -170,7 +170,8 @@ async def test_twenty_errors_of_one_kind_at_the_start_stop_it(user: Store, concu
     endpoint = failing(lambda asked: EndpointFailure(f"No answer to {asked}: code 503.", transient=True))
     found = await evaluated(user, plan_of(endpoint, numbered(200), concurrency=concurrency))
     assert "503" in (found.stopped_by or "")
-    assert 20 <= len(found.scores) < 100
+    # Each of the tasks at work may have begun another one by then.
+    assert 20 <= len(found.scores) < 2 * concurrency + 20
     record = user.evaluations.newest()[0]
     assert (record.status, record.error) == ("stopped", found.stopped_by)
 

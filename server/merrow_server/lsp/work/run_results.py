@@ -92,7 +92,7 @@ class CalledFile:
 
 
 @dataclass(frozen=True, slots=True)
-class Asking:
+class AskingNode:
     """A node that waits for a person. ``own`` is the node of the run's own workflow: it, or the Call whose ``file`` it is in."""
 
     node: str
@@ -111,7 +111,7 @@ class LastRun:
     nodes: dict[str, NodeResult] = field(default_factory=dict)
     boxes: dict[str, str] = field(default_factory=dict)
     """By Loop or Map, in words: the turn or item that began last, or that its turns ran out."""
-    waiting: dict[str, Asking] = field(default_factory=dict)
+    waiting: dict[str, AskingNode] = field(default_factory=dict)
     """The visits that wait for a person."""
     called: dict[tuple[str, ...], CalledFile | None] = field(default_factory=dict)
     """The files that chains of Calls lead to, as far as they were looked for."""
@@ -192,7 +192,7 @@ class Results:
                 last.nodes[node] = _result(event)
             if kind in _NEVER_ANSWERED:
                 self._forget_questions(last)
-            elif node is not None and _note_question(last, event, Asking(node, node)):
+            elif node is not None and _note_question(last, event, AskingNode(node, node)):
                 self._refresh_lenses()
             if kind == "node_failed":
                 _tell(
@@ -213,7 +213,7 @@ class Results:
         if node is None or event["event"] not in _STATES:
             return
         own = own_node(Visit(node, path))
-        if _note_question(last, event, Asking(node, own, self.file_of(diagram, event))):
+        if _note_question(last, event, AskingNode(node, own, self.file_of(diagram, event))):
             waits = any(asking.own == own for asking in last.waiting.values())
             last.nodes[own] = replace(_result(event), status="waiting" if waits else "running")
             self._refresh_lenses()
@@ -270,7 +270,7 @@ def _result(event: Json) -> NodeResult:
     return NodeResult(event["run"], status, text[:_KEPT], dict(usage), seconds, by, visit, attempt_text(event))
 
 
-def _note_question(last: LastRun, event: Json, asking: Asking) -> bool:
+def _note_question(last: LastRun, event: Json, asking: AskingNode) -> bool:
     """Note that a visit waits for a person, or does no more; whether that is any news."""
     from merrow_runtime.visit import Visit
 
