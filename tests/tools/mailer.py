@@ -30,10 +30,21 @@ COUNT = {
         "required": ["letters", "first"],
     },
 }
-TOOLS = [SEND, COUNT]
+ECHO = {
+    "name": "echo",
+    "description": "Says what it was given.",
+    "inputSchema": {
+        "type": "object",
+        "properties": {"text": TEXT, "size": {"type": "integer"}, "nothing": {"type": ["string", "null"]}},
+        "required": ["text", "nothing"],
+    },
+}
+TOOLS = [SEND, COUNT, ECHO]
 
 
 def called(log, name, given):
+    if name == "echo":
+        return {"content": [{"type": "text", "text": json.dumps(given, sort_keys=True) + "!" * given.get("size", 0)}]}
     if name == "count":
         text = given["text"]
         fields = {"letters": len(text), "first": text[:1]} | ({"rest": text[1:]} if given.get("loud") else {})

@@ -13,6 +13,7 @@ from tests.server.terminal import terminals
 from tests.tools.mails import CLASS, ONE, ROW, Workspace
 
 from merrow_analysis.tools.pins import PINS_FILE
+from merrow_runtime.store.connection import DatabaseConnection
 
 
 @pytest.fixture
@@ -223,6 +224,84 @@ flowchart TD
     assert "has changed since it was pinned" in changed.out
 
 
+def echoing(constants: str, more: str = "") -> str:
+    return (
+        f"""---
+workflow:
+  tools: [mail.echo]
+---
+flowchart TD
+    PROBLEM([Text]):::Interface
+    RETURN([Result]):::Interface
+    ECHO[["Tool<br/>(tool: mail.echo{constants})"]]
+    PROBLEM -->|text| ECHO
+{more or "    ECHO --> RETURN"}
+"""
+        + CLASS
+    )
+
+
+def test_numbers_are_whole_where_the_schema_wants_them_and_what_must_be_given_may_be_null(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space.write(echoing(", with: 'size: 2.0'"))
+    assert outputs_of(ran(capsys)) == {"RETURN": '{"nothing": null, "size": 2, "text": "ann"}!!'}
+    half = echoing(
+        "", '    PROBLEM --> NUMBER["Custom (prompt: x, returns: Number)"] -->|size| ECHO\n    ECHO --> RETURN'
+    )
+    space.write(half)
+    outcome = ran(capsys, "--set-output", "NUMBER=2.5")
+    assert outcome.code == 1
+    assert "takes whole numbers" in outcome.out
+
+
+def test_a_result_that_is_too_large_fails_the_node_and_says_what_to_raise(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space.settings("allow = true", "max_result = 1000")
+    space.write(echoing(", with: 'size: 2000'"))
+    outcome = ran(capsys)
+    assert outcome.code == 1
+    assert "raise `max_result`" in outcome.out
+
+
+def test_no_tool_is_given_the_key_of_the_endpoint(
+    space: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("OPENAI_API_KEY", "a-key-of-24-characters-x")
+    space.write(echoing("", '    ECHO -->|input| SAY["Custom (prompt: Say it.)"] --> RETURN'))
+    arguments = ["run", "flow.mmd", "--input", "PROBLEM=see a-key-of-24-characters-x", "--json"]
+    outcome = in_process(capsys, *arguments, "--base-url", "http://127.0.0.1:9/v1", "--model", "m")
+    assert outcome.code == 1
+    assert "hold the key of an endpoint" in outcome.out
+
+
+def test_a_server_that_does_not_answer_in_time_leaves_a_question(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space.settings("allow = true", "timeout = 1.5")
+    space.write(ONE)
+    assert ran(capsys, "--input", "BODY=wait").code == 3
+    assert len(space.mails) == 1
+
+
+def test_what_was_begun_is_known_even_after_a_loss_of_power(
+    space: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    levels: list[int] = []
+    outlast_power = DatabaseConnection.outlast_power
+
+    def observed(database: DatabaseConnection) -> None:
+        outlast_power(database)
+        levels.append(database.execute("PRAGMA synchronous").fetchone()[0])
+
+    monkeypatch.setattr(DatabaseConnection, "outlast_power", observed)
+    monkeypatch.delenv("MERROW_JOURNAL", raising=False)
+    space.write(ONE)
+    assert ran(capsys, "--input", "BODY=hello").code == 0
+    assert levels == [2]  # FULL: each commit is on the disk
+
+
 def test_evaluations_refuse_tools_before_the_first_call(space: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
     space.write(ONE.replace("BODY([Body]):::Interface\n", 'BODY["Custom (prompt: Write)"]\n    PROBLEM --> BODY\n'))
     (space.folder / "data.jsonl").write_text('{"problem": "ann", "answer": "x"}\n')
@@ -232,9 +311,11 @@ def test_evaluations_refuse_tools_before_the_first_call(space: Workspace, capsys
     assert space.mails == []
 
 
+@pytest.mark.parametrize("more", [(), ("repeatable = true",)])
 def test_a_recording_answers_in_the_place_of_tools(
-    space: Workspace, capsys: pytest.CaptureFixture[str], tmp_path: Path
+    space: Workspace, capsys: pytest.CaptureFixture[str], tmp_path: Path, more: tuple[str, ...]
 ) -> None:
+    space.settings("allow = true", *more)
     space.write(ROW)
     assert ran(capsys, "--record", "row.jsonl").code == 0
     assert len(space.mails) == 3
