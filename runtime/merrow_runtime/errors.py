@@ -165,6 +165,12 @@ class ValidatorFailure(NodeFailure):
     code = "validator"
 
 
+class UnreachedFailure(NodeFailure):
+    """A tool was not called, or nobody knows what came of it, since its server did not answer: no fault of the workflow."""
+
+    code = "tool"
+
+
 class ToolFailure(RunFailure):
     """A server of tools can't be started or reached, or did not keep to the protocol or its limits, or refused a call. ``told``
     is the end of what its program wrote to its standard error, fit to be shown. ``answered`` says that the server itself

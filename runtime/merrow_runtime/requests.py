@@ -226,12 +226,14 @@ class ToolCall:
 @record(frozen=True, slots=True)
 class ToolResult:
     """What a tool gave: a ``text`` to read, and ``fields`` where its schema says which there are. ``failed`` is set where the
-    tool says that it could not do it; the text says why.
+    tool says that it could not do it; the text says why. With ``refused`` it is not the tool that says so: its server refused
+    the call, or what it gave can't be used, and the text is a sentence.
     """
 
     text: str
     fields: Mapping[str, Any] | None = None
     failed: bool = False
+    refused: bool = False
 
     def to_json(self) -> dict[str, Any]:
         """The result of its call."""
@@ -240,10 +242,13 @@ class ToolResult:
             shown["fields"] = dict(self.fields)
         if self.failed:
             shown["failed"] = True
+        if self.refused:
+            shown["refused"] = True
         return shown
 
     @classmethod
     def from_json(cls, shown: Mapping[str, Any]) -> ToolResult:
         """The inverse of `to_json`. Raises KeyError or TypeError for anything else."""
         fields = shown.get("fields")
-        return cls(str(shown["text"]), None if fields is None else dict(fields), bool(shown.get("failed")))
+        given = None if fields is None else dict(fields)
+        return cls(str(shown["text"]), given, bool(shown.get("failed")), bool(shown.get("refused")))

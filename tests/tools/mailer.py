@@ -75,6 +75,8 @@ def answered(log, request):
 
 
 def main(log):
+    with Path(log).with_suffix(".starts").open("a") as file:
+        file.write("started\n")
     for line in sys.stdin:
         request = json.loads(line)
         if "id" not in request:

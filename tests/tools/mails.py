@@ -57,19 +57,29 @@ class Workspace:
     def __init__(self, folder: Path, config: Path) -> None:
         self.folder, self.log, self._config = folder, folder / "mails", config
         self.settings("allow = true")
-        pins = NO_PINS.with_tools([pinned("mail", tool) for tool in TOOLS])
-        (folder / PINS_FILE).write_text(pins.text())
+        self.pin()
 
-    def settings(self, *lines: str) -> None:
+    def pin(self, **said: str) -> None:
+        """Pin the tools of the server as they are, but for what is ``said`` of each."""
+        pins = NO_PINS.with_tools([pinned("mail", {**tool, **said}) for tool in TOOLS])
+        (self.folder / PINS_FILE).write_text(pins.text())
+
+    def settings(self, *lines: str, program: str = sys.executable) -> None:
         """Write the user's settings, with these lines about the server."""
         self._config.mkdir(exist_ok=True, parents=True)
-        command = json.dumps([sys.executable, str(MAILER), str(self.log)])
+        command = json.dumps([program, str(MAILER), str(self.log)])
         (self._config / "config.toml").write_text("\n".join(("[servers.mail]", f"command = {command}", *lines, "")))
 
     def write(self, text: str, name: str = "flow.mmd") -> Path:
         file = self.folder / name
         file.write_text(text)
         return file
+
+    @property
+    def starts(self) -> int:
+        """How often the server was started."""
+        started = self.log.with_suffix(".starts")
+        return len(started.read_text().splitlines()) if started.exists() else 0
 
     @property
     def mails(self) -> list[dict[str, Any]]:

@@ -210,6 +210,7 @@ class Answering:
                 run_id=name,
                 reviser=self.plan.reviser,
                 limits=self.plan.chosen.limits,
+                tools=self.plan.tools,
             )
             return await finish(begun)
         return await finish(
@@ -220,6 +221,7 @@ class Answering:
                 store=self._own,
                 reviser=self.plan.reviser,
                 limits=self.plan.chosen.limits,
+                tools=self.plan.tools,
             )
         )
 

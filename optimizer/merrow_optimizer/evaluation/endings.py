@@ -14,6 +14,7 @@ from merrow_runtime.errors import (
     ReplayMiss,
     RunFailure,
     StoreFailure,
+    UnreachedFailure,
     ValidatorFailure,
 )
 from merrow_runtime.running.run import RunResult
@@ -82,7 +83,7 @@ def _failed(failure: RunFailure) -> Ending:
         return Ending(Status.UNANSWERED, reason=failure.sentence, fatal=Fatal.ENDPOINT if failure.fatal else None)
     if isinstance(failure, OverallBudget | MonthSpent):
         return Ending(Status.UNANSWERED, reason=str(failure), fatal=Fatal.BUDGET)
-    if isinstance(failure, ReplayMiss | InternalFailure):
+    if isinstance(failure, ReplayMiss | InternalFailure | UnreachedFailure):
         return Ending(Status.UNANSWERED, reason=failure.sentence)
     if isinstance(failure, ValidatorFailure):
         # Nobody has said that the answer is wrong.

@@ -17,6 +17,7 @@ from merrow_optimizer.evaluation.keys import score_key, semantic_hash, work_key
 from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.scores import Metric, Status
 from merrow_optimizer.evaluation.unattended import check_people, check_tools
+from merrow_runtime.calls.tool_servers import ToolServers
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.budget import unpriced_failure
 from merrow_runtime.models.endpoint import refused_at
@@ -90,6 +91,12 @@ class Plan:
     """Who changes the workflow while it runs, where that or the options ask for it (`refine`)."""
     answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict, repr=False)
     """What people answer, by item and by node, taken from the data."""
+    tools: ToolServers | None = None
+    """Who calls tools for all items; closed with what the plan was made for."""
+    tools_in_place: Mapping[str, Any] | None = None
+    """What is called in the place of tools, as plain data, with the ``sha256`` of functions; None where these are called
+    themselves, and where there are none.
+    """
 
     @cached_property
     def steps(self) -> Steps:
@@ -135,6 +142,7 @@ class Plan:
                 ("mask", masked),
                 ("answers", self.answers.get(item)),
                 ("person", options.person),
+                ("tools", self.tools_in_place and self.tools_in_place.get("sha256", "replayed")),
             )
             if setting not in (None, ())
         ]
@@ -166,16 +174,19 @@ def make_plan(
     asking: LateAsker | None = None,
     reviser: Reviser | None = None,
     answers: Mapping[str, str] | None = None,
+    tools: ToolServers,
+    tools_in_place: Mapping[str, Any] | None = None,
 ) -> Plan:
     """A plan, with everything checked that can be wrong with it before the first call. ``answers`` are by nodes that ask people
-    the fields of the data that have their answers.
+    the fields of the data that have their answers. ``tools`` and ``tools_in_place`` as in `Plan`.
 
     Raises `UsageFailure`; `DataError` where the data does not fit the inputs of the workflow.
     """
     if not workflow.graph.outputs:
         raise UsageFailure(f"{workflow.name} has no output node, so there is no answer to score.")
     answers = answers or {}
-    check_tools(workflow, options)
+    if not check_tools(workflow, options, tools):
+        tools_in_place = None
     if not check_people(workflow, options, answers):
         options = replace(options, person=None)
     inputs = fitted(data, workflow.graph)
@@ -194,6 +205,8 @@ def make_plan(
         asking,
         reviser,
         given_answers,
+        tools,
+        tools_in_place,
     )
     _check_budget(plan)
     return plan

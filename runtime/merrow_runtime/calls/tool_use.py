@@ -6,8 +6,10 @@ committed; one that has no result is never followed by another call before a per
 
 from __future__ import annotations
 
+import hashlib
 import time
 from collections.abc import Mapping
+from contextlib import suppress
 from dataclasses import replace
 from itertools import count
 from typing import Protocol
@@ -18,7 +20,7 @@ from merrow_analysis.visible import plain
 from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.tool_servers import ToolServers
-from merrow_runtime.errors import NodeFailure, ToolFailure
+from merrow_runtime.errors import NodeFailure, ToolFailure, UnreachedFailure
 from merrow_runtime.operators.base import NodeDefinition
 from merrow_runtime.requests import CallKey, PersonAnswer, PersonQuestion, ToolCall, ToolResult
 from merrow_runtime.store.contract import CallKind, CallRecord
@@ -30,6 +32,11 @@ DONE, NOT_DONE = "done", "not done"
 
 _LABELS = ("It was done", "It was not done: call it now")
 _LONGEST_SHOWN = 20_000
+
+
+def result_key(digest: str) -> bytes:
+    """What the result of a call is found by, whichever run made the call; ``digest`` is that of the call."""
+    return hashlib.sha256(f"tool\n{digest}".encode()).digest()[:16]
 
 
 class AsksPerson(Protocol):
@@ -76,7 +83,10 @@ class ToolUse:
                 return await self._made()
             return await self._once(asks)
         except ToolFailure as failure:
-            raise NodeFailure.of(self._node.id, plain(str(failure))) from None
+            lost = UnreachedFailure.of(self._node.id, plain(str(failure)))
+            run = self._account.run
+            run.unanswered = run.unanswered or lost.at(self._key.node, self._key.path).sentence
+            raise lost from None
 
     async def _once(self, asks: AsksPerson) -> ToolResult:
         for number in count():
@@ -85,27 +95,28 @@ class ToolUse:
                 await self._servers.prepare(self._call)
                 # Where it is not this one that is kept, another process has begun to call it.
                 if await self._keep(intent, "intent", {}, time.time()):
-                    try:
+                    with suppress(ToolFailure):  # Nobody knows what came of it.
                         return await self._made()
-                    except ToolFailure as lost:
-                        if lost.answered:
-                            raise
             known = await self._asked_of(asks, number)
             if known is not None:
                 return known
         raise AssertionError  # the count has no end
 
     async def _made(self) -> ToolResult:
-        """Call the tool and keep what it gives."""
+        """Call the tool and keep what it gives, also that its server refused. Raises `ToolFailure` where nothing came back."""
         started = time.time()
         self._effects.moved(self._account, "begins")
         try:
             result = await self._servers.call(self._call, self._seconds)
+        except ToolFailure as failure:
+            if not failure.answered:
+                raise
+            result = ToolResult(plain(str(failure)), failed=True, refused=True)
         finally:
             self._effects.moved(self._account, "ends")
         if result.failed and self._servers.may_repeat(self._call):
             return result  # It may succeed when the run is resumed.
-        await self._keep(self._key, "tool", result.to_json(), started)
+        await self._keep(self._key, "tool", result.to_json(), started, known=not result.failed)
         return result
 
     async def _asked_of(self, asks: AsksPerson, number: int) -> ToolResult | None:
@@ -136,12 +147,20 @@ class ToolUse:
             return None
         return await effects.recall(key, self._digest, self._account, model=False, since=self._since)
 
-    async def _keep(self, key: CallKey, kind: CallKind, result: Mapping[str, object], started: float) -> bool:
-        """Commit a call; whether it is this one that is kept, rather than another process's."""
+    async def _keep(
+        self, key: CallKey, kind: CallKind, result: Mapping[str, object], started: float, *, known: bool = False
+    ) -> bool:
+        """Commit a call; whether it is this one that is kept, rather than another process's. With ``known`` it is found by others
+        that replay the tools.
+        """
+        effects = self._effects
+        answer = result_key(self._digest) if known and effects.cache is not None and self._servers.are_real else None
         record = CallRecord(
             key, kind, self._digest, self._content, text_of(result), NOTHING, True, kind, started, time.time() - started
         )
-        return await self._effects.commit(record, self._account) is record
+        kept = await effects.keep(record, self._account, answer)
+        await effects.record(kept)
+        return kept is record
 
     def _read(self, record: CallRecord) -> ToolResult:
         try:

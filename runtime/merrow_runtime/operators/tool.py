@@ -37,6 +37,8 @@ class Tool(ModelOperator):
         node = task.node
         call = ToolCall(str(node.parameters["tool"]), str(node.parameters[PIN]), arguments_of(task))
         result = await tools.use(STEP, call)
+        if result.refused:
+            raise NodeFailure.of(node.id, result.text)
         if result.failed:
             raise NodeFailure.of(node.id, f"the tool {call.tool} failed. It says: {quoted(result.text)}")
         if list(node.outputs.values()) == [TEXT] and result.fields is None:

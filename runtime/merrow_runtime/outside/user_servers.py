@@ -3,11 +3,12 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Callable, Iterable, Mapping
+from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from merrow_analysis.tools.pins import LOCAL, PinsError, pinned
+from merrow_analysis.tools.pins import LOCAL, PinnedTool, PinsError, pinned
+from merrow_runtime.calls.tool_servers import Pinned
 from merrow_runtime.errors import ToolFailure, UsageFailure
 from merrow_runtime.models.redaction import redacted
 from merrow_runtime.models.tool_servers import ToolServer, digest
@@ -15,6 +16,7 @@ from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.outside.consent import Consents
 from merrow_runtime.outside.known_servers import KnownServers
 from merrow_runtime.outside.local_tools import LocalTool
+from merrow_runtime.outside.pinned_results import check_result
 from merrow_runtime.program.tool_parameters import pin_text
 from merrow_runtime.program.workspace import WorkspaceFinder
 from merrow_runtime.provenance import listed
@@ -55,25 +57,43 @@ class UserServers:
         self._key = key
         self._known: dict[Path, KnownServers] = {}
         self._servers: dict[tuple[str, str], ToolServer] = {}
+        self._pins: dict[Pinned, PinnedTool] = {}
         self._sessions: Sessions | None = None
 
-    def check(self, folder: Path, tools: Iterable[tuple[str, str]]) -> None:
-        """See that what a workflow in ``folder`` calls can be called, tools by their names with their pins. Nothing is started.
+    @property
+    def are_real(self) -> bool:
+        """They are."""
+        return True
 
-        Raises `NotAgreedFailure`, or another `UsageFailure` for a server that there is not, or that may not be started.
+    def check(
+        self,
+        folder: Path,
+        tools: Mapping[Pinned, str],
+        pins: Callable[[], Mapping[Pinned, PinnedTool]],
+        *,
+        unattended: bool = False,
+    ) -> None:
+        """See `ToolServers.check`. Nothing is started. Raises `NotAgreedFailure`, or another `UsageFailure`: for a server that does
+        not exist or may not be started, and for tools that may not run ``unattended``.
         """
         known = self._known.get(folder)
         if known is None:
             root = WorkspaceFinder().root(folder)
             known = self._known[folder] = KnownServers(read_user_settings(), root, folder)
         agreements: dict[str, str] = {}
-        for tool, pin in tools:
+        if not all(pinned in self._pins for pinned in tools):
+            self._pins |= pins()
+        for (tool, pin), node in tools.items():
             server, _, name = tool.partition(".")
             if server == LOCAL:
                 _check_file(known.named(tool).tool, pin)
-                self._servers[tool, pin] = known.startable(tool)  # The user has agreed to its text.
+                self._servers[tool, pin] = started = known.startable(tool)  # The user has agreed to its text.
+            else:
+                self._servers[tool, pin] = started = known.startable(server)
+            if unattended and not (started.may_call(name) and started.may_repeat(name)):
+                raise UsageFailure(_not_unattended(node, tool, started))
+            if server == LOCAL:
                 continue
-            self._servers[tool, pin] = started = known.startable(server)
             agreement = digest({"tool": tool, "pin": pin, "workspace": str(known.workspace)})
             if not started.may_call(name) and not known.consents.has(agreement):
                 agreements[agreement] = tool
@@ -120,6 +140,8 @@ class UserServers:
                 answered=True,
             )
         fields = result.structured if isinstance(result.structured, dict) else None
+        if not result.is_error:
+            check_result(call.tool, self._pins.get((call.tool, call.pin)), result.structured)
         return ToolResult(result.text, fields, result.is_error)
 
     async def close(self) -> None:
@@ -145,6 +167,19 @@ def _check_file(tool: LocalTool | None, pin: str) -> None:
         raise UsageFailure(
             f"{tool.file} has changed since it was pinned. Look at it, then: merrow tools pull local {tool.name}"
         )
+
+
+def _not_unattended(node: str, tool: str, server: ToolServer) -> str:
+    """Why a tool is not called where nobody watches, and what to do."""
+    name = tool.partition(".")[2]
+    lists = [
+        word for word, has in (("allow", server.may_call(name)), ("repeatable", server.may_repeat(name))) if not has
+    ]
+    return (
+        f"Node {node} calls the tool {tool}, and nobody is there to agree or to say what came of a call. If it may be called"
+        f" unasked and more than once, add {name} to {' and '.join(f'`{word}`' for word in lists)} in [servers.{server.name}] of"
+        " your settings; else use --tools replay, or --fake-tools F.py with functions in its place."
+    )
 
 
 def _name(tool: str) -> str:

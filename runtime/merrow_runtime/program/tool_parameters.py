@@ -3,13 +3,20 @@
 from __future__ import annotations
 
 from collections.abc import Iterable
+from contextlib import suppress
+from pathlib import Path, PurePosixPath
+from typing import TYPE_CHECKING
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import constants_of
-from merrow_analysis.tools.pins import PinnedTool
+from merrow_analysis.tools.pins import PINS_FILE, PinnedTool, PinsError, read_pins
 from merrow_runtime.operators.base import NodeDefinition
 from merrow_runtime.operators.tool import GIVEN, PIN, TAKES, WHOLE, Tool
+from merrow_runtime.program.workflow_files import whole_path
 from merrow_runtime.values import Value
+
+if TYPE_CHECKING:
+    from merrow_runtime.workflow import Workflow
 
 
 def pin_text(pin: PinnedTool) -> str:
@@ -38,6 +45,29 @@ def tool_parameters(node: TypedNode) -> dict[str, Value]:
         TAKES: {port.name: port.type for port in spec.inputs if tool.signature.parameter(port.name) is not None},
         WHOLE: whole,
     }
+
+
+def pins_of(workflow: Workflow) -> dict[tuple[str, str], PinnedTool]:
+    """What was pinned when a workflow was read, by name and by what each pin is known by."""
+    found: dict[tuple[str, str], PinnedTool] = {}
+    for path, file in workflow.files.items():
+        if path.rpartition("/")[2] == PINS_FILE and "text" in file:
+            with suppress(PinsError):
+                servers = read_pins(file["text"]).servers.values()
+                found.update({(pin.full_name, pin_text(pin)): pin for tools in servers for pin in tools.values()})
+    return found
+
+
+def folder_of(reached: Workflow, root: Path | None) -> Path:
+    """The folder of a workflow's file, or of one that it calls. ``root`` is that of the workflow that is run; None, where that is
+    not in a file, stands for the current folder.
+    """
+    return (Path.cwd() if root is None else root) / PurePosixPath(reached.place).parent
+
+
+def root_of(workflow: Workflow) -> Path | None:
+    """The folder of the file of the workflow that is run; None where it has none."""
+    return None if workflow.path is None else Path(whole_path(workflow.name)).parent
 
 
 def tools_of(definitions: Iterable[NodeDefinition]) -> dict[tuple[str, str], str]:

@@ -10,6 +10,8 @@ import time
 from collections.abc import Callable, Collection, Iterable, Mapping
 from dataclasses import replace
 from functools import cache, partial
+from pathlib import Path
+from typing import TYPE_CHECKING
 
 from merrow_analysis.collector import collection_paused
 from merrow_runtime.calls.carried import Carried
@@ -35,6 +37,9 @@ from merrow_runtime.store.recordings.recording import REVISER
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Value
 from merrow_runtime.workflow import Workflow, restore
+
+if TYPE_CHECKING:
+    from merrow_runtime.calls.tool_servers import ToolServers
 
 
 async def run(
@@ -71,6 +76,7 @@ def start(
     run_id: str | None = None,
     reviser: Reviser | None = None,
     limits: SpendingLimits | None = None,
+    tools: ToolServers | None = None,
 ) -> Run:
     """Begin a run, in the running event loop.
 
@@ -78,7 +84,8 @@ def start(
     of letters. Without ``endpoint`` it is chosen by options and environment, without ``store`` the user's journal is
     used; what is given stays the caller's to close. ``reviser`` changes the workflow while it runs, where that or the options
     ask for it (`refine`). ``run_id`` names the run; without it the run has an id of its own. ``limits`` are those of the user's
-    settings, where the caller has read them already: with an ``endpoint`` nothing else is looked up there.
+    settings, where the caller has read them already: with an ``endpoint`` nothing else is looked up there. ``tools`` are the
+    servers of its tools, which stay the caller's to close; None: those of the user's settings, started for this run.
     Raises `UsageFailure` (where there is a run of that name already, too; `ForeignResults` where earlier results of
     another endpoint would be reused and ``options.reuse`` says nothing) or `StoreFailure` before anything is called.
     """
@@ -86,7 +93,7 @@ def start(
     if run_id is not None:
         check_name(run_id)
     workflow = source if isinstance(source, Workflow) else load(source)
-    with RunResources(options, endpoint, store, limits) as resources:
+    with RunResources(options, endpoint, store, limits, tools) as resources:
         earlier: RunRecord | None = None
         nodes: list[NodeRecord] = []
         damaged: list[str] = []
@@ -141,6 +148,7 @@ def resume(
     store: Store | None = None,
     reviser: Reviser | None = None,
     limits: SpendingLimits | None = None,
+    tools: ToolServers | None = None,
 ) -> Run:
     """Resume a run that stopped before it finished, in the running event loop.
 
@@ -152,7 +160,7 @@ def resume(
     a part of it and ``reuse`` says nothing), and `StoreFailure` where another process works on it.
     """
     own = RunOptions() if options is None else options
-    with collection_paused(), RunResources(own, endpoint, store, limits) as resources:
+    with collection_paused(), RunResources(own, endpoint, store, limits, tools) as resources:
         asyncio.get_running_loop()  # Raises where there is none, before anything starts.
         record = resources.store.run(run_id)
         if record.status == "finished":
@@ -198,7 +206,9 @@ def resume(
         elapsed = _worked(resources.store.times(record.id, damaged.append))
         if endpoint is None and own.base_url is None and own.replay is None:
             _check_same_origin(record, resources.chosen(workflow.machine).endpoint.origin)
-        job = PreparedRun(workflow, merged, inputs, resources, earlier, own_nodes, damaged, revised, reviser)
+        # The current folder may be another one by now.
+        root = None if workflow.path is None else Path(record.workflow).parent
+        job = PreparedRun(workflow, merged, inputs, resources, earlier, own_nodes, damaged, revised, reviser, root)
         if own.reuse is None and job.endpoint == record.snapshot.get("origin"):
             job.options = replace(merged, reuse=kept.reuse)
         others = resources.store.answered_by_others(record.id, job.endpoint)

@@ -2,9 +2,9 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
-from functools import cache
+from functools import cache, partial
 from pathlib import Path
 from typing import Any
 
@@ -23,10 +23,9 @@ from merrow_runtime.models.offline import NOTICE
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.operators.human import Human
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
-from merrow_runtime.program.definitions import Steps, asks_models, asks_people, definitions_of, make_steps
+from merrow_runtime.program.definitions import Step, Steps, asks_models, asks_people, definitions_of, make_steps
 from merrow_runtime.program.inputs import read_inputs
-from merrow_runtime.program.tool_parameters import tools_of
-from merrow_runtime.program.workflow_files import whole_path
+from merrow_runtime.program.tool_parameters import folder_of, pins_of, root_of, tools_of
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN, ForeignResults, listed, named
 from merrow_runtime.revising.redo import Redo
 from merrow_runtime.revising.reviser import Reviser, refining
@@ -113,12 +112,14 @@ class PreparedRun:
         notices: Sequence[str] = (),
         revised: AppliedRevisions = NOT_REVISED,
         reviser: Reviser | None = None,
+        root: Path | None = None,
     ) -> None:
         """``earlier`` are results of the run that this one reuses, ``own`` those that it has itself, reused or made before it
         was resumed; ``notices`` are for the user to read when the run begins. ``revised`` is what is known of its revisions, and
-        ``reviser`` who makes them where the workflow or the options ask for that.
+        ``reviser`` who makes them where the workflow or the options ask for that. ``root`` is the folder of the workflow's file,
+        None for the one by its name.
         """
-        self.reviser = reviser
+        self.reviser, self.root = reviser, root
         taken = [node for node in own if node.status == "reused"]
         self.revised = revised
         self.workflow = workflow
@@ -221,17 +222,25 @@ class PreparedRun:
 
     def _check_tools(self, workflow: Workflow, by_place: Mapping[str, Steps]) -> None:
         """Raise `UsageFailure` where a tool can't be called: `NotAgreedFailure` where the user has not said that it may."""
-        for reached in workflow.reached():
-            calling = tools_of(step.definition for step in by_place[reached.place].values())
+        root = self.root or root_of(workflow)
+        for reached, steps in self._at_work(workflow, by_place):
+            calling = tools_of(step.definition for step in steps)
             if not calling:
                 continue
             self._calls_tools = True
-            if not self.asks:
-                continue
-            if self.options.unattended:
-                raise UsageFailure(f"Node {next(iter(calling.values()))} calls a tool, and nobody is here to agree.")
-            folder = Path.cwd() if reached.path is None else Path(whole_path(reached.name)).parent
-            self.resources.tools.check(folder, calling)
+            if self.asks:
+                folder, pins = folder_of(reached, root), partial(pins_of, reached)
+                self.resources.tools.check(folder, calling, pins, unattended=self.options.unattended)
+
+    def _at_work(self, workflow: Workflow, by_place: Mapping[str, Steps]) -> Iterator[tuple[Workflow, Iterable[Step]]]:
+        """The files of a run, each with those of its nodes that can run."""
+        if self.only is None:
+            yield from ((reached, by_place[reached.place].values()) for reached in workflow.reached())
+            return
+        step = self.steps[self.only.node.index]
+        yield workflow, [step]
+        called = () if step.called is None else step.called.reached()
+        yield from ((reached, by_place[reached.place].values()) for reached in called)
 
     def _refine(self) -> Refine | None:
         """When and how a model revises the run; None if none does."""

@@ -27,7 +27,7 @@ from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.recordings.recording import KeepsCalls
 
 if TYPE_CHECKING:
-    from merrow_runtime.outside.user_servers import UserServers
+    from merrow_runtime.calls.tool_servers import ToolServers
 
 
 class NoEndpoint:
@@ -94,8 +94,11 @@ class RunResources:
         endpoint: Endpoint | None,
         store: Store | None,
         limits: SpendingLimits | None = None,
+        tools: ToolServers | None = None,
     ) -> None:
-        """``limits`` are the user's for an ``endpoint`` that is given; read from the settings where they are None."""
+        """``limits`` are the user's for an ``endpoint`` that is given; read from the settings where they are None. ``tools`` are
+        others' servers, which stay theirs to close.
+        """
         self._options = options
         self._chosen: ChosenEndpoint | None = None
         if endpoint is not None:
@@ -107,7 +110,7 @@ class RunResources:
         self._base_url = options.base_url
         self.store = store if store is not None else MemoryStore() if options.no_store else Store.open()
         self.recorder: KeepsCalls | None = None
-        self._tools: UserServers | None = None
+        self._tools, self._own_tools = tools, tools is None
 
     def __enter__(self) -> RunResources:
         return self
@@ -147,7 +150,7 @@ class RunResources:
         return meter_of(origin, limits, workflow, keeps=not self._options.no_store)
 
     @property
-    def tools(self) -> UserServers:
+    def tools(self) -> ToolServers:
         """The servers of tools, none of which is started before it is used."""
         if self._tools is None:
             from merrow_runtime.outside.user_servers import UserServers  # few runs need them
@@ -178,7 +181,7 @@ class RunResources:
         """
         if self._own_endpoint and self._chosen is not None:
             await self._chosen.endpoint.close()
-        if self._tools is not None:
+        if self._tools is not None and self._own_tools:
             await self._tools.close()
         if whole or not self._own_store:
             self.close_files()

@@ -5,6 +5,7 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
+from functools import partial
 from pathlib import Path
 
 from merrow_analysis.cases.cases_reader import Case, CasesFile
@@ -12,10 +13,13 @@ from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_optimizer.evaluation.cases.results import CaseResult
 from merrow_optimizer.evaluation.cases.tester import AnswerSource, Tester
+from merrow_optimizer.evaluation.unattended import check_tools
 from merrow_optimizer.revising.late import LateReviser
 from merrow_runtime.errors import InputError, UsageFailure
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.outside.choosing_tools import LIVE, ToolChoice
+from merrow_runtime.program.definitions import asks_models
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import ChosenEndpoint
@@ -66,6 +70,8 @@ class SuiteRequest:
     stop_at_first: bool = False
     fresh: bool = False
     """Every answer is the endpoint's: none is taken from the recording or the cache."""
+    tools: ToolChoice = LIVE
+    """Where results of tools come from that no recording has."""
 
 
 Opens = Callable[[str | None, Sequence[WorkspaceValue]], ChosenEndpoint]
@@ -88,7 +94,8 @@ async def carry_out(
         )
     if recording is None or asked.record:
         chosen = opens(asked.base_url, suite.workflow.machine)
-        if chosen.endpoint.origin == OFFLINE_ORIGIN and asked.base_url is None:
+        is_asked = asks_models(suite.workflow, RunOptions()) or any(map(_judges, cases))
+        if chosen.endpoint.origin == OFFLINE_ORIGIN and asked.base_url is None and is_asked:
             # Its answers would look like a model's.
             await chosen.endpoint.close()
             chosen = None
@@ -115,12 +122,17 @@ async def carry_out(
         fresh=asked.fresh,
     )
     store = user if chosen is not None else MemoryStore()
-    answers = AnswerSource(recording, chosen, store, options, records=asked.record, reviser=LateReviser())
+    tools = None if chosen is None else asked.tools.open(user.cache, partial(_key, chosen))
+    answers = AnswerSource(recording, chosen, store, options, records=asked.record, reviser=LateReviser(), tools=tools)
     tester = Tester(suite.workflow, suite.path.parent, _reader(suite.provider), answers)
     try:
+        if tools is not None:
+            check_tools(suite.workflow, options, tools)
         return await _each(suite, cases, asked, tester, answers, told)
     finally:
         await tester.close()
+        if tools is not None:
+            await tools.close()
         if chosen is not None:
             await chosen.endpoint.close()
         if store is not user:
@@ -157,6 +169,15 @@ def keep(suite: Suite, recording: CaseRecording) -> None:
     """Write the recording: the takes of the cases that the file has now, in their order. Raises `InputError`."""
     text = recording.text(case.id for case in suite.file.cases)
     write_bytes(recording.path, text.encode(), through_links=False)
+
+
+def _key(chosen: ChosenEndpoint) -> str | None:
+    return None if chosen.connection is None else chosen.connection.api_key
+
+
+def _judges(case: Case) -> bool:
+    """Whether a model judges a case."""
+    return any(expectation.metric == "judge" for expectation in case.expect)
 
 
 def _reader(provider: Provider) -> Callable[[str], str]:

@@ -22,7 +22,7 @@ from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.values import as_text
 from merrow_server.evaluations.journals import jobs_of
 from merrow_server.evaluations.known_items import KnownItems
-from merrow_server.evaluations.simulated_people import person_mark, person_shown
+from merrow_server.evaluations.stand_ins import stand_ins_mark, stand_ins_shown
 from merrow_server.evaluations.updates import seconds_of, updates_of
 from merrow_server.rendering.counts import counted
 
@@ -69,7 +69,7 @@ def evaluation_object(user: Store, record: EvaluationRecord, scores: Iterable[Sc
         "seed": record.seed,
         "repeats": record.repeats,
         **({"masking": record.plan["masking"]} if "masking" in record.plan else {}),
-        **person_shown(record.plan),
+        **stand_ins_shown(record.plan),
         "answer_seconds": seconds_of(seconds),
         **({"refused": refused} if (refused := _refused(user, record)) else {}),
         **summed.to_json(),
@@ -318,7 +318,7 @@ def refused_texts(report: Mapping[str, Any]) -> list[str]:
 def score_text(report: Mapping[str, Any]) -> str:
     """The score with its interval, and what it leaves out."""
     if report["score"] is None:
-        return f"no score{person_mark(report)}"
+        return f"no score{stand_ins_mark(report)}"
     lower, upper = report["interval"]
     items = counted(report["counted"], "item")
-    return f"{report['score']:.3f} [{lower:.3f}, {upper:.3f}] on {items}{person_mark(report)}"
+    return f"{report['score']:.3f} [{lower:.3f}, {upper:.3f}] on {items}{stand_ins_mark(report)}"

@@ -14,7 +14,7 @@ from typing import Any
 
 from merrow_runtime.values import as_text
 from merrow_server.evaluations.evaluation_data import inputs_text, refused_texts, score_text
-from merrow_server.evaluations.simulated_people import person_text
+from merrow_server.evaluations.stand_ins import stand_ins_text
 from merrow_server.evaluations.tables import exhausted_text
 from merrow_server.evaluations.updates import seconds_text, updates_text
 from merrow_server.rendering.counts import counted, interrupted_text
@@ -97,7 +97,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
         facts["Repeats"] = f"{report['repeats']}; {', '.join(passes)}; {len(report['flaky'])} flaky"
     facts["Loops"] = exhausted_text(report["exhausted"]) if report["exhausted"] else ""
     facts["Updates"] = updates_text(report["updates"]) if "updates" in report else ""
-    facts["People"] = person_text(report)
+    facts["Stand-ins"] = stand_ins_text(report)
     facts["Refused"] = " ".join(refused_texts(report))
     facts["Interrupted"] = interrupted_text(report.get("interrupted_calls", 0))
     yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in facts.items() if text) + "</dl>"

@@ -12,7 +12,7 @@ from typing import Any
 
 from merrow_runtime.values import as_text
 from merrow_server.evaluations.evaluation_data import inputs_text
-from merrow_server.evaluations.simulated_people import person_text
+from merrow_server.evaluations.stand_ins import stand_ins_text
 
 _STATUS = {"running": "started", "finished": "success", "cancelled": "cancelled"}
 """Of Inspect; all others are ``error``."""
@@ -61,7 +61,7 @@ def _log(report: Mapping[str, Any]) -> dict[str, Any]:
                 "part": report["part"],
                 "held_out": report["held_out"],
                 "seed": report["seed"],
-                **({"person": _text(person_text(report))} if "person" in report else {}),
+                **({"stand_ins": _text(text)} if (text := stand_ins_text(report)) else {}),
             },
         },
         "plan": {"name": "merrow", "steps": []},

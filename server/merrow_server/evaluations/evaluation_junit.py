@@ -7,7 +7,7 @@ from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
 from merrow_server.evaluations.evaluation_data import inputs_text
-from merrow_server.evaluations.simulated_people import person_text
+from merrow_server.evaluations.stand_ins import stand_ins_text
 from merrow_server.rendering.snippet import visible
 
 
@@ -33,8 +33,8 @@ def junit_lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _properties(report: Mapping[str, Any]) -> Iterator[str]:
-    if "person" in report:
-        yield f'    <properties><property name="person" value={quoteattr(visible(person_text(report)))}/></properties>'
+    if text := stand_ins_text(report):
+        yield f'    <properties><property name="stand-ins" value={quoteattr(visible(text))}/></properties>'
 
 
 def _case(row: Mapping[str, Any], report: Mapping[str, Any]) -> Iterator[str]:

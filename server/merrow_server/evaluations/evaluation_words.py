@@ -8,7 +8,7 @@ from typing import Any
 from merrow_optimizer.evaluation.unattended import SIMULATED_PERSON
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
 from merrow_server.evaluations.evaluation_data import score_text
-from merrow_server.evaluations.simulated_people import person_mark
+from merrow_server.evaluations.stand_ins import stand_ins_mark
 from merrow_server.evaluations.tables import report_lines, summary_lines
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
@@ -21,7 +21,7 @@ def lens_title(evaluation: Mapping[str, Any]) -> str:
     lower, upper = evaluation["interval"]
     words = [
         f"Score {evaluation['score']:.3f} [{lower:.3f}, {upper:.3f}]",
-        f"n = {evaluation['counted']:,}{person_mark(evaluation)}",
+        f"n = {evaluation['counted']:,}{stand_ins_mark(evaluation)}",
         ago(evaluation["started"]),
     ]
     return " · ".join([*words, *(["before this change"] if evaluation["changed"] else [])])

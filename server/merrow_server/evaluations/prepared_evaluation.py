@@ -21,6 +21,7 @@ from merrow_optimizer.revising.late import LateReviser
 from merrow_runtime.models.dialects import DialectStore
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.outside.choosing_tools import ToolChoice
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.masking import mask_of, maskable
 from merrow_runtime.running.only_model import with_only_model
@@ -36,7 +37,7 @@ from merrow_server.errors import InputError
 from merrow_server.evaluations.evaluation_data import origins_of
 from merrow_server.evaluations.known_items import NAME, KnownItems, packed
 from merrow_server.evaluations.masking import masking_of
-from merrow_server.evaluations.simulated_people import person_of, person_text
+from merrow_server.evaluations.stand_ins import stand_ins_of, stand_ins_text
 from merrow_server.evaluations.updates import tasks_of
 
 SEED = 42
@@ -89,6 +90,9 @@ class EvaluationRequest:
     """By nodes that ask people the fields with their answers."""
     person: str | None = None
     """The model that answers in the place of people where these don't; None: none does."""
+    tools: str = "live"
+    fake_tools: str | None = None
+    """Where results of tools come from, as `ToolChoice` reads it."""
 
     def read(self, part: str | None) -> DataSet:
         """The data that is meant, of this part. Raises `DataError`."""
@@ -119,6 +123,8 @@ class PreparedEvaluation:
         """End what was opened for it."""
         await self.metric.close()
         await self.plan.chosen.endpoint.close()
+        if self.plan.tools is not None:
+            await self.plan.tools.close()
 
 
 async def prepare(
@@ -168,6 +174,7 @@ async def _prepared(
         raise InputError("--person names no model; write the model that answers in the place of people.")
     if mask_of(workflow.graph, options) is not None and not maskable(workflow.graph):
         raise InputError(f"{workflow.name} has no node with an output of a kind of Text, so there is nothing to mask.")
+    from_tools = ToolChoice.read(asked.tools, asked.fake_tools)
     chosen = choosing(options, asked.base_url, workflow.machine, user.dialects)
     try:
         chosen = await asyncio.to_thread(with_only_model, chosen, options, workflow.reached())
@@ -182,6 +189,8 @@ async def _prepared(
             asking=asking,
             reviser=LateReviser(),
             answers=asked.answers,
+            tools=from_tools.open(user.cache, lambda: None if chosen.connection is None else chosen.connection.api_key),
+            tools_in_place=from_tools.in_place,
         )
         await check_scoring(data, scored_by)
     except BaseException:
@@ -194,7 +203,7 @@ async def _prepared(
         **masking_of(plan),
         **tasks_of(plan),
     }
-    again |= person_of(plan)
+    again |= stand_ins_of(plan)
     return PreparedEvaluation(plan, data, scored_by, again)
 
 
@@ -203,6 +212,8 @@ def _again(workflow: Workflow, asked: EvaluationRequest, data: DataSet, known: s
     settings = asdict(asked)
     if not is_shipped(asked.dataset):
         settings["dataset"] = os.path.abspath(asked.dataset)  # noqa: PTH100 (as text)
+    if asked.fake_tools is not None:
+        settings["fake_tools"] = os.path.abspath(asked.fake_tools)  # noqa: PTH100 (as text)
     settings["base_url"] = None if asked.base_url is None else without_user(asked.base_url)
     settings["items"] = [f"@{os.path.abspath(item[1:])}" if item.startswith("@") else item for item in asked.items]  # noqa: PTH100
     for key in FILE_OPTIONS:
@@ -254,6 +265,11 @@ async def prepare_again(
             f"The metric {prepared.metric.name} of {kept.word} {record.id} is not the same any more; {kept.damaged}, and answers"
             " that are known cost nothing."
         )
+    elif dict(prepared.plan.tools_in_place or {}) != record.plan.get("tools", {}):
+        why = (
+            f"The functions in {settings['fake_tools']} of {kept.word} {record.id} are not the same any more; {kept.damaged}, and"
+            " items that did not change cost nothing."
+        )
     elif origin != record.plan["origin"] and changed.reuse is None:
         why = answered_by_another(kept, record.id, record.plan["origin"], origin)
     if why is not None:
@@ -275,26 +291,28 @@ def forecast_json(user: Store, prepared: PreparedEvaluation) -> dict[str, Any]:
         "dataset": str(data.file),
         "part": data.part,
         "metric": prepared.metric.name,
-        **person_of(prepared.plan),
+        **stand_ins_of(prepared.plan),
         **forecast(prepared.plan, user.evaluations.known).to_json(),
     }
 
 
 def remarks(user: Store, prepared: PreparedEvaluation) -> list[str]:
     """What is remarkable about an evaluation, in sentences to be read before its first call."""
-    plan, data = prepared.plan, prepared.data
+    plan, data, asked = prepared.plan, prepared.data, prepared.again["asked"]
     lines = [OFFLINE] if plan.chosen.endpoint.origin == OFFLINE_ORIGIN else []
     if plan.repeats > 1 and not plan.repeats_vary:
         lines.append(ONE_SUFFICES)
     fed = {node.id.casefold() for node in plan.workflow.graph.inputs}
-    for name, field_ in prepared.again["asked"]["mapping"].items():
+    for name, field_ in asked["mapping"].items():
         if name.casefold() not in fed:
             near = closest(name, [node.id for node in plan.workflow.graph.inputs])
             hint = f"; did you mean {near}?" if near else "."
             lines.append(f"{plan.workflow.name} has no input {name}, so that the field {field_} feeds nothing{hint}")
-    lines += filter(None, [person_text(person_of(plan))])
+    lines += filter(None, [stand_ins_text(stand_ins_of(plan))])
     lines += [*plan.workflow.how_read, *plan.chosen.notices, *prepared.metric.remarks(data.items)]
-    if prepared.again["asked"]["person"] is not None and plan.options.person is None:
+    if plan.tools_in_place is None and not (asked["tools"] == "live" and asked["fake_tools"] is None):
+        lines.append(f"No node of {plan.workflow.name} calls a tool, so --tools and --fake-tools change nothing.")
+    if asked["person"] is not None and plan.options.person is None:
         lines.append(
             f"No node of {plan.workflow.name} asks a person without an answer from the data, so --person asks nobody."
         )

@@ -10,7 +10,7 @@ from typing import TYPE_CHECKING, Any
 from merrow_optimizer.evaluation.statistics.paired import disagreement, interval_text, p_text
 from merrow_server.evaluations.evaluation_data import inputs_text, refused_texts, score_text
 from merrow_server.evaluations.masking import masking_text
-from merrow_server.evaluations.simulated_people import person_mark, person_text
+from merrow_server.evaluations.stand_ins import stand_ins_mark, stand_ins_text
 from merrow_server.evaluations.updates import seconds_text, updates_text
 from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.snippet import cells, visible
@@ -114,7 +114,7 @@ def report_lines(report: Mapping[str, Any], *, whole: bool, style: Style = bare)
 def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[str]:
     """The score, the answers by status, repeats and what it used."""
     if report["score"] is None:
-        yield f"{style('No score', bold=True)}{person_mark(report)} ({report['metric']})"
+        yield f"{style('No score', bold=True)}{stand_ins_mark(report)} ({report['metric']})"
     else:
         yield f"{style('Score', bold=True)} {score_text(report)} ({report['metric']}, 95 % interval)"
     answers = [f"{count:,} {status}" for status, count in report["answers"].items() if count]
@@ -132,7 +132,7 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
         named = f": {visible(', '.join(flaky[:8]))}{', ...' if len(flaky) > 8 else ''}" if flaky else ""
         yield f"{passes}; {len(flaky)} flaky{named}"
     yield from map(visible, refused_texts(report))
-    yield from filter(None, [visible(person_text(report))])
+    yield from filter(None, [visible(stand_ins_text(report))])
     if "masking" in report:
         yield masking_text(report["masking"])
     if "updates" in report:

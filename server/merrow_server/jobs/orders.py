@@ -103,6 +103,10 @@ ASKED = {
     "baseUrl": "base_url",
     "concurrency": "concurrency",
     "fresh": "fresh",
+    "answers": "answers",
+    "person": "person",
+    "tools": "tools",
+    "fakeTools": "fake_tools",
 }
 """What editors say about an evaluation, by their names for it: the fields of `Asked`."""
 

@@ -39,7 +39,7 @@ from merrow_server.evaluations.prepared_evaluation import (
     prepare,
     prepare_again,
 )
-from merrow_server.evaluations.simulated_people import person_of
+from merrow_server.evaluations.stand_ins import stand_ins_of
 from merrow_server.suggestions.prepared_suggestions import check_models
 
 _UNSEEN = 20
@@ -325,7 +325,7 @@ def plan_object(prepared: PreparedSearch) -> dict[str, Any]:
         "held_out_part": plan.split.part,
         "held_out_items": len(plan.split.held_out),
         "metric": plan.base.metric.name,
-        **person_of(plan.base),
+        **stand_ins_of(plan.base),
         "strategy": plan.strategy,
         "proposer": plan.proposer,
         "shown_items": len(plan.split.shown),

@@ -14,7 +14,7 @@ from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import Usage
 from merrow_runtime.workflow import restore
 from merrow_server.evaluations.evaluation_data import origins_of
-from merrow_server.evaluations.simulated_people import person_shown
+from merrow_server.evaluations.stand_ins import stand_ins_shown
 from merrow_server.rendering.workflow_sketch import difference_words
 
 SCHEMA = 1
@@ -41,7 +41,7 @@ def search_object(search: SearchRecord) -> dict[str, Any]:
         "held_out_items": len(held_out["items"]),
         "metric": record.metric,
         "model": record.model,
-        **person_shown(record.plan),
+        **stand_ins_shown(record.plan),
         "endpoint": ", ".join(origins_of(record)),
         "strategy": record.strategy,
         "proposer": record.proposer,

@@ -13,7 +13,7 @@ from merrow_optimizer.optimization.effects import Effect, effects_of
 from merrow_optimizer.optimization.record import RecordedCandidate, SearchRecord
 from merrow_optimizer.search.candidates import START
 from merrow_runtime.errors import RunFailure
-from merrow_server.evaluations.simulated_people import person_text
+from merrow_server.evaluations.stand_ins import stand_ins_text
 from merrow_server.evaluations.tables import exhausted_text
 from merrow_server.optimizations.search_charts import Leaf, Line, Point, plane_chart, tree_chart
 from merrow_server.optimizations.search_data import analyses_of
@@ -109,7 +109,7 @@ def _facts(search: SearchRecord) -> Iterator[str]:
         "Metric": record.metric,
         "Strategy": f"{record.strategy}, proposer {record.proposer}, seed {record.seed}, jobs {record.jobs}",
         "Model": record.model,
-        "People": person_text(record.plan),
+        "Stand-ins": stand_ins_text(record.plan),
         "Used": f"{counted(usage.calls, 'call')}, {counted(usage.tokens, 'token')}, {cost_text(usage.to_json())}",
         "Loops": exhausted_text(search.exhausted) if search.exhausted else "",
         "Time": duration(record.seconds),

@@ -16,7 +16,7 @@ from merrow_optimizer.optimization.readings import ASIDE
 from merrow_optimizer.optimization.rounds import BEST
 from merrow_optimizer.search.candidates import START
 from merrow_runtime.running.forecast_figures import Bounds
-from merrow_server.evaluations.simulated_people import person_of, person_text
+from merrow_server.evaluations.stand_ins import stand_ins_of, stand_ins_text
 from merrow_server.evaluations.tables import Style, bare, exhausted_text
 from merrow_server.files import MARKDOWN_SUFFIXES
 from merrow_server.rendering.counts import counted
@@ -39,7 +39,7 @@ def plan_lines(plan: SearchPlan, dataset: str, part: str) -> Iterator[str]:
         split.part, f"{len(split.held_out)} of the part {split.part} held out for the end"
     )
     yield f"{counted(len(split.searched), 'item')} of {visible(dataset)} (part {part}) to search with, {held}."
-    yield from filter(None, [visible(person_text(person_of(plan.base)))])
+    yield from filter(None, [visible(stand_ins_text(stand_ins_of(plan.base)))])
     item = plan.forecast
     calls = _range(item.calls, "{:,.0f}")
     sentence = f"The start makes {calls} call{'' if calls == '1' else 's'} for one item"
@@ -119,7 +119,7 @@ def report_lines(search: SearchRecord, *, whole: bool, style: Style = bare) -> I
     )
     if search.exhausted:
         yield exhausted_text(search.exhausted)
-    yield from filter(None, [visible(person_text(record.plan))])
+    yield from filter(None, [visible(stand_ins_text(record.plan))])
     yield from _proposal_lines(search)
     if not search.candidates or search.told is None:
         return

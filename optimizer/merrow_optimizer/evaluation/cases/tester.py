@@ -22,6 +22,7 @@ from merrow_optimizer.evaluation.scores import InvalidItemError, Status
 from merrow_optimizer.evaluation.unattended import unattended
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.purse import Purse
+from merrow_runtime.calls.tool_servers import ToolServers
 from merrow_runtime.errors import BudgetFailure, ReplayMiss, RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.inputs import read_inputs
@@ -58,6 +59,8 @@ class AnswerSource:
     records: bool = False
     reviser: Reviser | None = None
     """Who changes the workflow while it runs, where it asks for that (`refine`)."""
+    tools: ToolServers | None = None
+    """Who calls tools for all cases; None where only the recording answers."""
 
     @property
     def source(self) -> str | None:
@@ -197,6 +200,7 @@ class Tester:
                     endpoint=endpoint,
                     store=answers.store,
                     reviser=answers.reviser,
+                    tools=answers.tools,
                 )
             )
         except (UsageFailure, BudgetFailure) as failure:

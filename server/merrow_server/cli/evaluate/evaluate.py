@@ -209,7 +209,7 @@ async def _evaluated(user: Store, file: str, given: dict[str, Any]) -> tuple[int
 
 def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> int:
     from merrow_server.evaluations.evaluation_data import comparison, evaluation_object, other_metrics, score_text
-    from merrow_server.evaluations.simulated_people import person_text
+    from merrow_server.evaluations.stand_ins import stand_ins_text
     from merrow_server.evaluations.tables import comparison_lines
     from merrow_server.evaluations.updates import seconds_text, updates_of, updates_text
     from merrow_server.rendering.counts import counted
@@ -255,8 +255,9 @@ def _compare(user: Store, compare: tuple[str, str], given: dict[str, Any]) -> in
         echo(f"{shown['evaluation']}  {score_text(shown)}  {used}  {visible(workflow_text(shown['workflow']))}")
         if "updates" in shown:
             echo(f"{' ' * len(shown['evaluation'])}  {updates_text(shown['updates'])}")
-    for sentence in dict.fromkeys(person_text(shown) for shown in objects if "person" in shown):
-        echo(visible(sentence))
+    for sentence in dict.fromkeys(stand_ins_text(shown) for shown in objects):
+        if sentence:
+            echo(visible(sentence))
     for line in comparison_lines(result, before.id, after.id, style):
         echo(line)
     return OK

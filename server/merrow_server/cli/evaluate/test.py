@@ -15,7 +15,8 @@ import click
 
 from merrow_server.cli import INTERRUPTED, MISUSED, NOT_WELL, OK, Command
 from merrow_server.cli.given import shell_completion
-from merrow_server.cli.options.common import format_option
+from merrow_server.cli.options.common import format_option, with_options
+from merrow_server.cli.options.data import TOOL_OPTIONS
 from merrow_server.cli.sessions.signals import cancelled_by_signals
 from merrow_server.errors import InputError
 from merrow_server.rendering.output import complain
@@ -66,6 +67,7 @@ OFTEN = {
 @click.option(
     "--save", metavar="RUN", shell_complete=shell_completion.runs, help="Make a case of this run, and test nothing."
 )
+@with_options(TOOL_OPTIONS)
 @click.option("--model", metavar="MODEL", help="Use this model instead of the workflow's, where an endpoint answers.")
 @click.option("--base-url", metavar="URL", help="The endpoint to use; `offline` is the embedded model.")
 @click.option("--concurrency", type=click.IntRange(min=1), help="How many calls to make at the same time.")
@@ -166,11 +168,13 @@ class _Ended:
 
 async def _tested(chosen: Sequence[tuple[Suite, Sequence[Case]]], given: dict[str, Any], user: Store) -> _Ended:
     from merrow_runtime.errors import UsageFailure
+    from merrow_runtime.outside.choosing_tools import ToolChoice
     from merrow_server.cases.collecting import remember
     from merrow_server.cases.suites import SuiteRequest, carry_out
 
     named = ("record", "model", "base_url", "concurrency", "stop_at_first", "fresh")
-    asked = SuiteRequest(**{name: given[name] for name in named})
+    tools = ToolChoice.read(given["tools"], given["fake_tools"])
+    asked = SuiteRequest(**{name: given[name] for name in named}, tools=tools)
     ended, started = _Ended(), time.monotonic()
     try:
         with cancelled_by_signals():

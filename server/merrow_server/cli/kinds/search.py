@@ -35,14 +35,14 @@ def listed(user: Store, limit: int, file: str | None) -> list[Json]:
 
 
 def row(entry: Json) -> tuple[str, ...]:
-    from merrow_server.evaluations.simulated_people import person_mark
+    from merrow_server.evaluations.stand_ins import stand_ins_mark
 
     return (
         entry["search"],
         entry["status"],
         ago(entry["started"]),
         counted(entry["candidates"], "candidate"),
-        _best(entry) + person_mark(entry),
+        _best(entry) + stand_ins_mark(entry),
         cost_text(entry["usage"]),
         visible(workflow_text(entry["dataset"])) + f" ({entry['part']})",
         visible(workflow_text(entry["workflow"])),

@@ -12,6 +12,23 @@ from merrow_server.cli.given import shell_completion
 if TYPE_CHECKING:
     from merrow_server.evaluations.prepared_evaluation import EvaluationRequest
 
+TOOL_OPTIONS = (
+    click.option(
+        "--tools",
+        type=click.Choice(["live", "replay"]),
+        default="live",
+        show_default=True,
+        help="Call tools, or use only results of earlier runs and call none.",
+    ),
+    click.option(
+        "--fake-tools",
+        metavar="F.py",
+        shell_complete=shell_completion.files,
+        help="Call the functions of this file, in the sandbox, in the place of tools.",
+    ),
+)
+"""Where results of tools come from."""
+
 DATA_OPTIONS = (
     click.option(
         "--dataset",
@@ -36,6 +53,7 @@ DATA_OPTIONS = (
         metavar="MODEL",
         help="Have this model answer in the place of people (Human). Results say SIMULATED PERSON.",
     ),
+    *TOOL_OPTIONS,
     click.option("--gold", metavar="FIELD", help="The field with the right answer."),
     click.option("--part", metavar="PART", help="validate, test or all."),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N items."),
@@ -84,6 +102,8 @@ _SAME = (
     "items",
     "metric",
     "person",
+    "tools",
+    "fake_tools",
     "seed",
     "model",
     "judge_model",

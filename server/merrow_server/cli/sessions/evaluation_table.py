@@ -23,7 +23,7 @@ from merrow_server.errors import InputError
 from merrow_server.evaluations.evaluation_data import comparison, evaluation_object
 from merrow_server.evaluations.masking import expected_text, published_lines
 from merrow_server.evaluations.prepared_evaluation import EvaluationRequest, forecast_json, prepare
-from merrow_server.evaluations.simulated_people import person_mark, person_shown, person_text
+from merrow_server.evaluations.stand_ins import stand_ins_mark, stand_ins_shown, stand_ins_text
 from merrow_server.evaluations.updates import seconds_text, updates_of
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import cells, visible
@@ -159,7 +159,7 @@ def _rows(user: Store, table: Sequence[Cell], records: Sequence[EvaluationRecord
             "exhausted": shown["exhausted"],
             **({"updates": shown["updates"]} if "updates" in shown else {}),
             **({"masking": shown["masking"]} if "masking" in shown else {}),
-            **person_shown(shown),
+            **stand_ins_shown(shown),
             "difference": difference,
             "is_on_front": _is_on_front(number, points),
         }
@@ -215,7 +215,7 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         if score is not None:
             low, high = row["interval"]
             scored = f"{score:.3f} [{low:.3f}, {high:.3f}]"
-        scored += person_mark(row)
+        scored += stand_ins_mark(row)
         if found is not None and found["items"]:
             lower, upper = found["interval"]
             difference = f"{found['difference']:+.3f} [{lower:+.3f}, {upper:+.3f}], {p_text(found['p_holm'])}"
@@ -249,7 +249,7 @@ def _lines(rows: Sequence[dict[str, Any]]) -> Iterator[str]:
         if found
         else " and p."
     )
-    yield from dict.fromkeys(visible(person_text(row)) for row in rows if "person" in row)
+    yield from filter(None, dict.fromkeys(visible(stand_ins_text(row)) for row in rows))
     if refined:
         yield "SECONDS is the mean time of an answer ± its standard deviation."
     if masked:

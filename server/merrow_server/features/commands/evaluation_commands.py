@@ -6,7 +6,8 @@
 - ``dataset``, a file: a URI, or a path from the workflow's folder, as the files in ``metricOptions`` are; or the name of a set
   that comes with Merrow; ``diagram``, the number of the diagram in a Markdown file;
 - ``reader``, ``mapping`` (a field by input), ``gold``, ``part``, ``limit``, ``items`` (ids), ``metric``, ``metricOptions``,
-  ``repeat``, ``seed``, ``model``, ``judgeModel``, ``baseUrl``, ``concurrency``, ``fresh``: as the options of ``merrow evaluate``;
+  ``repeat``, ``seed``, ``model``, ``judgeModel``, ``baseUrl``, ``concurrency``, ``fresh``, ``answers`` (a field by node),
+  ``person``, ``tools``, ``fakeTools`` (a file): as the options of ``merrow evaluate``;
 - ``budget``, ``{usd, tokens, seconds}``;
 - ``resume``, an evaluation to go on with; ``uri`` and ``dataset`` are then those that it has;
 - ``dryRun``: only say what it may cost; ``agreed``: the user knows that, who is asked otherwise where it may cost something.
@@ -59,6 +60,10 @@ _FIELDS = {
     "baseUrl": text(),
     "concurrency": whole(),
     "fresh": flag(),
+    "answers": JobArgument(dict, "an object, such as {ASK: approved}"),
+    "person": text(),
+    "tools": text(),
+    "fakeTools": text(),
 }
 """What may be told beside the data."""
 
@@ -177,6 +182,8 @@ def with_data(
     }
     if named:
         settings["metric_options"] = {**options, **named}
+    if (fakes := settings.get("fake_tools")) is not None:
+        settings["fake_tools"] = str(_file(folder, fakes) or fakes)
     is_name = is_shipped(dataset) and file is not None and not file.exists()
     settings["dataset"] = dataset if is_name else str(Path(dataset) if file is None else file)
     return text, JobLocation(diagram.document.uri, number, ref(diagram)), name_of(diagram)
@@ -203,8 +210,8 @@ def said_of(asked: dict[str, Any]) -> dict[str, Any]:
     from merrow_server.jobs.orders import ASKED
 
     settings = {ASKED[key]: value for key, value in fields_of(asked, _FIELDS).items()}
-    for key in ("mapping", "items"):
-        values = list(settings.get(key, {}).values()) if key == "mapping" else settings.get(key, [])
+    for key in ("mapping", "answers", "items"):
+        values = settings.get(key, []) if key == "items" else list(settings.get(key, {}).values())
         if not all(isinstance(value, str) for value in values):
             raise InvalidParameters(f"`{key}` must have texts.")
     if "items" in settings:
