@@ -73,8 +73,8 @@ class UserServers:
         *,
         unattended: bool = False,
     ) -> None:
-        """See `ToolServers.check`. Nothing is started. Raises `NotAgreedFailure`, or another `UsageFailure`: for a server that does
-        not exist or may not be started, and for tools that may not run ``unattended``.
+        """See `ToolServers.check`. Nothing is started. Raises `NotAgreedFailure`, or another `UsageFailure`: for a server that
+        does not exist or may not be started, and for tools that may not run ``unattended``.
         """
         known = self._known.get(folder)
         if known is None:

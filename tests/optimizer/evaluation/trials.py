@@ -18,6 +18,7 @@ from merrow_optimizer.evaluation.plan import EvaluationLimits, Plan, make_plan
 from merrow_optimizer.evaluation.scores import Score
 from merrow_runtime import RunOptions, Store, Workflow
 from merrow_runtime.models.retry import RetryPolicy
+from merrow_runtime.outside.user_servers import UserServers
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
@@ -67,6 +68,7 @@ def plan_of(
         RunOptions(retry=RetryPolicy(retries=0), **options),
         repeats=repeats,
         limits=limits,
+        tools=UserServers(lambda: None),
     )
 
 
