@@ -154,7 +154,9 @@ def test_a_proposal_starts_nothing_before_consent_to_all_of_it(run: Any, place: 
     assert run("pull", "web").code == 0
     assert Path("started").exists()
     (row,) = run("list", "--json").json["servers"]
-    assert (row["trust"], row["tools"]) == ("trusted", [{"name": "search", "repeatable": False, "allow": False}])
+    (listed,) = row["tools"]
+    assert (row["trust"], listed["tool"], listed["state"]) == ("trusted", "web.search", "pinned")
+    assert [listed[key] for key in ("repeatable", "allow", "agreed", "last_used")] == [False, False, False, None]
     for change in ({"args": [*words, "x"]}, {"env": {"HOME": ""}}, {"cwd": "/"}, {"command": "sh"}):
         propose(place, web={"command": command, "args": words, **change})
         assert run("list", "--json").json["servers"][0]["trust"] == "untrusted", change

@@ -10,12 +10,31 @@ from collections.abc import Mapping
 from pathlib import Path
 from typing import Any
 
-from merrow_runtime.errors import InputError
+from merrow_runtime.errors import InputError, UsageFailure
 from merrow_runtime.store.location import state_folder
 
 FILE = "trusted.json"
 _LARGEST = 4_000_000
 _VERSION = 1
+
+
+class ConsentFailure(UsageFailure):
+    """Something is not done before the user agrees to it. ``situation`` says to what, ``question`` asks for it, ``button`` is the
+    answer of those who agree, and ``workspace`` is where their consent holds.
+    """
+
+    situation: str
+    question: str
+    button: str
+    workspace: str
+
+    def is_given(self) -> bool:
+        """Whether the user has agreed meanwhile."""
+        raise NotImplementedError
+
+    def agree(self) -> None:
+        """Keep that the user agrees. Raises `InputError`."""
+        raise NotImplementedError
 
 
 class Consents:
@@ -24,8 +43,8 @@ class Consents:
     """
 
     def __init__(self, path: Path | None = None) -> None:
-        self._path = path or state_folder() / FILE
-        self._trusted = _read(self._path)
+        self.path = path or state_folder() / FILE
+        self._trusted = _read(self.path)
 
     def has(self, digest: str) -> bool:
         """Whether the definition with this hash is trusted."""
@@ -53,14 +72,14 @@ class Consents:
         text = json.dumps({"version": _VERSION, "trusted": self._trusted}, indent=2)
         temporary: str | None = None
         try:
-            self._path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
+            self.path.parent.mkdir(mode=0o700, parents=True, exist_ok=True)
             # Readable by the user alone, and never half a file.
-            handle, temporary = tempfile.mkstemp(prefix=f".{FILE}.", dir=self._path.parent)
+            handle, temporary = tempfile.mkstemp(prefix=f".{FILE}.", dir=self.path.parent)
             with os.fdopen(handle, "w", encoding="utf-8") as stream:
                 stream.write(text)
-            Path(temporary).replace(self._path)
+            Path(temporary).replace(self.path)
         except OSError as problem:
-            raise InputError(f"{self._path} can't be written: {problem.strerror}.") from None
+            raise InputError(f"{self.path} can't be written: {problem.strerror}.") from None
         finally:
             if temporary is not None:
                 with contextlib.suppress(OSError):

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import os
 from collections.abc import Mapping
 from dataclasses import dataclass, replace
@@ -9,11 +10,11 @@ from pathlib import Path
 from typing import Any, Literal
 
 from merrow_analysis.suggest import closest
-from merrow_analysis.tools.pins import LOCAL
+from merrow_analysis.tools.pins import LOCAL, shown
 from merrow_runtime.errors import InputError, UsageFailure
 from merrow_runtime.models.tool_servers import NAME, ToolServer, digest, shown_name, with_variables
 from merrow_runtime.models.user_settings import UserSettings
-from merrow_runtime.outside.consent import Consents
+from merrow_runtime.outside.consent import ConsentFailure, Consents
 from merrow_runtime.outside.local_tools import LocalTool, local_tools
 from merrow_runtime.outside.mcp_files import IN_WORKSPACE, read_proposals
 
@@ -40,6 +41,43 @@ class KnownServer:
     def digest(self) -> str:
         """The SHA-256 of the definition."""
         return digest(self.definition)
+
+    @property
+    def shown_definition(self) -> dict[str, Any]:
+        """What is agreed to, with variables by their names: their values may be keys."""
+        if self.server is None or self.tool is not None:
+            return dict(self.definition)
+        return {**self.server.definition(), "workspace": self.definition["workspace"]}
+
+    @property
+    def definition_text(self) -> str:
+        """The same for people, in full: JSON, or the file of a local tool. Nothing hides in it, and no part of it is markup."""
+        if self.tool is not None:
+            return shown(self.tool.text)
+        text = shown(json.dumps(self.shown_definition, indent=2, ensure_ascii=False))
+        # Where an editor draws a message, these could be a link to a command, or code.
+        return text.replace("`", "\\u0060").replace("](", "\\u005d(")
+
+
+class NotTrustedFailure(ConsentFailure):
+    """``known`` is proposed by a workspace, and is not started before the user agrees to all of its definition."""
+
+    def __init__(self, known: KnownServer, workspace: str) -> None:
+        self.known, self.workspace = known, workspace
+        is_file = known.tool is not None
+        self.situation = f"{known.name} is proposed by {known.source} and is not started before you agree."
+        what = "Run this file" if is_file else "Start or reach this server"
+        self.question = f"{what}? It can do all that you can do on this machine."
+        self.button = "Trust This File" if is_file else "Trust This Server"
+        super().__init__(f"{self.situation} See what it is with: merrow tools trust {known.name}")
+
+    def is_given(self) -> bool:
+        """See `ConsentFailure.is_given`."""
+        return Consents().has(self.known.digest)
+
+    def agree(self) -> None:
+        """Keep that the user agrees to this definition. Raises `InputError`."""
+        Consents().add(self.known.digest, self.known.name, self.workspace)
 
 
 class KnownServers:
@@ -85,10 +123,7 @@ class KnownServers:
         if known.server is None:
             raise UsageFailure(known.problem)
         if known.trust == "untrusted":
-            raise UsageFailure(
-                f"{name} is proposed by {known.source} and is not started before you agree. See what it is with:"
-                f" merrow tools trust {name}"
-            )
+            raise NotTrustedFailure(known, str(self.workspace))
         return known.server
 
     def _propose(self, file: Path, environment: Mapping[str, str]) -> None:

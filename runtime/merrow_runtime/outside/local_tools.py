@@ -33,7 +33,7 @@ _TYPES = "use str, int, float, bool, list[...], dict, Literal[...], Optional[...
 @dataclass(frozen=True, slots=True)
 class LocalTool:
     """A tool that is a file. ``said`` is what a server would list of it, None where it can't be used: ``problem`` says why.
-    ``sha256`` is that of the file, ``server`` what runs it.
+    ``sha256`` is that of the file, ``text`` what is in it, ``server`` what runs it.
     """
 
     name: str
@@ -42,6 +42,7 @@ class LocalTool:
     said: Mapping[str, Any] | None
     server: ToolServer | None
     problem: str = ""
+    text: str = ""
 
 
 def local_tools(folder: Path) -> list[LocalTool]:
@@ -71,7 +72,7 @@ def read_tool(file: Path) -> LocalTool:
     job = json.dumps({"file": str(file), "sha256": sha256, "tool": said, "returns": returns})
     # -I: what it imports comes from this Python, and not from the folder, which the hash doesn't cover.
     server = ToolServer(LOCAL, (sys.executable, "-I", str(_RUNNER), job), cwd=str(file.parent))
-    return LocalTool(file.stem, file, sha256, said, server)
+    return LocalTool(file.stem, file, sha256, said, server, text=source.text)
 
 
 def _described(name: str, text: str) -> tuple[dict[str, Any], str]:

@@ -13,7 +13,7 @@ from merrow_runtime.errors import ToolFailure, UsageFailure
 from merrow_runtime.models.redaction import redacted
 from merrow_runtime.models.tool_servers import ToolServer, digest
 from merrow_runtime.models.user_settings import read_user_settings
-from merrow_runtime.outside.consent import Consents
+from merrow_runtime.outside.consent import ConsentFailure, Consents
 from merrow_runtime.outside.known_servers import KnownServers
 from merrow_runtime.outside.local_tools import LocalTool
 from merrow_runtime.outside.pinned_results import check_result
@@ -27,26 +27,34 @@ if TYPE_CHECKING:
     from merrow_runtime.outside.sessions import Sessions
 
 
-class NotAgreedFailure(UsageFailure):
-    """A workflow calls ``tools`` of which the user has not said that workflows of this ``workspace`` may call them.
-    ``agreements`` are what the user agrees to, by the hash that is kept.
+class NotAgreedFailure(ConsentFailure):
+    """A workflow in ``folder`` calls ``tools`` of which the user has not said that workflows of this ``workspace`` may call them.
+    ``agreements`` are what the user agrees to, tools with their pins (`pin_text`), by the hash that is kept.
     """
 
-    def __init__(self, agreements: Mapping[str, str], workspace: str) -> None:
-        self.agreements, self.workspace = agreements, workspace
-        self.tools = list(agreements.values())
+    button = "Allow"
+
+    def __init__(self, agreements: Mapping[str, tuple[str, str]], workspace: str, folder: Path) -> None:
+        self.agreements, self.workspace, self.folder = agreements, workspace, folder
+        self.tools = [tool for tool, _ in agreements.values()]
         calls, them = ("the tool", "it") if len(self.tools) == 1 else ("the tools", "them")
         self.situation = f"The workflow calls {calls} {listed(self.tools)}, which can act for you."
+        self.question = f"May the workflows of this folder call {them}?"
         server = self.tools[0].partition(".")[0]
         super().__init__(
             f"{self.situation} Agree on a terminal, where `merrow run` asks, or add {them} to `allow` in [servers.{server}] of"
             " your settings."
         )
 
+    def is_given(self) -> bool:
+        """See `ConsentFailure.is_given`."""
+        consents = Consents()
+        return all(map(consents.has, self.agreements))
+
     def agree(self) -> None:
         """Keep that the user agrees. Raises `InputError`."""
         consents = Consents()
-        for hashed, tool in self.agreements.items():
+        for hashed, (tool, _) in self.agreements.items():
             consents.add(hashed, tool, self.workspace)
 
 
@@ -80,7 +88,7 @@ class UserServers:
         if known is None:
             root = WorkspaceFinder().root(folder)
             known = self._known[folder] = KnownServers(read_user_settings(), root, folder)
-        agreements: dict[str, str] = {}
+        agreements: dict[str, tuple[str, str]] = {}
         if not all(pinned in self._pins for pinned in tools):
             self._pins |= pins()
         for (tool, pin), node in tools.items():
@@ -94,11 +102,11 @@ class UserServers:
                 raise UsageFailure(_not_unattended(node, tool, started))
             if server == LOCAL:
                 continue
-            agreement = digest({"tool": tool, "pin": pin, "workspace": str(known.workspace)})
+            agreement = agreement_on(tool, pin, known)
             if not started.may_call(name) and not known.consents.has(agreement):
-                agreements[agreement] = tool
+                agreements[agreement] = tool, pin
         if agreements:
-            raise NotAgreedFailure(agreements, str(known.workspace))
+            raise NotAgreedFailure(agreements, str(known.workspace), folder)
 
     def may_repeat(self, call: ToolCall) -> bool:
         """See `ToolServers.may_repeat`."""
@@ -159,6 +167,11 @@ class UserServers:
 
     def _server(self, call: ToolCall) -> ToolServer:
         return self._servers[call.tool, call.pin]
+
+
+def agreement_on(tool: str, pin: str, known: KnownServers) -> str:
+    """The hash of the user's consent that workflows of a workspace call a tool as it is pinned (`pin_text`)."""
+    return digest({"tool": tool, "pin": pin, "workspace": str(known.workspace)})
 
 
 def _check_file(tool: LocalTool | None, pin: str) -> None:

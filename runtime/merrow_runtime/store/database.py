@@ -364,6 +364,19 @@ class Store:
         found.update({run: changed for run, changed in self._rows(sql, ()) if changed is not None})
         return found
 
+    def tools_used(self, of_runs: int = 200) -> dict[str, float]:
+        """When tools were last called, by their names in workflows, in seconds since 1970: those that the newest runs called.
+        Raises `StoreFailure`.
+        """
+        where, values = self._writer.shown("workflow", None)
+        sql = (
+            "SELECT json_extract(request, '$.tool') AS tool, max(calls.started) FROM calls WHERE kind = 'tool'"  # noqa: S608
+            f" AND json_valid(request) AND run IN (SELECT number FROM runs {where} ORDER BY started DESC, id LIMIT ?)"
+            " GROUP BY tool"
+        )
+        # PostgreSQL gives a text in JSON in its quotes.
+        return {tool.strip('"'): started for tool, started in self._rows(sql, (*values, of_runs)) if tool}
+
     def status(self, run: str) -> RunStatus | None:
         """How the run with exactly this id ended, as far as recorded; None if there is none. Raises `StoreFailure`."""
         statuses = self._rows("SELECT status FROM runs WHERE id = ?", (run,))

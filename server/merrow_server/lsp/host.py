@@ -33,6 +33,10 @@ class Surroundings(Protocol):
 
     def context_of(self, document: OpenDocument) -> Context: ...
 
+    def files_changed(self, paths: Iterable[Path]) -> None: ...
+
+    def reload(self) -> None: ...
+
 
 class KnownReports(Protocol):
     """The diagnostics that the client has, as `merrow_server.lsp.findings.reports.Reports` remembers them."""

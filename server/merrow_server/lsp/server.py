@@ -27,6 +27,7 @@ from merrow_server.lsp.work.following import Following
 from merrow_server.lsp.work.last_found import LastFound, evaluated, searched
 from merrow_server.lsp.work.runs import Runs
 from merrow_server.lsp.work.suggestions import Suggestions
+from merrow_server.lsp.work.tools import EditorTools
 
 if TYPE_CHECKING:
     from cattrs import Converter
@@ -63,6 +64,7 @@ class MerrowServer(Host):
         self.reports: Reports = Reports(self)
         self.jobs = Following(self)
         self.runs = Runs(self, self.jobs)
+        self.tools = EditorTools(self, self.jobs, self.runs.consents)
         self.suggestions = Suggestions(self)
         self.last_evaluations = LastFound(
             self,

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
 from importlib.util import find_spec
 from pathlib import Path
+from typing import Any
 
 from merrow_analysis.suggest import closest
 from merrow_analysis.tools.pins import LOCAL, PinnedTool, Pins, PinsError, difference, hidden_in, pinned
@@ -41,6 +42,11 @@ class Changed:
             return f"{self.name} is not pinned."
         return f"{self.name} is not as it was pinned."
 
+    def to_json(self) -> dict[str, Any]:
+        """What programs are told of it."""
+        hidden = list(self.hidden)
+        return {"tool": self.name, "message": self.sentence, "difference": self.difference, "hidden": hidden}
+
 
 @dataclass(frozen=True, slots=True)
 class Pulled:
@@ -63,11 +69,25 @@ class Pulled:
         write_bytes(self.path, self.pins.text().encode("utf-8"))
 
 
+@dataclass(frozen=True, slots=True)
+class Said:
+    """What the server ``name`` says of its tools: each as a pin, by its name, and sentences about those that can't be pinned."""
+
+    name: str
+    tools: Mapping[str, PinnedTool]
+    problems: tuple[str, ...] = ()
+
+
 def pull(known: KnownServers, name: str, wanted: Sequence[str], folder: Path) -> Pulled:
-    """Ask a server for its tools and compare them with the pins; nothing is written. Without ``wanted`` all are pinned, and pins
-    of tools that it does not have any more go. Raises `RunFailure`.
+    """Ask a server for its tools and compare them with the pins, as `compared`. Raises `RunFailure`."""
+    return compared(asyncio.run(said_by(known, name)), wanted, folder)
+
+
+def compared(said: Said, wanted: Sequence[str], folder: Path) -> Pulled:
+    """Compare what a server says with the pins; nothing is written. Without ``wanted`` all its tools are pinned, and pins of
+    tools that it does not have any more go. Raises `InputError`.
     """
-    listed, problems = _tools_of(known, name)
+    name, listed = said.name, said.tools
     path = pins_path(folder)
     before = read_pins_of(path)
     for tool in wanted:
@@ -77,13 +97,13 @@ def pull(known: KnownServers, name: str, wanted: Sequence[str], folder: Path) ->
                 f"The server {shown_name(name)} has no tool {shown_name(tool)}"
                 + (f"; did you mean {near}?" if near else ".")
             )
-    chosen = {tool: listed[tool] for tool in wanted} if wanted else listed
+    chosen = {tool: listed[tool] for tool in wanted} if wanted else dict(listed)
     pins = before.with_tools(chosen.values())
     gone = [] if wanted else [tool for tool in before.servers.get(name, {}) if tool not in listed]
     pins = pins.without(f"{name}.{tool}" for tool in gone)
-    compared = [*chosen, *gone]
-    changed = _compared(name, before, {tool: listed.get(tool) for tool in compared})
-    return Pulled(path, pins, tuple(changed), tuple(problems), len(pins.servers.get(name, {})))
+    touched = [*chosen, *gone]
+    changed = _changes(name, before, {tool: listed.get(tool) for tool in touched})
+    return Pulled(path, pins, tuple(changed), said.problems, len(pins.servers.get(name, {})))
 
 
 def check(known: KnownServers, names: Sequence[str], folder: Path) -> tuple[list[Changed], list[str]]:
@@ -99,15 +119,20 @@ def check(known: KnownServers, names: Sequence[str], folder: Path) -> tuple[list
             problems.append(f"No tool of {shown_name(name)} is pinned; pin them with: merrow tools pull {name}")
             continue
         try:
-            listed, _ = _tools_of(known, name)
+            said = asyncio.run(said_by(known, name))
         except RunFailure as problem:
             problems.append(str(problem))
             continue
-        changed += _compared(name, pins, {tool: listed.get(tool) for tool in tools})
+        changed += differing(said, pins)
     return changed, problems
 
 
-def _compared(server: str, pins: Pins, now: dict[str, PinnedTool | None]) -> list[Changed]:
+def differing(said: Said, pins: Pins) -> list[Changed]:
+    """The pinned tools of a server of which it says something else now."""
+    return _changes(said.name, pins, {tool: said.tools.get(tool) for tool in pins.servers.get(said.name, {})})
+
+
+def _changes(server: str, pins: Pins, now: dict[str, PinnedTool | None]) -> list[Changed]:
     changed = []
     for name, tool in now.items():
         before = pins.servers.get(server, {}).get(name)
@@ -119,11 +144,13 @@ def _compared(server: str, pins: Pins, now: dict[str, PinnedTool | None]) -> lis
     return changed
 
 
-def _tools_of(known: KnownServers, name: str) -> tuple[dict[str, PinnedTool], list[str]]:
-    """The tools of a server as pins, and a sentence about each that can't be one."""
+async def said_by(known: KnownServers, name: str) -> Said:
+    """Ask a server for its tools; it is started for this, and ended. Raises `RunFailure`: `NotTrustedFailure` where the user has
+    not agreed to start it.
+    """
     if name == LOCAL:
-        return _local_tools(known)
-    listed = _asked(known.startable(name))
+        return local_tools(known)
+    listed = await _asked(known.startable(name))
     tools: dict[str, PinnedTool] = {}
     problems = []
     for said in listed:
@@ -132,10 +159,10 @@ def _tools_of(known: KnownServers, name: str) -> tuple[dict[str, PinnedTool], li
             tools[tool.name] = tool
         except PinsError as problem:
             problems.append(str(problem))
-    return tools, problems
+    return Said(name, tools, tuple(problems))
 
 
-def _local_tools(known: KnownServers) -> tuple[dict[str, PinnedTool], list[str]]:
+def local_tools(known: KnownServers) -> Said:
     """The tools that are files; reading them starts nothing."""
     tools: dict[str, PinnedTool] = {}
     problems = []
@@ -144,16 +171,13 @@ def _local_tools(known: KnownServers) -> tuple[dict[str, PinnedTool], list[str]]
             tools[one.tool.name] = pinned(LOCAL, one.tool.said, one.tool.sha256)
         elif one.tool is not None:
             problems.append(one.problem)
-    return tools, problems
+    return Said(LOCAL, tools, tuple(problems))
 
 
-def _asked(server: ToolServer) -> list[dict[str, object]]:
+async def _asked(server: ToolServer) -> list[dict[str, object]]:
     if find_spec("mcp") is None:
         raise ToolFailure(f"Servers of tools need the extra `tools`; {how_to_install('tools')}")
     from merrow_runtime.outside.sessions import Sessions
 
-    async def ask() -> list[dict[str, object]]:
-        async with Sessions(proxy=read_user_settings().proxy) as sessions:
-            return await sessions.tools(server)
-
-    return asyncio.run(ask())
+    async with Sessions(proxy=read_user_settings().proxy) as sessions:
+        return await sessions.tools(server)

@@ -81,12 +81,12 @@ class RunningEditor:
         change = types.TextDocumentContentChangeWholeDocument(text)
         self.client.text_document_did_change(types.DidChangeTextDocumentParams(identifier, [change]))
 
-    def begin(self, command: str, **argument: Any) -> asyncio.Future[Any]:
+    def begin(self, command: str, /, **argument: Any) -> asyncio.Future[Any]:
         """Execute a command and don't wait for its answer."""
         params = types.ExecuteCommandParams(command, arguments=[argument])
         return asyncio.ensure_future(self.client.workspace_execute_command_async(params))
 
-    async def execute(self, command: str, **argument: Any) -> Any:
+    async def execute(self, command: str, /, **argument: Any) -> Any:
         return await asyncio.wait_for(self.begin(command, **argument), WAIT)
 
     async def ask(self, method: str, **params: Any) -> Any:

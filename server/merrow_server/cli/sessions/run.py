@@ -113,9 +113,7 @@ def _tell_refused(failure: RunFailure) -> None:
 
 def _agrees(tools: NotAgreedFailure) -> bool:
     echo(visible(tools.situation), err=True)
-    return click.confirm(
-        "May the workflows of this folder call " + ("it?" if len(tools.tools) == 1 else "them?"), err=True
-    )
+    return click.confirm(tools.question, err=True)
 
 
 def _ask(foreign: ForeignResults) -> Reuse:

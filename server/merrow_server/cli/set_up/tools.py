@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import contextlib
 import json
-import keyword
 import sys
 from collections.abc import Iterator
 from pathlib import Path
@@ -18,11 +17,12 @@ from merrow_server.rendering.snippet import plain, visible
 from merrow_server.rendering.terminal import echo, emit, style
 
 if TYPE_CHECKING:
-    from merrow_runtime.outside.known_servers import KnownServer, KnownServers
+    from merrow_runtime.outside.known_servers import KnownServers
     from merrow_server.tools.pinning import Changed
 
 _ACTIONS = ("add", "pull", "list", "check", "trust", "forget", "new")
 _TRUST = {"yours": "in your settings", "trusted": "trusted", "untrusted": "not trusted", "unusable": "can't be used"}
+_STATES = {"pinned": "pinned", "differs": "differs from its pin", "gone": "pinned, and gone", "unpinned": "not pinned"}
 _OPTIONS = {
     "add": {"url", "env", "cwd", "source"},
     "pull": {"accept"},
@@ -151,16 +151,7 @@ def _check(names: tuple[str, ...], *, as_json: bool) -> int:
 
     changed, problems = check(known_servers(Path()), names, Path())
     if as_json:
-        told = [
-            {
-                "tool": change.name,
-                "message": change.sentence,
-                "difference": change.difference,
-                "hidden": list(change.hidden),
-            }
-            for change in changed
-        ]
-        emit(json.dumps({"differs": told, "problems": problems}, indent=2))
+        emit(json.dumps({"differs": [change.to_json() for change in changed], "problems": problems}, indent=2))
     else:
         for change in changed:
             _show(change, code="MW504 ")
@@ -180,21 +171,19 @@ def _show(change: Changed, code: str = "") -> None:
 
 
 def _list(names: tuple[str, ...], *, as_json: bool) -> int:
-    from merrow_analysis.tools.pins import LOCAL
     from merrow_server.tools.adding import shown
+    from merrow_server.tools.listing import listing
     from merrow_server.tools.servers import known_servers, pins_path, read_pins_of
 
     known = known_servers(Path())
     path = pins_path(Path())
-    pins = read_pins_of(path)
-    listed = [known.named(name) for name in names] if names else known.all()
-    rows = [_row(one, list(pins.servers.get(LOCAL if one.tool else one.name, {}))) for one in listed]
-    elsewhere = sorted(set(pins.servers) - {one.name for one in known.all()} - {LOCAL})
+    found = listing(known, read_pins_of(path), path, names)
     if as_json:
-        found = {"servers": rows, "pins": str(path), "unknown": elsewhere, "problems": known.problems}
         emit(json.dumps(found, indent=2))
         return 0
-    for one, row in zip(listed, rows, strict=True):
+    listed = [known.named(name) for name in names] if names else known.all()
+    elsewhere = found["unknown"]
+    for one, row in zip(listed, found["servers"], strict=True):
         echo(f"{style(visible(one.name), bold=True)}  {_TRUST[one.trust]}  {visible(str(one.source))}")
         if one.problem:
             echo(f"  {visible(one.problem)}")
@@ -202,7 +191,7 @@ def _list(names: tuple[str, ...], *, as_json: bool) -> int:
             echo(f"  {visible(shown(one.server))}")
         for tool in row["tools"]:
             may = [word for word in ("repeatable", "allow") if tool[word]]
-            echo(f"  {visible(tool['name'])}  pinned" + (f", {' and '.join(may)}" if may else ""))
+            echo(f"  {visible(tool['name'])}  {_STATES[tool['state']]}" + (f", {' and '.join(may)}" if may else ""))
     for name in elsewhere if not names else ():
         echo(f"{style(name, bold=True)}  is pinned, and is not in your settings. Add it with: merrow tools add {name}")
     for problem in known.problems:
@@ -210,26 +199,6 @@ def _list(names: tuple[str, ...], *, as_json: bool) -> int:
     if not listed and not elsewhere:
         echo("There are no servers of tools. Add one with: merrow tools add NAME -- COMMAND", err=True)
     return 0
-
-
-def _row(one: KnownServer, pinned: list[str]) -> dict[str, Any]:
-    server = one.server
-    tools = [name for name in pinned if one.tool is None or name == one.tool.name]
-    return {
-        "name": one.name,
-        "source": str(one.source),
-        "trust": one.trust,
-        "problem": one.problem or None,
-        "definition": server.definition() if server is not None and one.tool is None else None,
-        "tools": [
-            {
-                "name": name,
-                "repeatable": server is not None and server.may_repeat(name),
-                "allow": server is not None and server.may_call(name),
-            }
-            for name in tools
-        ],
-    }
 
 
 def _trust(name: str, *, agrees: bool) -> int:
@@ -246,7 +215,7 @@ def _trust(name: str, *, agrees: bool) -> int:
         )
         return 0
     echo(f"{visible(str(one.source))} proposes {style(name, bold=True)}:", err=True)
-    for key, value in _definition(one).items():
+    for key, value in one.shown_definition.items():
         echo(f"  {key}: {visible(json.dumps(value, ensure_ascii=False))}", err=True)
     for note in one.notes:
         echo(f"{style('Note:', fg='yellow')} {visible(note)}", err=True)
@@ -258,13 +227,6 @@ def _trust(name: str, *, agrees: bool) -> int:
     known.consents.add(one.digest, name, str(known.workspace))
     emit(f"{name} is trusted in {visible(str(known.workspace))} until its definition changes.")
     return 0
-
-
-def _definition(one: KnownServer) -> dict[str, Any]:
-    """What is agreed to, with variables by their names: their values may be keys."""
-    if one.server is None or one.tool is not None:
-        return dict(one.definition)
-    return {**one.server.definition(), "workspace": one.definition["workspace"]}
 
 
 def _forget(name: str) -> None:
@@ -284,28 +246,12 @@ def _forget(name: str) -> None:
 
 
 def _new(name: str) -> None:
-    from merrow_runtime.models.tool_servers import VARIABLE
-    from merrow_runtime.outside.local_tools import FOLDER
-    from merrow_server.errors import InputError
-    from merrow_server.files import create
+    from merrow_server.tools.new_tool import new_tool
 
-    if not VARIABLE.fullmatch(name) or name.startswith("_") or keyword.iskeyword(name):
-        raise InputError("A tool is a Python function: name it with letters, digits and `_`, such as convert_units.")
-    path = Path(FOLDER) / f"{name}.py"
-    path.parent.mkdir(exist_ok=True)
-    create(path, _TEMPLATE.replace("NAME", name))
+    path = new_tool(name, Path())
     emit(
         f"{path} is written. Change what it does, then: merrow tools pull local {name}, and merrow tools trust local.{name}"
     )
-
-
-_TEMPLATE = '''"""The tool local.NAME: its types say what it takes and gives, and its docstring tells models what it does."""
-
-
-def NAME(text: str, times: int = 1) -> str:
-    """Repeat a text."""
-    return text * times
-'''
 
 
 @contextlib.contextmanager

@@ -1,5 +1,5 @@
 """Actions at findings for which the text alone is not enough: a run that failed is continued, a file that is missing is created,
-or another one is named.
+or another one is named, tools are pinned.
 """
 
 from __future__ import annotations
@@ -12,10 +12,12 @@ from lsprotocol import types
 from merrow_analysis.diagnostics import Diagnostic
 from merrow_analysis.rules.call_rules import BAD_CALLEE
 from merrow_analysis.rules.declared.configuration_rules import UNUSABLE_FILE
+from merrow_analysis.rules.effects.tool_rules import UNPINNED_TOOL
 from merrow_analysis.rules.run_rules import NODE_FAILED
 from merrow_analysis.text import Range, TextEdit
 from merrow_server.lsp.documents import OpenDiagram
 from merrow_server.lsp.offers.missing_files import new_prompt_file, new_workflow, other_workflow
+from merrow_server.lsp.offers.pinning_tools import pin_tools
 from merrow_server.lsp.supports import Supports
 from merrow_server.lsp.work.runs import RESUME, RUN_FROM, Runs
 
@@ -45,6 +47,10 @@ def other_actions(
             for fix in other_workflow(diagram, finding):
                 yield OtherAction(fix.title, finding, edits=fix.edits)
             created = new_workflow(supports, diagram, finding)
+        elif finding.code == UNPINNED_TOOL.code:
+            command = pin_tools(diagram, finding)
+            if command is not None:
+                yield OtherAction(command.title, finding, command)
         if created is not None:
             path, change = created
             yield OtherAction(f"Create {path}", finding, change=change)

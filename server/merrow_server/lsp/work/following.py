@@ -26,6 +26,8 @@ from merrow_server.lsp.protocol import FeatureError
 from merrow_server.lsp.work.run_progress import ShownProgress
 
 if TYPE_CHECKING:
+    from merrow_runtime.errors import RunFailure
+    from merrow_runtime.outside.consent import ConsentFailure
     from merrow_server.jobs.desk import JobOrder, Kind
     from merrow_server.jobs.session import Session
 
@@ -243,8 +245,24 @@ class Following:
             if isinstance(problem, ForeignResults):
                 raise
             if isinstance(problem, RunFailure):
-                raise FeatureError(str(problem), types.LSPErrorCodes.RequestFailed, problem.fields()) from None
+                raise _refusal(problem) from None
             raise
+
+
+class NeedsConsentError(FeatureError):
+    """Something was refused that is done once the user agrees: ``failure`` is what they would agree to."""
+
+    def __init__(self, failure: ConsentFailure) -> None:
+        super().__init__(str(failure), types.LSPErrorCodes.RequestFailed, failure.fields())
+        self.failure = failure
+
+
+def _refusal(problem: RunFailure) -> FeatureError:
+    from merrow_runtime.outside.consent import ConsentFailure
+
+    if isinstance(problem, ConsentFailure):
+        return NeedsConsentError(problem)
+    return FeatureError(str(problem), types.LSPErrorCodes.RequestFailed, problem.fields())
 
 
 def here(function: Callable[..., None]) -> Callable[..., None]:

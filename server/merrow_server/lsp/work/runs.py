@@ -13,7 +13,8 @@ from lsprotocol import types
 
 from merrow_server.lsp.host import Host
 from merrow_server.lsp.protocol import FeatureError
-from merrow_server.lsp.work.following import Following, JobLocation, Live, here
+from merrow_server.lsp.work.consents import ConsentAsker
+from merrow_server.lsp.work.following import Following, JobLocation, Live, NeedsConsentError, here
 from merrow_server.lsp.work.people import People
 from merrow_server.lsp.work.run_ends import end_text
 from merrow_server.lsp.work.run_inputs import Inputs
@@ -42,25 +43,29 @@ class Runs:
         self._questions: set[asyncio.Task[None]] = set()
         self.inputs = Inputs(server)
         self.results = Results(server)
+        self.consents = ConsentAsker(server, jobs)
         self.people = People(server, jobs, self)
         self.trusted = True
         """Whether the user trusts the workspace; clients without this concept don't report it."""
 
     async def carry_out(self, order: Order, place: JobLocation, title: str) -> Json:
-        """Run to the end and keep the client informed; returns how it ended. The user is asked about results of other endpoints.
+        """Run to the end and keep the client informed; returns how it ended. The user is asked about results of other endpoints,
+        and whether tools may be called and their servers started.
 
         The run is cancelled together with its request. Raises `FeatureError` with a sentence if it can't start.
         """
-        try:
-            return await self._carry_out(order, place, title)
-        except Exception as problem:
-            from merrow_runtime.provenance import ForeignResults
+        while True:
+            try:
+                return await self._carry_out(order, place, title)
+            except NeedsConsentError as needed:
+                await self.consents.get(needed)
+            except Exception as problem:
+                from merrow_runtime.provenance import ForeignResults
 
-            if not isinstance(problem, ForeignResults):
-                raise
-            foreign = problem
-        reuse = await ask_about_reuse(self._server, foreign)
-        return await self._carry_out(replace(order, reuse=reuse), place, title)
+                if not isinstance(problem, ForeignResults):
+                    raise
+                foreign = problem
+                order = replace(order, reuse=await ask_about_reuse(self._server, foreign))
 
     async def _carry_out(self, order: Order, place: JobLocation, title: str) -> Json:
         """The same without asking. Also raises `ForeignResults`."""
