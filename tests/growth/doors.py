@@ -194,7 +194,13 @@ def _menu(it: Opened) -> None:
 def _menu_of_steps(it: Opened) -> None:
     """What makes operators of the steps on two lines."""
     start, end = {"line": it.middle, "character": 0}, {"line": it.middle + 2, "character": 0}
-    _chosen(it, {"start": start, "end": end}, "refactor.extract.operator", "refactor.rewrite.operator")
+    _chosen(
+        it,
+        {"start": start, "end": end},
+        "refactor.extract.operator",
+        "refactor.rewrite.operator",
+        "refactor.rewrite.tool",
+    )
 
 
 def _mutate(it: Opened) -> None:

@@ -20,6 +20,7 @@ from lsprotocol import types
 from merrow_analysis import faults
 from merrow_analysis.visible import visible
 from merrow_server.lsp.documents import OpenDiagram, OpenDocument
+from merrow_server.lsp.offers.binding_tools import BIND, tool_bindings
 from merrow_server.lsp.offers.fix_offers import offers_at, other_offers, repair_offers, searched_offers
 from merrow_server.lsp.offers.offer import FIX_ALL, QUICK_FIX, Offer
 from merrow_server.lsp.protocol import FeatureError
@@ -261,7 +262,10 @@ def _mutations(document: OpenDocument, place: types.Range, wanted: Callable[[str
 
 
 def _of_steps(document: OpenDocument, place: types.Range, wanted: Callable[[str], bool]) -> Iterator[Offer]:
-    """Actions that turn the selected steps into operators."""
+    """Actions that turn the selected steps into operators, or bind one to a tool."""
+    if wanted(BIND):
+        for diagram in document.diagrams:
+            yield from tool_bindings(diagram, place)
     if not any(wanted(kind) for kind in OF_STEPS):
         return
     from merrow_server.lsp.offers.operator_actions import operator_actions

@@ -6,6 +6,7 @@ from collections.abc import Callable
 from pathlib import Path
 
 import pytest
+from tests.server.lsp.client import Json
 from tests.server.lsp.editor import MODERN, Editor
 from tests.tools.flows import price
 from tests.tools.pinned import PINS
@@ -52,3 +53,31 @@ def test_what_the_users_settings_allow_is_not_hinted_at(
     (tmp_path / "config.toml").write_text('[servers.shop]\ncommand = ["shop"]\nallow = ["price"]\n')
     editor.notify("workspace/didChangeWatchedFiles", {"changes": [{"uri": editor.uri("merrow.toml"), "type": 2}]})
     assert "MW507" not in editor.codes(uri)
+
+
+@pytest.mark.parametrize("ending", ["\n", "\r\n"])
+def test_a_step_of_a_drawing_is_bound_to_a_tool_in_one_edit(
+    open_editor: Callable[..., Editor], tmp_path: Path, ending: str
+) -> None:
+    (tmp_path / PINS_FILE).write_text(PINS.text())
+    (tmp_path / "merrow.toml").write_text("")
+    editor = open_editor(MODERN, tmp_path)
+    text = "flowchart TD\n    A([Article]) --> B[Order the price list]\n    B --> C([Answer])\n".replace("\n", ending)
+    uri = editor.open(text, "flow.mmd")
+    asked = editor.at(uri, "B[Order")
+    place = {"start": asked["position"], "end": asked["position"]}
+
+    def menu(trigger: int) -> list[Json]:
+        context = {"diagnostics": [], "triggerKind": trigger}
+        params = {"textDocument": {"uri": uri}, "range": place, "context": context}
+        found = editor.request("textDocument/codeAction", params)
+        return [action for action in found if action.get("kind") == "refactor.rewrite.tool"]
+
+    assert menu(2) == []  # Not while the cursor moves.
+    (price,) = [action for action in menu(1) if action["title"] == "Bind to the tool shop.price"]
+    after = editor.applied(price["edit"])[uri]
+    assert after.endswith(f'    B@{{ op: Tool, tool: "shop.price" }}{ending}')
+    assert "tools: [shop.price]" in after
+    assert after.count("\n") == after.count(ending)
+    editor.change(uri, {"text": after})
+    assert [one["code"] for one in editor.published(uri) if one["severity"] == 1] == []

@@ -16,6 +16,7 @@ MOVE_PARAMETERS = "refactor.move.parameters"
 SPELLING = "refactor.rewrite.spelling"
 AS_WORKFLOW = "refactor.rewrite.workflow"
 INSERT_APPROVAL = "refactor.rewrite.approval"
+BIND = "refactor.rewrite.tool"
 
 Edits = tuple[TextEdit, ...]
 

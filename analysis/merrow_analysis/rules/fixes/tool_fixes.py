@@ -4,8 +4,9 @@ from __future__ import annotations
 
 from collections.abc import Iterator
 
+from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.diagnostics import Fix
-from merrow_analysis.edits.front_entries import add_entry, write_value
+from merrow_analysis.edits.front_entries import Front, add_entry, write_value
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import constants_of
 from merrow_analysis.places.constant_places import WITH, constant_range, text_offset, text_range
@@ -41,7 +42,7 @@ def other_constant(node: TypedNode, name: str, near: str | None) -> Iterator[Fix
 
 def declare_tool(context: GraphContext, name: str) -> Iterator[Fix]:
     """Add a tool to those that the workflow may use."""
-    edit = _with_tools(context, [*context.settings.tools, name])
+    edit = with_tools(context.front, context.settings, [*context.settings.tools, name])
     if edit is not None:
         yield fix(f"Add {name} to {TOOLS}", [edit], safe=False)
 
@@ -52,7 +53,9 @@ def other_tool(context: GraphContext, node: TypedNode, name: str, near: str) -> 
         return
     edits = [TextEdit(text_range(node, "tool", (0, len(name))), near)]
     if name in context.settings.tools:
-        edit = _with_tools(context, [near if tool == name else tool for tool in context.settings.tools])
+        edit = with_tools(
+            context.front, context.settings, [near if tool == name else tool for tool in context.settings.tools]
+        )
         if edit is None:
             return
         edits.append(edit)
@@ -63,18 +66,18 @@ def other_listed_tool(context: GraphContext, name: str, near: str | None) -> Ite
     """Write another tool in the list of tools, or take it out."""
     tools = context.settings.tools
     if near is not None:
-        edit = _with_tools(context, [near if tool == name else tool for tool in tools])
+        edit = with_tools(context.front, context.settings, [near if tool == name else tool for tool in tools])
         if edit is not None:
             yield fix(f"Write {near}", [edit], safe=False)
-    edit = _with_tools(context, [tool for tool in tools if tool != name])
+    edit = with_tools(context.front, context.settings, [tool for tool in tools if tool != name])
     if edit is not None:
         yield fix(f"Remove {name}", [edit], safe=False)
 
 
-def _with_tools(context: GraphContext, tools: list[str]) -> TextEdit | None:
-    """The edit after which these are the tools that the workflow may use."""
+def with_tools(front: Front | None, settings: WorkflowSettings, tools: list[str]) -> TextEdit | None:
+    """The edit after which these are the tools that the workflow may use; None where the front matter has no place for them."""
     listed = list(dict.fromkeys(tools))
-    front, path = context.front, ("workflow", TOOLS)
-    if front is not None and context.settings.document.places(*path) is not None:
+    path = ("workflow", TOOLS)
+    if front is not None and settings.document.places(*path) is not None:
         return write_value(front, path, listed)
     return add_entry(front, None, TOOLS, listed)
