@@ -224,6 +224,23 @@ class ToolCall:
 
 
 @record(frozen=True, slots=True)
+class EnvironmentAction:
+    """What is done in an environment ``env``: an ``action``, or a reset with a ``task`` where that is None. ``of`` says which
+    environment is meant by that name, and in which version.
+    """
+
+    env: str
+    of: Mapping[str, Any]
+    action: str | None
+    task: Any
+
+    def to_json(self) -> dict[str, Any]:
+        """As the journal and recordings keep it."""
+        done = {"task": self.task} if self.action is None else {"action": self.action}
+        return {"env": self.env, "of": dict(self.of), **done}
+
+
+@record(frozen=True, slots=True)
 class ToolResult:
     """What a tool gave: a ``text`` to read, and ``fields`` where its schema says which there are. ``failed`` is set where the
     tool says that it could not do it; the text says why. With ``refused`` it is not the tool that says so: its server refused

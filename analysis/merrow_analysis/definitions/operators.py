@@ -184,6 +184,11 @@ class OperatorSpec:
         return self.name == TOOL.name and self.built_in
 
     @property
+    def is_environment(self) -> bool:
+        """Whether it acts in an environment."""
+        return self is ENVIRONMENT
+
+    @property
     def asks_model(self) -> bool:
         """Whether a model answers, so that settings of models mean something at it."""
         return self.effect == "model"
@@ -317,6 +322,21 @@ TOOL = OperatorSpec(
     effect="tool",
 )
 
+ENVIRONMENT_TASK = InputPort("task", ANY, required=False)
+"""What an episode begins with."""
+
+ENVIRONMENT = OperatorSpec(
+    "Environment",
+    (InputPort("action", TEXT, required=False), ENVIRONMENT_TASK),
+    (OutputPort("observation", TEXT), OutputPort("done", BOOL), OutputPort("reward", NUMBER)),
+    parameters=frozenset({"env"}),
+    idle=_OF_MODEL_CALLS - _JUDGED - {"timeout", "locked", "turns"} - NOT_REPEATED,
+    note="Acts in an environment: `env: textcraft`. Where no `action` arrives it begins an episode with the `task`, which "
+    "lasts as long as the Loop around it; then each action is one step.",
+    style=_style("dbe7d3", "4f7a3a"),
+    effect="environment",
+)
+
 BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
     OperatorSpec(
         "Custom",
@@ -432,6 +452,7 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
     SELECT,
     HUMAN,
     TOOL,
+    ENVIRONMENT,
     DECISION,
 )
 

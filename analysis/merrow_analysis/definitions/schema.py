@@ -179,6 +179,11 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
         "examples": ["limit: 3, grade: used"],
         "description": "Constants for parameters of the tool, in place of edges: `limit: 3, grade: used`, in quotes.",
     },
+    "env": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The environment to act in: textcraft, or one of `environments` in the front matter.",
+    },
     "by": {
         "type": "string",
         "minLength": 1,
@@ -496,6 +501,45 @@ TYPES: Fragment = {
     },
 }
 
+GYMNASIUM_ID = r"^([A-Za-z_][A-Za-z0-9_.]{0,199}:)?[A-Za-z0-9_/-]{1,200}$"
+ENVIRONMENTS: Fragment = {
+    "type": "object",
+    "description": "Environments by name: `house: {server: alfworld}` is a server of tools, `cart: {gymnasium: 'CartPole-v1'}` an"
+    " environment of the package gymnasium.",
+    "additionalProperties": {
+        "anyOf": [
+            {
+                "title": "a server (`{server: alfworld}`)",
+                "type": "object",
+                "properties": {
+                    "server": {
+                        "type": "string",
+                        "minLength": 1,
+                        "description": "A server of your settings that has the tools `reset` and `step`.",
+                    }
+                },
+                "required": ["server"],
+                "additionalProperties": False,
+            },
+            {
+                "title": "a Gymnasium environment (`{gymnasium: 'CartPole-v1'}`)",
+                "type": "object",
+                "properties": {
+                    "gymnasium": {
+                        "type": "string",
+                        "pattern": GYMNASIUM_ID,
+                        "examples": ["CartPole-v1", "my_games:House-v0"],
+                        "description": "The id of an environment as `gymnasium.make` takes it, with the module that"
+                        " registers it.",
+                    }
+                },
+                "required": ["gymnasium"],
+                "additionalProperties": False,
+            },
+        ]
+    },
+}
+
 WORKFLOW_KEYS: Mapping[str, Fragment] = {
     "version": {
         "type": "integer",
@@ -532,6 +576,7 @@ WORKFLOW_KEYS: Mapping[str, Fragment] = {
         "items": {"type": "string", "minLength": 1},
         "description": "The tools that this workflow may use, such as `[web.search, mail.send]`; it can use no others.",
     },
+    "environments": ENVIRONMENTS,
     "libraries": {**_NAMES, "description": "Paths of YAML files with further operators and types."},
 }
 """Keys of the ``workflow:`` block."""

@@ -8,6 +8,7 @@ from dataclasses import dataclass, field, fields
 from functools import lru_cache
 from typing import Any, Literal, cast
 
+from merrow_analysis.definitions.environments import EnvironmentSettings, read_environments
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc, read_front_matter
 from merrow_analysis.definitions.schema import AGENT_KEYS, MEMORY_TEXT, WORKFLOW_KEYS
 from merrow_analysis.definitions.templates import PromptTemplate
@@ -172,6 +173,8 @@ class WorkflowSettings:
     """None: no model changes it while it runs."""
     tools: tuple[str, ...] = ()
     """The tools that its nodes may use."""
+    environments: dict[str, EnvironmentSettings] = field(default_factory=dict)
+    """The environments that it declares, by name."""
     libraries: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
     machine_keys: tuple[str, ...] = ()
@@ -240,6 +243,7 @@ def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path
     settings.inputs, settings.outputs = _names(good.get("inputs")), _names(good.get("outputs"))
     settings.libraries = tuple(_names(good.get("libraries")) or ())
     settings.tools = tuple(name.strip() for name in good.get("tools", ()))
+    settings.environments = read_environments(good.get("environments", {}), wrong)
     if ("workflow", "memory") not in wrong:
         settings.memory, settings.says_memory = read_memory(good.get("memory")), good.get("memory") is not None
     budget = good.get("budget", {})

@@ -13,6 +13,7 @@ from typing import Any, Protocol
 
 from merrow_analysis.definitions.declared_operators import declare_operators
 from merrow_analysis.definitions.declared_types import declare_types
+from merrow_analysis.definitions.environments import EnvironmentSettings
 from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.definitions.types import TEXT, DefinitionProblem, Type, TypeTable
 from merrow_analysis.definitions.validators import Validator
@@ -40,6 +41,7 @@ class GraphSettings(Protocol):
     outputs: list[str] | None
     drawn: bool
     tools: tuple[str, ...]
+    environments: dict[str, EnvironmentSettings]
     validators: dict[str, Validator]
 
 

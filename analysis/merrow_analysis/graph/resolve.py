@@ -413,6 +413,15 @@ def tool_name(resolution: Resolution) -> str | None:
     return written.strip() or None if isinstance(written, str) else None
 
 
+def environment_name(resolution: Resolution) -> str | None:
+    """The environment that a node acts in, as it is written; None for a node that acts in none, or says none."""
+    if resolution.spec is None or not resolution.spec.is_environment:
+        return None
+    parameter = resolution.parameters.get("env")
+    written = parameter.value if parameter is not None else None
+    return written.strip() or None if isinstance(written, str) else None
+
+
 def constants_of(resolution: Resolution) -> Constants:
     """The constants that a Tool gives its parameters; none for another node."""
     parameter = resolution.parameters.get("with") if resolution.spec is not None and resolution.spec.is_tool else None

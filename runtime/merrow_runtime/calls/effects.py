@@ -20,11 +20,13 @@ from merrow_runtime.calls.carried import Carried
 from merrow_runtime.calls.gate import EndpointGate, InFlightCall
 from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.calls.tool_servers import ToolServers
+from merrow_runtime.environments.episodes import Episodes
+from merrow_runtime.environments.interface import EnvironmentSession
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.people.pending import PendingQuestions
 from merrow_runtime.provenance import OFFLINE_ORIGIN, REPLAY_ORIGIN
-from merrow_runtime.requests import CallKey, ModelReply, ModelRequest, PersonQuestion
+from merrow_runtime.requests import CallKey, EnvironmentAction, ModelReply, ModelRequest, PersonQuestion
 from merrow_runtime.store.contract import AnswerCache, AskRecord, CallRecord, RunJournal
 from merrow_runtime.store.recordings.recording import KeepsCalls, Replay
 from merrow_runtime.telling import Telling
@@ -140,6 +142,10 @@ class Effects:
     """How many nodes wait for their agents to be free."""
     open_tools: Callable[[], ToolServers] | None = None
     """Gives who calls tools."""
+    open_environment: Callable[[EnvironmentAction], Awaitable[EnvironmentSession]] | None = None
+    """Opens a session with the environment that an action is for."""
+    episodes: Episodes = field(default_factory=Episodes)
+    """What was done in environments."""
     _people: PendingQuestions | None = None
     _sandbox: Sandbox | None = None
 

@@ -12,7 +12,10 @@ from typing import TYPE_CHECKING, Any, TypeVar
 from merrow_analysis.visible import plain
 from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects, PendingQuestion, reply_of
+from merrow_runtime.calls.environment_use import EnvironmentUse
 from merrow_runtime.calls.tool_use import ToolUse
+from merrow_runtime.environments.episodes import EpisodePlace
+from merrow_runtime.environments.interface import EnvironmentStep
 from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ReplayMiss
 from merrow_runtime.models.endpoint import answer_limit_at
 from merrow_runtime.operators.prompts.asking_again import QuestionTurn, joined, until_read
@@ -23,6 +26,7 @@ from merrow_runtime.provenance import OFFLINE_ORIGIN, PERSON, REPLAY_ORIGIN, Pro
 from merrow_runtime.requests import (
     AnswerSchema,
     CallKey,
+    EnvironmentAction,
     Message,
     ModelReply,
     ModelRequest,
@@ -89,6 +93,7 @@ class NodeTools:
         "_history",
         "_judges",
         "_past_cache",
+        "_place",
         "_random",
         "_run_file",
         "_sample",
@@ -114,11 +119,13 @@ class NodeTools:
         judges: bool = False,
         since: float = 0.0,
         turn: str = "",
+        place: EpisodePlace | None = None,
     ) -> None:
         """``seed``, together with the run's seed and the sample, seeds the visit's shuffles; ``run_file`` runs the file that a
         Call names and is None for other nodes. ``attempt`` counts the attempts of a node whose result is validated, and
         ``history`` is what it is told about earlier ones; with ``judges`` they are those of its validator. Calls of the visit
-        that started before ``since`` belong to another visit. ``turn`` names the turns in which what it asks is a question of its
+        that started before ``since`` belong to another visit. ``place`` is where an Environment acts.
+        ``turn`` names the turns in which what it asks is a question of its
         own, however alike the requests are.
         """
         self.asked = False
@@ -126,6 +133,7 @@ class NodeTools:
         self._attempt, self._history, self._judges = attempt, history, judges
         self._since = since
         self._turn = turn
+        self._place = place
         self._run_file = run_file
         self._effects = effects
         self._step = step
@@ -240,6 +248,12 @@ class NodeTools:
             since=self._since,
             seconds=self._step.timeout,
         ).result(self)
+
+    async def act(self, action: EnvironmentAction) -> EnvironmentStep:
+        """See `merrow_runtime.operators.base.Tools.act`."""
+        assert self._place is not None  # noqa: S101 (only an Environment asks for this)
+        use = EnvironmentUse(self._effects, self._account, self._place, action, self._since)
+        return await use.step(self._key(use.name))
 
     async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
         """See `merrow_runtime.operators.base.Tools.run_file`."""

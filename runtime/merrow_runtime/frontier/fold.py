@@ -305,7 +305,7 @@ class Frontier:
 
 def _keys(keys: Keys, redo: Callable[[str, str], int]) -> Callable[[Frame, TypedNode, Inputs], Hashable]:
     def key(frame: Frame, node: TypedNode, inputs: Inputs) -> Hashable:
-        made = keys(node, inputs, lambda: remembered(frame, node, inputs))
+        made = keys(node, inputs, lambda: remembered(frame, node, inputs), frame.path)
         return made._replace(redo=redo(node.id, frame.path)) if isinstance(made, Made) else made
 
     return key

@@ -193,8 +193,10 @@ class Takes:
 
 Consequence = Start | Skip | Opens | Closes | LoopEnds | LoopReopens | JudgeTurn | Takes
 
-Keys = Callable[[TypedNode, Inputs, Callable[[], list[Remembered]]], Hashable]
-"""What the outcome of a node is a function of: its definition, its inputs, and what it remembers (asked for if needed)."""
+Keys = Callable[[TypedNode, Inputs, Callable[[], list[Remembered]], str], Hashable]
+"""What the outcome of a node is a function of: its definition, its inputs, what it remembers (asked for if needed), and, where it
+acts in an environment, what was done before in its episode, which is known by the path of its frame.
+"""
 
 
 class Made(NamedTuple):

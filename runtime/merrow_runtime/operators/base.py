@@ -7,8 +7,17 @@ from dataclasses import field
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
 
+from merrow_runtime.environments.interface import EnvironmentStep
 from merrow_runtime.records import record
-from merrow_runtime.requests import AnswerSchema, Message, PersonAnswer, PersonQuestion, ToolCall, ToolResult
+from merrow_runtime.requests import (
+    AnswerSchema,
+    EnvironmentAction,
+    Message,
+    PersonAnswer,
+    PersonQuestion,
+    ToolCall,
+    ToolResult,
+)
 from merrow_runtime.values import Outputs, Value
 from merrow_runtime.visit import Visit
 
@@ -126,6 +135,12 @@ class Tools(Protocol):
     async def use(self, step: str, call: ToolCall) -> ToolResult:
         """Have a server call one of its tools. A call that may not be repeated is made once, whatever happens: where it was begun
         and nobody knows what came of it, a person is asked.
+        """
+        ...
+
+    async def act(self, action: EnvironmentAction) -> EnvironmentStep:
+        """Act in an environment, in the episode that the node is in. What was done is done again in a new session only to come
+        back to where it was.
         """
         ...
 

@@ -13,6 +13,7 @@ from merrow_runtime.operators.call import Call
 from merrow_runtime.operators.custom import Custom
 from merrow_runtime.operators.ensembles.md_ensemble import MdEnsemble
 from merrow_runtime.operators.ensembles.sc_ensemble import ScEnsemble
+from merrow_runtime.operators.environment import Environment
 from merrow_runtime.operators.format import Format
 from merrow_runtime.operators.human import Human
 from merrow_runtime.operators.pass_on import Pass
@@ -44,6 +45,7 @@ _CLASSES: tuple[type[ModelOperator], ...] = (
     Call,
     Human,
     Tool,
+    Environment,
     AskDecision,
 )
 

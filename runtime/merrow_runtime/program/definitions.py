@@ -29,6 +29,7 @@ from merrow_runtime.operators.prompts.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.simulated_person import PARAMETER as SIMULATED
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.program.environment_parameters import environment_parameters
 from merrow_runtime.program.fallbacks import check_fallback_case, empties, fallback_of, plain_value
 from merrow_runtime.program.node_prompts import aims_of, prompt_text_of
 from merrow_runtime.program.titles import title_of
@@ -251,6 +252,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
             },
             **({} if called is None else {"file": called.place, "text": _texts(called)}),
             **(tool_parameters(node) if spec.is_tool else {}),
+            **(environment_parameters(node, settings) if spec.is_environment else {}),
         },
         spec=None if spec.built_in else _declaration(node),
         **meanings._asdict(),
@@ -263,7 +265,8 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
     operator = operator_for(definition)
     shapes = {name: shape_of(type_, *meanings) for name, type_ in outputs.items()}
     on_error = str(of("on_error", "fail"))
-    memory = Memory() if spec.is_call or spec.is_human or spec.is_tool else memory_of(node, settings)
+    asks_no_model = spec.is_human or spec.is_tool or spec.is_environment
+    memory = Memory() if spec.is_call or asks_no_model else memory_of(node, settings)
     timeout = of("timeout")
     return Step(
         node,
@@ -279,9 +282,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
         samples,
         called,
         agent,
-        aims_of(workflow, node)
-        if knows_aims(node, settings) and not (node.asks or spec.is_human or spec.is_tool)
-        else None,
+        aims_of(workflow, node) if knows_aims(node, settings) and not (node.asks or asks_no_model) else None,
         resolve_validation(node, settings),
     )
 

@@ -66,6 +66,10 @@ class NodeWork(Protocol):
         """Nothing needs a running visit any more, and it is about to be cancelled."""
         ...
 
+    def took(self, takes: Takes) -> None:
+        """A visit has the outcome of another one."""
+        ...
+
     def waits_for_person(self, visit: Visit) -> bool:
         """Whether a visit waits for a person's answer, or something in the file that it calls does."""
         ...

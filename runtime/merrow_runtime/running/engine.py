@@ -10,10 +10,13 @@ from typing import Any
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.tools import NodeTools
+from merrow_runtime.environments.episodes import EpisodePlace, place_of
+from merrow_runtime.environments.interface import EnvironmentStep
 from merrow_runtime.errors import AnswerFailure, NodeFailure, UsageFailure
-from merrow_runtime.frontier import Frontier, Inputs, Made, Start, behind
+from merrow_runtime.frontier import Frontier, Gave, Inputs, Made, Start, Takes, behind
 from merrow_runtime.operators.ask_decision import CHOICE, case_words
 from merrow_runtime.operators.base import Remembered, Task
+from merrow_runtime.operators.environment import ACTION, ENV, Environment, action_of
 from merrow_runtime.operators.formats.planned import input_of, load_planned
 from merrow_runtime.operators.prompts.memory import recall
 from merrow_runtime.program.definitions import Step, Steps, definitions_of, make_steps, meaning_without_step
@@ -99,16 +102,29 @@ class Engine(NodesAtWork):
             set_outputs=set_outputs,
         )
 
-    def key_of(self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> Hashable:
+    def key_of(
+        self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]], path: str = ""
+    ) -> Hashable:
         """A node's result is a function of this key. For a node that asks or computes nothing it consists of its inputs."""
         step = self.steps.get(node.index)
         if step is not None:
             key = step.key(inputs, self.steps.memory_of(step, entries))
-            return Made(step.digest, 0, key)
+            return Made(step.digest, 0, self._standing(step, Visit(node.id, path), inputs, key))
         if node.kind == "input":
             return "input"
         given = {port: [value.value for value in values] for port, values in inputs.items()}
         return node.kind, self.meaning(node), hashlib.sha256(canonical(given).encode("utf-8", "surrogatepass")).digest()
+
+    def _standing(self, step: Step, visit: Visit, inputs: Inputs, key: str) -> str:
+        """A node's key; of an Environment with what was done before in its episode."""
+        place = self._place(step, visit)
+        return key if place is None else self.effects.episodes.stands_on(place, key, resets=not inputs.get(ACTION))
+
+    def _place(self, step: Step, visit: Visit) -> EpisodePlace | None:
+        """Where an Environment acts; None for any other node."""
+        if not isinstance(step.operator, Environment):
+            return None
+        return place_of(visit, str(step.definition.parameters[ENV]), self.workflow.graph.composites)
 
     def meaning(self, node: TypedNode) -> Hashable:
         """The part of a node's definition that, with its inputs, determines its outcome."""
@@ -145,7 +161,9 @@ class Engine(NodesAtWork):
 
     async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
         """See `merrow_runtime.running.doing.NodeWork.run`."""
-        done = self._masked(start, await self._run(start, entries))
+        done = await self._run(start, entries)
+        self._note_act(start.node, start.visit, start.inputs, done.outputs)
+        done = self._masked(start, done)
         set_outputs = self.set_outputs.of(start.visit) if self.set_outputs else {}
         if not set_outputs:
             return done
@@ -155,6 +173,21 @@ class Engine(NodesAtWork):
         return replace(
             done, outputs={**done.outputs, **set_outputs}, key=None, sources=tuple(answered), why_no_call=None
         )
+
+    def took(self, takes: Takes) -> None:
+        """See `merrow_runtime.running.doing.NodeWork.took`."""
+        if isinstance(takes.outcome, Gave):
+            self._note_act(takes.node, takes.visit, takes.inputs, takes.outcome.outputs)
+
+    def _note_act(self, node: TypedNode, visit: Visit, inputs: Inputs, outputs: Outputs) -> None:
+        """Note what an Environment has done, now or before, for what follows in its episode."""
+        step = self.steps.get(node.index)
+        place = None if step is None else self._place(step, visit)
+        if step is not None and place is not None:
+            action = action_of(Task(step.definition, inputs))
+            observation, reward = as_text(outputs["observation"]), float(str(outputs["reward"]))
+            seen = EnvironmentStep(observation, reward, terminated=bool(outputs["done"]))
+            self.effects.episodes.add(place, action.action, action.task, seen)
 
     def _masked(self, start: Start, done: Finished) -> Finished:
         """What a node passes on if results are masked; for a result that the run already has, from this or another visit, the
@@ -184,7 +217,7 @@ class Engine(NodesAtWork):
         """What is to be known of a visit before anything is looked up or asked for it."""
         visit, step = start.visit, self.steps[start.node.index]
         memory = self.steps.memory_of(step, entries)
-        key = step.key(start.inputs, memory)
+        key = self._standing(step, visit, start.inputs, step.key(start.inputs, memory))
         pool = self.pools.of(self.workflow.graph, visit) if step.is_planned_call else None
         if pool is not None:
             key = pool.stands_on(key)
@@ -316,6 +349,7 @@ class Engine(NodesAtWork):
             judges=judges,
             since=node_visit.given_away,
             turn=turn_of_question(node_visit.start, self.workflow.graph.composites),
+            place=self._place(node_visit.step, node_visit.start.visit),
         )
 
     async def _recalled(self, node_visit: NodeVisit, earlier: Earlier | None) -> list[Remembered]:

@@ -379,6 +379,7 @@ class PreparedRun:
             renamed=dict(self.revised.renamed),
             carried=self.revised.carried,
             open_tools=lambda: resources.tools,
+            open_environment=resources.open_environment,
         )
 
     def _begun(self, nodes: int) -> dict[str, Any]:

@@ -9,7 +9,7 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.tools import NodeTools
 from merrow_runtime.errors import EndpointFailure, InvalidFailure, NodeFailure, RunFailure
-from merrow_runtime.frontier import Judged, JudgeTurn, Opens, Start
+from merrow_runtime.frontier import Judged, JudgeTurn, Opens, Start, Takes
 from merrow_runtime.operators.base import Task
 from merrow_runtime.operators.formats.shapes import is_of
 from merrow_runtime.operators.outputs import check_outputs
@@ -64,6 +64,9 @@ class NodesAtWork:
     def withdrawn(self, visit: Visit) -> None:
         """See `merrow_runtime.running.doing.NodeWork.withdrawn`."""
         self.effects.people.withdraw([visit])
+
+    def took(self, takes: Takes) -> None:
+        """See `merrow_runtime.running.doing.NodeWork.took`."""
 
     def waits_for_person(self, visit: Visit) -> bool:
         """See `merrow_runtime.running.doing.NodeWork.waits_for_person`."""

@@ -10,6 +10,8 @@ from dataclasses import dataclass, field
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
+from merrow_runtime.environments.interface import EnvironmentSession
+from merrow_runtime.environments.shipped import shipped_session
 from merrow_runtime.errors import EndpointFailure, StoreFailure
 from merrow_runtime.models.connections import DEFAULT_CONCURRENCY, EndpointConnection, concurrency_at
 from merrow_runtime.models.dialects import DialectStore
@@ -20,7 +22,7 @@ from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
 from merrow_runtime.provenance import REPLAY_ORIGIN
-from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.requests import EnvironmentAction, ModelReply, ModelRequest
 from merrow_runtime.spending.meter import Meter, meter_of
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
@@ -157,6 +159,10 @@ class RunResources:
 
             self._tools = UserServers(self._key)
         return self._tools
+
+    async def open_environment(self, action: EnvironmentAction) -> EnvironmentSession:
+        """A session with the environment that an action is for. Raises `merrow_runtime.errors.ToolFailure`."""
+        return shipped_session(action.of)
 
     def _key(self) -> str | None:
         """The key of the endpoint."""

@@ -259,6 +259,7 @@ class RunExecution:
             return result
         finally:
             self.effects.calling.close()
+            await self.effects.episodes.close()
             await self.resources.close(self.telling, whole=self.telling.is_whole)
             self._part()
 

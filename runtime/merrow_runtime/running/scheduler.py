@@ -242,6 +242,7 @@ class Scheduler:
             elif isinstance(consequence, LoopReopens):
                 self._by.watcher.loop_reopened(consequence)
             elif isinstance(consequence, Takes):
+                self._by.work.took(consequence)
                 self._by.watcher.took(consequence)
             elif isinstance(consequence, JudgeTurn):
                 if consequence.settings.budget is None and not consequence.by_run:

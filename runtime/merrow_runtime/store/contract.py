@@ -17,8 +17,8 @@ RevisionState = Literal["asked", "open", "waiting", "agreed", "declined", "uncha
 RunStatus = Literal["running", "waiting", "finished", "failed", "cancelled"]
 """``waiting``: nothing is left to do until a person answers, and no process works on it."""
 NodeStatus = Literal["finished", "failed", "skipped", "reused"]
-CallKind = Literal["model", "sandbox", "budget", "person", "tool", "intent"]
-"""``intent``: that a tool is about to be called whose call may not be repeated."""
+CallKind = Literal["model", "sandbox", "budget", "person", "tool", "intent", "act"]
+"""``intent``: that a tool is about to be called whose call may not be repeated; ``act``: what was done in an environment."""
 AskState = Literal["asked", "answered", "declined", "expired", "withdrawn"]
 
 
@@ -75,7 +75,7 @@ class CallRecord:
 
     ``usable`` is False for an answer that could not be used: it is kept and counted, and on a resume it is replayed to
     the operator like any other. ``origin`` says where the answer came from: ``endpoint``, ``cache``, ``shared`` (the same
-    question of another node), ``replay``, ``sandbox``, ``person``, ``tool``, or ``budget``:
+    question of another node), ``replay``, ``sandbox``, ``person``, ``tool``, ``act``, or ``budget``:
     that a Loop had used up its own after a turn. ``endpoint`` and ``model`` say who gave it first.
     """
 

@@ -46,7 +46,8 @@ def how(one: LoopEnds | None) -> object:
     return None if one is None else (one.turns, one.why, one.exhausted, one.best)
 
 
-def key_of(node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> str:
+def key_of(node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]], path: str = "") -> str:
+    del path
     return repr(World(0).key(node, inputs, entries))
 
 

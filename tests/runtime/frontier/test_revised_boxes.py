@@ -49,7 +49,8 @@ def said(consequences: list[Consequence]) -> list[str]:
     return words
 
 
-def with_memory(node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> str:
+def with_memory(node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]], path: str) -> str:
+    del path
     return key_of(node, inputs, entries) + repr([(one.node, one.text) for one in entries()])
 
 

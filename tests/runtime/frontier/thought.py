@@ -39,7 +39,8 @@ class World:
     failing: int = 0
     ending: int = 0
 
-    def key(self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]]) -> Key:
+    def key(self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]], path: str = "") -> Key:
+        del path
         said = tuple((name, repr(parameter.value)) for name, parameter in sorted(node.resolution.parameters.items()))
         given = tuple(
             (port, *((one.node, one.output, one.type, one.value) for one in values)) for port, values in inputs.items()

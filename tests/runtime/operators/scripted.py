@@ -35,6 +35,7 @@ OUTPUTS: dict[str, dict[str, str]] = {
     "Select": {"selected": "list[Number]", "best": "Number", "score": "Number"},
     "Call": {},
     "Human": {"answer": "Text", "note": "Text"},
+    "Environment": {"observation": "Text", "done": "Bool", "reward": "Number"},
 }
 
 

@@ -1,4 +1,4 @@
-"""What every change that a machine makes of a workflow must keep: people and tools, and later stores and environments.
+"""What every change that a machine makes of a workflow must keep: people, tools and environments, and later stores.
 
 A model's answer can be asked for again and costs only money. A person who was asked, or a mail that was sent, stays so. So only
 people decide whether such a node is there, how often it runs, what it is given, and what must have happened before it.
@@ -49,13 +49,16 @@ def why_not_kept(
 
     Nodes with an effect stay as they are, in the boxes that they are in, and none is new; none can run more often; each is given
     the same by the same edges; and the Humans and Decisions that must have let it through still do, by the same cases and for
-    the same reasons. The workflow may use no tools that it could not before. ``names`` has the old id by the new one of nodes
-    that were renamed. ``repaired``: ``before`` has errors that the change repairs, so that only what was understood in it must
-    stay.
+    the same reasons. The workflow may use no tools and no environments that it could not before.
+    ``names`` has the old id by the new one of nodes that were renamed. ``repaired``: ``before`` has errors that the change
+    repairs, so that only what was understood in it must stay.
     """
     tools = [name for name in after.settings.tools if name not in before.settings.tools]
     if tools:
         return f"The workflow could use {tools[0]}, which only its author may let it."
+    for name, environment in after.settings.environments.items():
+        if environment != before.settings.environments.get(name):
+            return f"The workflow could act in {name}, which only its author may let it."
     old, new = acting(before), acting(after)
     if not old and not new:
         return None

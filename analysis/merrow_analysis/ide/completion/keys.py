@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping
 
 from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.environments import SHIPPED
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, OperatorSpec
 from merrow_analysis.definitions.schema import INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, OUTPUT_KEYS, Fragment
 from merrow_analysis.definitions.types import NUMBER, Type, TypeTable
@@ -202,6 +203,11 @@ def _values(
         add_types(items, length, _answerable if key == "returns" and is_human else None)
     elif key == "tool":
         tool_items(items, length)
+    elif key == "env":
+        for environment in analysis.settings.environments.values():
+            items.add(environment.name, "value", place, detail=environment.server or environment.gymnasium or "")
+        for name, what in SHIPPED.items():
+            items.add(name, "value", place, rank=1, detail=what)
     elif key == "by" and node is not None:
         for name in _numbers(node):
             items.add(name, "value", place, detail="field")

@@ -6,7 +6,8 @@ import re
 from collections.abc import Iterator
 from typing import NamedTuple
 
-from merrow_analysis.definitions.operators import OperatorSpec
+from merrow_analysis.definitions.environments import TEXTCRAFT
+from merrow_analysis.definitions.operators import ENVIRONMENT_TASK, OperatorSpec
 from merrow_analysis.definitions.types import NUMBER, Type, TypeTable, innermost
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
 from merrow_analysis.ide.completion.fitting import steps, values_of
@@ -106,6 +107,9 @@ def _lines(
         lines = [_SnippetLine((node, f"[\"{spec.name}<br/>(ask: '", ask, "', returns: ", answer, ')"]'))]
     elif spec.is_tool:
         lines = [_SnippetLine((node, f'["{spec.name}<br/>(tool: ', _Stop(tool), ')"]'))]
+    elif spec.is_environment:
+        name_of = next(iter(items.analysis.settings.environments), TEXTCRAFT)
+        lines = [_SnippetLine((node, f'["{spec.name}<br/>(env: ', _Stop(name_of), ')"]'))]
     elif spec.instruction_key is not None:
         key = spec.instruction_key
         lines = [_SnippetLine((node, f'["{spec.name}<br/>({key}: ', _Stop(key), ')"]'))]
@@ -125,7 +129,7 @@ def _edges(sources: list[TypedNode], graph: TypedGraph, spec: OperatorSpec) -> I
     """An edge for each input that must be fed, from the source that fits best: one not used yet, the nearest above."""
     used: set[int] = set()
     for port in spec.inputs:
-        if not port.required and not (spec.is_human and port.name == spec.bulk):
+        if not port.required and not (spec.is_human and port.name == spec.bulk) and port is not ENVIRONMENT_TASK:
             continue
         count = spec.sources if port is spec.through else 1
         for _ in range(count):

@@ -11,9 +11,10 @@ from merrow_analysis.graph.instructions import agent_of, memory_of, prompt_of, r
 from merrow_analysis.graph.measures.metrics import metrics
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
-from merrow_analysis.graph.resolve import Claim
+from merrow_analysis.graph.resolve import Claim, environment_name
 from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import edge_notes
+from merrow_analysis.ide.texts.environment_text import environment_text
 from merrow_analysis.ide.texts.markup import CodeSpan, Inline, Markup
 from merrow_analysis.ide.texts.memory_text import memory_text
 from merrow_analysis.ide.texts.person_text import person_text
@@ -50,6 +51,9 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
         text.join(person_text(analysis, node))
     elif node.kind != "decision":
         text.join(_prompt(analysis, node))
+    environment = environment_name(node.resolution)
+    if environment is not None:
+        text.join(environment_text(analysis.settings, environment))
     if node.resolution.tool is not None:
         text.join(tool_text(analysis, node.resolution.tool.name))
     text.join(validation_text(analysis, node))
