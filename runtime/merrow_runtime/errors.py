@@ -184,6 +184,10 @@ class ToolFailure(RunFailure):
         self.told, self.answered = told, answered
 
 
+class StaleStateFailure(ToolFailure):
+    """A server does not know the state any more with which it had asked for answers, and has not done what it was called for."""
+
+
 class BudgetFailure(RunFailure):
     """The budget doesn't allow the next call."""
 

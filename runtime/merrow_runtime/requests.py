@@ -269,3 +269,56 @@ class ToolResult:
         fields = shown.get("fields")
         given = None if fields is None else dict(fields)
         return cls(str(shown["text"]), given, bool(shown.get("failed")), bool(shown.get("refused")))
+
+
+@record(frozen=True, slots=True)
+class ToolQuestion:
+    """What a server wants to know from a person before it answers a call, or while it does: its ``message`` with the ``schema``
+    of a form, or with a ``url`` that the person is to open. ``key`` is what the server calls it.
+    """
+
+    key: str
+    message: str
+    schema: Mapping[str, Any] | None = None
+    url: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The question as the journal keeps it."""
+        shown: dict[str, Any] = {"key": self.key, "message": self.message}
+        return shown | ({"url": self.url} if self.schema is None else {"schema": dict(self.schema)})
+
+    @classmethod
+    def from_json(cls, shown: Mapping[str, Any]) -> ToolQuestion:
+        """The inverse of `to_json`. Raises KeyError or TypeError for anything else."""
+        schema = shown.get("schema")
+        url = None if schema is not None else str(shown["url"])
+        return cls(str(shown["key"]), str(shown["message"]), None if schema is None else dict(schema), url)
+
+
+@record(frozen=True, slots=True)
+class ToolQuestions:
+    """What a server answers in the place of a result: its questions, and the ``state`` with which it is called again."""
+
+    questions: Sequence[ToolQuestion]
+    state: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The answer as the journal keeps it."""
+        shown: dict[str, Any] = {"questions": [question.to_json() for question in self.questions]}
+        return shown if self.state is None else {**shown, "state": self.state}
+
+    @classmethod
+    def from_json(cls, shown: Mapping[str, Any]) -> ToolQuestions:
+        """The inverse of `to_json`. Raises KeyError or TypeError for anything else."""
+        state = shown.get("state")
+        return cls([ToolQuestion.from_json(each) for each in shown["questions"]], None if state is None else str(state))
+
+
+@record(frozen=True, slots=True)
+class ToolLeg:
+    """What a call of a tool brings after a server has asked: the ``answers`` by the keys of its questions, each an ``action``
+    with its ``content``, and its ``state``. The first leg of a call brings nothing.
+    """
+
+    answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    state: str | None = None

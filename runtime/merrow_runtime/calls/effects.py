@@ -233,14 +233,21 @@ class Effects:
         return await self.commit(record, account)
 
     async def person(
-        self, key: CallKey, digest: str, question: PersonQuestion, visit: Visit, seconds: float | None
+        self,
+        key: CallKey,
+        digest: str,
+        question: PersonQuestion,
+        visit: Visit,
+        seconds: float | None,
+        *,
+        holds: bool = False,
     ) -> AskRecord:
         """Put a question to people and wait until it is closed; see `merrow_runtime.people.pending.PendingQuestions.put`."""
         keys = [key]
         if (was := self.renamed.get(key.node)) is not None:
             keys.append(replace(key, node=was))
         keys += [replace(key, path=before.path) for before in self.carried.of(key.visit)]
-        return await self.people.put(keys, digest, question, visit, seconds)
+        return await self.people.put(keys, digest, question, visit, seconds, holds=holds)
 
     async def recall_fact(self, key: CallKey, digest: str) -> bool:
         """Whether something that is not a function of calls was written down before: in the journal, or in the recording."""

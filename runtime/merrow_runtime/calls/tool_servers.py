@@ -2,15 +2,21 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Awaitable, Callable, Mapping
 from pathlib import Path
-from typing import Protocol
+from typing import Any, Protocol
 
 from merrow_analysis.tools.pins import PinnedTool
-from merrow_runtime.requests import ToolCall, ToolResult
+from merrow_runtime.requests import ToolCall, ToolLeg, ToolQuestion, ToolQuestions, ToolResult
 
 Pinned = tuple[str, str]
 """A tool by its name in workflows, and what its pin is known by."""
+
+
+FIRST_LEG = ToolLeg()
+
+AsksMeanwhile = Callable[[ToolQuestion, float], Awaitable[Mapping[str, Any]]]
+"""Puts a question to a person for so many seconds, and gives what is answered: an ``action`` and its ``content``."""
 
 
 class ToolServers(Protocol):
@@ -47,10 +53,13 @@ class ToolServers(Protocol):
         """Start or reach the server of a tool, and see that it says of it what the pin says. Raises `ToolFailure`."""
         ...
 
-    async def call(self, call: ToolCall, seconds: float | None) -> ToolResult:
-        """Call a tool, and wait for its result for so many seconds at most (None: as the settings have it).
+    async def call(
+        self, call: ToolCall, seconds: float | None, leg: ToolLeg = FIRST_LEG, asks: AsksMeanwhile | None = None
+    ) -> ToolResult | ToolQuestions:
+        """Call a tool, and wait for its result for so many seconds at most (None: as the settings have it). A server that asks in
+        the place of a result is called again with the ``leg`` that brings the answers; ``asks`` puts what one asks meanwhile.
 
-        Raises `ToolFailure`.
+        Raises `StaleStateFailure` where it does not know the state of the leg any more, or another `ToolFailure`.
         """
         ...
 

@@ -1,37 +1,53 @@
 """Calls of tools: kept like any other, and done once where they may not be repeated.
 
 A call that the user's settings call repeatable is made again where its result was lost. Before any other one an *intent* is
-committed; one that has no result is never followed by another call before a person has said what came of it.
+committed; one that has no result is never followed by another call before a person has said what came of it. Where a server asks
+in the place of a result, that is kept as a *leg* of the call, and the call is made again with the answers.
 """
 
 from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Mapping
+from collections.abc import Callable, Mapping
 from contextlib import suppress
 from dataclasses import replace
 from itertools import count
-from typing import Protocol
+from typing import Any, Protocol, TypeVar
 
 from merrow_analysis.definitions.types import BUILT_IN, TEXT, TypeTable
 from merrow_analysis.people.forms import ANSWER, NOTE, Form, FormField, UnanswerableError, form_of
 from merrow_analysis.visible import plain
 from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects
-from merrow_runtime.calls.tool_servers import ToolServers
-from merrow_runtime.errors import NodeFailure, ToolFailure, UnreachedFailure
+from merrow_runtime.calls.tool_questions import DECLINED, person_question, response, sameness
+from merrow_runtime.calls.tool_servers import FIRST_LEG, ToolServers
+from merrow_runtime.errors import NodeFailure, StaleStateFailure, ToolFailure, UnreachedFailure
 from merrow_runtime.operators.base import NodeDefinition
-from merrow_runtime.requests import CallKey, PersonAnswer, PersonQuestion, ToolCall, ToolResult
+from merrow_runtime.requests import (
+    CallKey,
+    PersonAnswer,
+    PersonQuestion,
+    ToolCall,
+    ToolLeg,
+    ToolQuestion,
+    ToolQuestions,
+    ToolResult,
+)
 from merrow_runtime.store.contract import CallKind, CallRecord
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.usage import NOTHING
+
+MOST_LEGS, MOST_ANSWERS = 200, 20
+"""How often a tool is called for one result, and how many different questions its server may ask for it."""
 
 DONE, NOT_DONE = "done", "not done"
 """What a person may say of a call that was begun."""
 
 _LABELS = ("It was done", "It was not done: call it now")
 _LONGEST_SHOWN = 20_000
+
+T = TypeVar("T")
 
 
 def result_key(digest: str) -> bytes:
@@ -42,7 +58,9 @@ def result_key(digest: str) -> bytes:
 class AsksPerson(Protocol):
     """How a person is asked about a call."""
 
-    async def person(self, step: str, question: PersonQuestion, seconds: float | None = None) -> PersonAnswer: ...
+    async def person(
+        self, step: str, question: PersonQuestion, seconds: float | None = None, *, holds: bool = False
+    ) -> PersonAnswer: ...
 
 
 class ToolUse:
@@ -76,50 +94,107 @@ class ToolUse:
         effects = self._effects
         record = await self._recalled(self._key) if effects.knows else None
         if record is not None:
-            return self._read(record)
+            return self._read(record, ToolResult.from_json)
         try:
-            if self._servers.may_repeat(self._call):
-                await self._servers.prepare(self._call)
-                return await self._made()
-            return await self._once(asks)
+            return await self._by_legs(asks)
         except ToolFailure as failure:
             lost = UnreachedFailure.of(self._node.id, plain(str(failure)))
             run = self._account.run
             run.unanswered = run.unanswered or lost.at(self._key.node, self._key.path).sentence
             raise lost from None
 
-    async def _once(self, asks: AsksPerson) -> ToolResult:
+    async def _by_legs(self, asks: AsksPerson) -> ToolResult:
+        """Call the tool, and again with the answers where its server asks in the place of a result. A question that a person has
+        answered is not put again, also where the call was begun from the start.
+        """
+        leg, known, answered = FIRST_LEG, dict[str, Mapping[str, Any]](), 0
+        for number in range(MOST_LEGS):
+            came = await self._leg(number, leg, asks)
+            if isinstance(came, ToolResult):
+                return came
+            answers: dict[str, Mapping[str, Any]] = {}
+            for place, question in enumerate(came.questions):
+                same = sameness(question)
+                if same not in known:
+                    answered += 1
+                    known[same] = await self._answered(f"{number}.{place}", question, asks)
+                answers[question.key] = known[same]
+            if answered > MOST_ANSWERS:
+                break
+            leg = ToolLeg(answers, came.state)
+        raise NodeFailure.of(self._node.id, f"the tool {self._call.tool} asks too often before it gives a result.")
+
+    async def _leg(self, number: int, leg: ToolLeg, asks: AsksPerson) -> ToolResult | ToolQuestions:
+        """What the server answers to a call that brings so much, now or before."""
+        key = replace(self._key, step=f"{self._key.step} leg {number}")
+        record = await self._recalled(key) if self._effects.knows else None
+        if record is not None:
+            return self._read(record, ToolQuestions.from_json)
+        if self._servers.may_repeat(self._call):
+            await self._servers.prepare(self._call)
+            return await self._made(key, leg, asks)
+        return await self._once(key, self._key.step if number == 0 else key.step, leg, asks)
+
+    async def _once(self, key: CallKey, step: str, leg: ToolLeg, asks: AsksPerson) -> ToolResult | ToolQuestions:
         for number in count():
-            intent = replace(self._key, step=f"{self._key.step} intent", attempt=number)
+            intent = replace(self._key, step=f"{step} intent", attempt=number)
             if not self._effects.knows or await self._recalled(intent) is None:
                 await self._servers.prepare(self._call)
                 # Where it is not this one that is kept, another process has begun to call it.
                 if await self._keep(intent, "intent", {}, time.time()):
                     with suppress(ToolFailure):  # Nobody knows what came of it.
-                        return await self._made()
-            known = await self._asked_of(asks, number)
+                        return await self._made(key, leg, asks)
+            known = await self._asked_of(asks, step, number)
             if known is not None:
                 return known
         raise AssertionError  # the count has no end
 
-    async def _made(self) -> ToolResult:
-        """Call the tool and keep what it gives, also that its server refused. Raises `ToolFailure` where nothing came back."""
+    async def _made(self, key: CallKey, leg: ToolLeg, asks: AsksPerson) -> ToolResult | ToolQuestions:
+        """Call the tool and keep what it gives, also that its server asks (by ``key``) or refused. Raises `ToolFailure` where
+        nothing came back.
+        """
         started = time.time()
         self._effects.moved(self._account, "begins")
         try:
-            result = await self._servers.call(self._call, self._seconds)
+            came = await self._called(leg, asks)
         except ToolFailure as failure:
             if not failure.answered:
                 raise
-            result = ToolResult(plain(str(failure)), failed=True, refused=True)
+            came = ToolResult(plain(str(failure)), failed=True, refused=True)
         finally:
             self._effects.moved(self._account, "ends")
-        if result.failed and self._servers.may_repeat(self._call):
-            return result  # It may succeed when the run is resumed.
-        await self._keep(self._key, "tool", result.to_json(), started, known=not result.failed)
-        return result
+        if isinstance(came, ToolQuestions):
+            await self._keep(key, "leg", came.to_json(), started)
+        elif not (came.failed and self._servers.may_repeat(self._call)):  # That may succeed when the run is resumed.
+            await self._keep(self._key, "tool", came.to_json(), started, known=not came.failed)
+        return came
 
-    async def _asked_of(self, asks: AsksPerson, number: int) -> ToolResult | None:
+    async def _called(self, leg: ToolLeg, asks: AsksPerson) -> ToolResult | ToolQuestions:
+        """What the server answers. Where it does not know its state any more, the call is begun from the start: what ended with a
+        question has done nothing yet.
+        """
+        asked = count()
+
+        async def meanwhile(question: ToolQuestion, seconds: float) -> Mapping[str, Any]:
+            try:
+                return await self._answered(f"asked {next(asked)}", question, asks, seconds)
+            except (NodeFailure, ToolFailure):  # Nobody is there, or it can't be asked.
+                return DECLINED
+
+        try:
+            return await self._servers.call(self._call, self._seconds, leg, meanwhile)
+        except StaleStateFailure:
+            return await self._servers.call(self._call, self._seconds, FIRST_LEG, meanwhile)
+
+    async def _answered(
+        self, place: str, question: ToolQuestion, asks: AsksPerson, seconds: float | None = None
+    ) -> Mapping[str, Any]:
+        """What a person says to a question of the server, in so many ``seconds`` where it waits for that with the call."""
+        put = person_question(self._call.tool, question)
+        answer = await asks.person(f"{self._key.step} {place}", put, seconds, holds=seconds is not None)
+        return response(question, answer)
+
+    async def _asked_of(self, asks: AsksPerson, step: str, number: int) -> ToolResult | None:
         """What a person says came of a call that was begun; None where it is to be made now. Raises `NodeFailure`."""
         fields = result_fields(self._node)
         outcome = FormField(ANSWER, "word", "Was it done?", words=(DONE, NOT_DONE), labels=_LABELS)
@@ -131,7 +206,7 @@ class ToolUse:
         )
         shown = (("Tool", tool), ("Arguments", plain(text_of(dict(self._call.arguments)))[:_LONGEST_SHOWN]))
         question = PersonQuestion(ask, Form((outcome, *fields.values())).schema(), shown)
-        answer = await asks.person(f"{self._key.step} outcome {number}", question)
+        answer = await asks.person(f"{step} outcome {number}", question)
         if answer.action != "accept":
             raise NodeFailure.of(self._node.id, f"it is not known what came of its call of {tool}.")
         if answer.content.get(ANSWER) != DONE:
@@ -162,9 +237,9 @@ class ToolUse:
         await effects.record(kept)
         return kept is record
 
-    def _read(self, record: CallRecord) -> ToolResult:
+    def _read(self, record: CallRecord, reads: Callable[[Mapping[str, Any]], T]) -> T:
         try:
-            return ToolResult.from_json(record.result)
+            return reads(record.result)
         except (KeyError, TypeError, ValueError, AttributeError):
             raise NodeFailure.of(self._node.id, "the result of its tool is damaged in the journal.") from None
 

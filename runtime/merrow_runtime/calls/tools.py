@@ -206,8 +206,10 @@ class NodeTools:
         finally:
             gate.under_way -= 1
 
-    async def person(self, step: str, question: PersonQuestion, seconds: float | None = None) -> PersonAnswer:
-        """See `merrow_runtime.operators.base.Tools.person`."""
+    async def person(
+        self, step: str, question: PersonQuestion, seconds: float | None = None, *, holds: bool = False
+    ) -> PersonAnswer:
+        """See `merrow_runtime.operators.base.Tools.person`; ``holds`` as in `PendingQuestions.put`."""
         effects, account = self._effects, self._account
         self.asked = True
         key = self._key(step)
@@ -218,7 +220,7 @@ class NodeTools:
         if record is None and effects.options.unattended:
             raise NodeFailure.of(key.node, "nobody can be asked here, and no answer of a person is recorded.")
         if record is None:
-            ask = await effects.person(key, digest, question, account.visit, seconds)
+            ask = await effects.person(key, digest, question, account.visit, seconds, holds=holds)
             if ask.state not in _ACTIONS or (ask.state == "answered" and ask.answer is None):
                 raise NodeFailure.of(key.node, _DAMAGED)
             answer = PersonAnswer(_ACTIONS[ask.state], ask.answer or {}, ask.by or "")

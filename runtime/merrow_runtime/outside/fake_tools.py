@@ -8,12 +8,12 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
 from merrow_analysis.tools.pins import PinnedTool
-from merrow_runtime.calls.tool_servers import Pinned
+from merrow_runtime.calls.tool_servers import FIRST_LEG, AsksMeanwhile, Pinned
 from merrow_runtime.errors import ToolFailure
 from merrow_runtime.models.tool_servers import MAX_RESULT
 from merrow_runtime.outside.fake_functions import FakeFile
 from merrow_runtime.outside.pinned_results import check_result
-from merrow_runtime.requests import ToolCall, ToolResult
+from merrow_runtime.requests import ToolCall, ToolLeg, ToolResult
 from merrow_runtime.values import canonical
 
 if TYPE_CHECKING:
@@ -70,8 +70,11 @@ class FakeTools:
     async def prepare(self, call: ToolCall) -> None:
         """Nothing has to be started."""
 
-    async def call(self, call: ToolCall, seconds: float | None) -> ToolResult:
-        """See `ToolServers.call`."""
+    async def call(
+        self, call: ToolCall, seconds: float | None, leg: ToolLeg = FIRST_LEG, asks: AsksMeanwhile | None = None
+    ) -> ToolResult:
+        """See `ToolServers.call`; functions ask nobody."""
+        del leg, asks
         from merrow_runtime.sandbox import Sandbox, SandboxJob, SandboxRefusedError
 
         function, pin = self._functions[call.tool, call.pin]

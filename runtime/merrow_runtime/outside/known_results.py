@@ -7,10 +7,10 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 
 from merrow_analysis.tools.pins import PinnedTool
-from merrow_runtime.calls.tool_servers import Pinned
+from merrow_runtime.calls.tool_servers import FIRST_LEG, AsksMeanwhile, Pinned
 from merrow_runtime.calls.tool_use import result_key
 from merrow_runtime.errors import ReplayMiss
-from merrow_runtime.requests import ToolCall, ToolResult
+from merrow_runtime.requests import ToolCall, ToolLeg, ToolResult
 from merrow_runtime.store.contract import AnswerCache
 from merrow_runtime.values import canonical
 
@@ -46,9 +46,11 @@ class KnownResults:
     async def prepare(self, call: ToolCall) -> None:
         """Nothing has to be started."""
 
-    async def call(self, call: ToolCall, seconds: float | None) -> ToolResult:
+    async def call(
+        self, call: ToolCall, seconds: float | None, leg: ToolLeg = FIRST_LEG, asks: AsksMeanwhile | None = None
+    ) -> ToolResult:
         """See `ToolServers.call`. Raises `ReplayMiss` for a call whose result is not known."""
-        del seconds
+        del seconds, leg, asks
         digest = hashlib.sha256(canonical(call.to_json()).encode("utf-8", "surrogatepass")).hexdigest()
         known = await self._known.get(result_key(digest))
         if known is not None:

@@ -6,20 +6,21 @@ import asyncio
 import json
 import logging
 import os
-from collections.abc import AsyncIterator, Awaitable, Callable, Mapping
+from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
+from dataclasses import dataclass
 from importlib.metadata import version
-from typing import Any, Self
+from typing import TYPE_CHECKING, Any, Self
 
 import httpx2
 from mcp import MCPError, types
 from mcp.client import Client
-from mcp.client.session import ClientRequestContext
 from mcp.types.version import MODERN_PROTOCOL_VERSIONS
 from pydantic import TypeAdapter, ValidationError
 
 from merrow_analysis.visible import plain
-from merrow_runtime.errors import ToolFailure
+from merrow_runtime.calls.tool_servers import FIRST_LEG, AsksMeanwhile
+from merrow_runtime.errors import StaleStateFailure, ToolFailure
 from merrow_runtime.models.redaction import quoted, redacted
 from merrow_runtime.models.tool_servers import ToolServer, shown_name
 from merrow_runtime.outside.http import HttpServer
@@ -27,15 +28,20 @@ from merrow_runtime.outside.results import ServerResult, plain_result
 from merrow_runtime.outside.starting import transport_of
 from merrow_runtime.outside.stdio import Program
 from merrow_runtime.outside.traffic import Incoming, MessageTraffic, Outgoing
+from merrow_runtime.requests import ToolLeg, ToolQuestion, ToolQuestions
 
-Elicit = Callable[[str, Mapping[str, Any]], Awaitable[Mapping[str, Any] | None]]
-"""Asks a person what a server wants to know: its message and the form's JSON Schema; None where the person declines."""
+if TYPE_CHECKING:
+    from mcp.client.session import ClientRequestContext
 
 MOST_PAGES = 100
 MOST_TOOLS = 1_000
 _SENDING_SECONDS = 10.0
-MOST_ROUNDS = 10
-"""How often a server may ask before it answers one call."""
+MOST_ASKED = 100
+"""How many times its `timeout` an older server may take for a call while people are asked."""
+MOST_QUESTIONS = 20
+"""What a server may ask at once."""
+LARGEST_STATE = 200_000
+"""Characters of the state with which a server wants to be called again."""
 _TOLD_LINES, _TOLD_CHARACTERS = 20, 4_000
 _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAdapter(
     types.CallToolResult | types.InputRequiredResult
@@ -48,16 +54,17 @@ for _logger in ("mcp", "client"):
 
 class Sessions:
     """The sessions of one caller, as an async context manager: at its end all servers are gone. ``environment`` is where
-    variables come from, ``proxy`` is as in the user's settings, and ``elicit`` answers what servers ask; None declines.
+    variables come from, ``proxy`` is as in the user's settings. ``people`` tells servers that they may ask people.
     """
 
     def __init__(
         self,
         environment: Mapping[str, str] = os.environ,
         proxy: str | bool | None = None,
-        elicit: Elicit | None = None,
+        *,
+        people: bool = False,
     ) -> None:
-        self._environment, self._proxy, self._elicit = environment, proxy, elicit
+        self._environment, self._proxy, self._people = environment, proxy, people
         self._sessions: dict[ToolServer, _ServerSession] = {}
 
     async def __aenter__(self) -> Self:
@@ -75,22 +82,32 @@ class Sessions:
         """
         return await self._of(server).tools()
 
-    async def call(self, server: ToolServer, tool: str, arguments: Mapping[str, Any]) -> ServerResult:
-        """Call a tool. A tool that failed is a result; raises `ToolFailure` where there is none."""
-        return await self._of(server).call(tool, arguments)
+    async def call(
+        self,
+        server: ToolServer,
+        tool: str,
+        arguments: Mapping[str, Any],
+        leg: ToolLeg = FIRST_LEG,
+        asks: AsksMeanwhile | None = None,
+    ) -> ServerResult | ToolQuestions:
+        """Call a tool; ``leg`` and ``asks`` as in `merrow_runtime.calls.tool_servers.ToolServers.call`. A tool that failed is a
+        result; raises `ToolFailure` where there is none.
+        """
+        return await self._of(server).call(tool, arguments, leg, asks)
 
     def _of(self, server: ToolServer) -> _ServerSession:
         session = self._sessions.get(server)
         if session is None or session.is_over:
-            session = self._sessions[server] = _ServerSession(server, self._environment, self._proxy, self._elicit)
+            session = self._sessions[server] = _ServerSession(server, self._environment, self._proxy, self._people)
         return session
 
 
 class _ServerSession:
     def __init__(
-        self, server: ToolServer, environment: Mapping[str, str], proxy: str | bool | None, elicit: Elicit | None
+        self, server: ToolServer, environment: Mapping[str, str], proxy: str | bool | None, people: bool
     ) -> None:
-        self._server, self._environment, self._proxy, self._elicit = server, environment, proxy, elicit
+        self._server, self._environment, self._proxy, self._people = server, environment, proxy, people
+        self._in_flight: list[_InFlight] = []
         self._secrets = [value for name in server.variables if (value := environment.get(name))]
         self._opening = asyncio.Lock()
         self._closing = asyncio.Event()
@@ -141,38 +158,74 @@ class _ServerSession:
                 return list(found.values())
         raise self._failure(f"lists its tools on more than {MOST_PAGES} pages")
 
-    async def call(self, tool: str, arguments: Mapping[str, Any]) -> ServerResult:
+    async def call(
+        self, tool: str, arguments: Mapping[str, Any], leg: ToolLeg, asks: AsksMeanwhile | None
+    ) -> ServerResult | ToolQuestions:
         # Texts of models may have halves of characters, which servers can't read.
         given = json.loads(json.dumps(dict(arguments), ensure_ascii=False).encode("utf-8", "replace"))
-        result = await self._asked(self._called(tool, given))
+        result = await self._asked(self._called(tool, given, leg, asks))
+        if isinstance(result, types.InputRequiredResult):
+            return self._questions(result)
         try:
             return plain_result(result, self._server.max_result)
         except (ValueError, RecursionError):
             raise self._failure("answered with values that JSON does not have") from None
 
-    async def _called(self, tool: str, arguments: dict[str, Any]) -> types.CallToolResult:
-        session = (await self._client()).session
-        answers: dict[str, Any] | None = None
-        state: str | None = None
-        for _ in range(MOST_ROUNDS):
-            request = types.CallToolRequest(
-                params=types.CallToolRequestParams(
-                    name=tool, arguments=arguments, input_responses=answers, request_state=state
-                )
+    async def _called(
+        self, tool: str, arguments: dict[str, Any], leg: ToolLeg, asks: AsksMeanwhile | None
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        client = await self._client()
+        answers: dict[str, Any] = {
+            key: types.ElicitResult.model_validate(dict(answer)) for key, answer in leg.answers.items()
+        }
+        request = types.CallToolRequest(
+            params=types.CallToolRequestParams(
+                name=tool, arguments=arguments, input_responses=answers or None, request_state=leg.state
             )
+        )
+        try:
             # Not `call_tool`, which checks the answer against the schema that the server sends, without bounds.
-            async with self._patience():
-                result = await session.send_request(request, _RESULT)
-            if isinstance(result, types.CallToolResult):
-                return result
-            answers, state = {}, result.request_state
-            for key, question in (result.input_requests or {}).items():
-                context = ClientRequestContext(session=session, request_id=key)
-                answer = await session.dispatch_input_request(context, question)
-                if isinstance(answer, types.ErrorData):
-                    raise self._failure(f"wants {_WANTS.get(question.method, 'more')}, which is declined")
-                answers[key] = answer
-        raise self._failure(f"asks more than {MOST_ROUNDS} times before it answers")
+            if asks is None or client.protocol_version in MODERN_PROTOCOL_VERSIONS:
+                async with self._patience():
+                    return await client.session.send_request(request, _RESULT)
+            return await self._while_asked(client, request, asks)
+        except MCPError as problem:
+            if leg.state is not None and problem.error.code == types.INVALID_PARAMS and not self.is_over:
+                sentence = f"The server `{self._server.name}` {self._refusal(problem)}."
+                raise StaleStateFailure(sentence, answered=True) from None
+            raise
+
+    async def _while_asked(
+        self, client: Client, request: types.CallToolRequest, asks: AsksMeanwhile
+    ) -> types.CallToolResult | types.InputRequiredResult:
+        """Call a tool of an older server, which may ask before it answers. The time of people is not the server's."""
+        seconds = self._server.timeout
+        limit = asyncio.timeout(seconds + _SENDING_SECONDS)
+        call = _InFlight(limit, asks)
+        self._in_flight.append(call)
+        try:
+            async with limit:
+                return await client.session.send_request(request, _RESULT, MOST_ASKED * seconds)
+        except TimeoutError:
+            if not limit.expired():
+                raise
+            raise self._failure(f"did not answer within {seconds:g} seconds") from None
+        finally:
+            self._in_flight.remove(call)
+
+    def _questions(self, result: types.InputRequiredResult) -> ToolQuestions:
+        """What a server asks in the place of a result. Raises `ToolFailure`."""
+        asked = result.input_requests or {}
+        if len(asked) > MOST_QUESTIONS:
+            raise self._failure(f"asks more than {MOST_QUESTIONS} questions at once", answered=True)
+        if result.request_state is not None and len(result.request_state) > LARGEST_STATE:
+            raise self._failure(f"asks with a state of more than {LARGEST_STATE:,} characters", answered=True)
+        questions = []
+        for key, request in asked.items():
+            if not isinstance(request, types.ElicitRequest):
+                raise self._failure(f"wants {_WANTS.get(request.method, 'more')}, which is declined", answered=True)
+            questions.append(_question(key, request.params))
+        return ToolQuestions(questions, result.request_state)
 
     def _patience(self) -> asyncio.Timeout:
         """For a request. The package's own time-out begins when the request has been sent, and that may take forever."""
@@ -218,12 +271,11 @@ class _ServerSession:
 
     async def _run(self, transport: Program | HttpServer) -> None:
         """The session from its beginning to its end, in one task: what the package opens must be closed where it was opened."""
-        elicits = None if self._elicit is None else self._elicited
         client = Client(
             self._streams(transport),
             read_timeout_seconds=self._server.timeout,
             message_handler=self._told,
-            elicitation_callback=elicits,
+            elicitation_callback=self._elicited if self._people else None,
             client_info=types.Implementation(name="merrow", version=version("merrow")),
             cache=None,
         )
@@ -259,14 +311,20 @@ class _ServerSession:
         self,
         context: ClientRequestContext,  # noqa: ARG002 (the package names it)
         params: types.ElicitRequestParams,
-    ) -> types.ElicitResult | types.ErrorData:
-        assert self._elicit is not None  # noqa: S101 (or nobody calls this)
-        if not isinstance(params, types.ElicitRequestFormParams):
+    ) -> types.ElicitResult:
+        """What a person says to a question of an older server, which does not say for which of several calls it asks."""
+        if len(self._in_flight) != 1:
             return types.ElicitResult(action="decline")
-        answer = await self._elicit(params.message, params.requested_schema)
-        if answer is None:
+        (call,) = self._in_flight
+        if call.limit.expired():
             return types.ElicitResult(action="decline")
-        return types.ElicitResult(action="accept", content=dict(answer))
+        call.limit.reschedule(None)
+        try:
+            answer = await call.asks(_question("", params), self._server.timeout)
+        finally:
+            if call in self._in_flight:
+                call.limit.reschedule(asyncio.get_running_loop().time() + self._server.timeout + _SENDING_SECONDS)
+        return types.ElicitResult.model_validate(dict(answer))
 
     def _end(self, reason: str) -> None:
         """Note the first reason why the session ends, and end it."""
@@ -299,8 +357,21 @@ class _ServerSession:
         return ToolFailure(f"The server `{self._server.name}` {reason}.", told=told, answered=answered)
 
 
+@dataclass(frozen=True, slots=True, eq=False)
+class _InFlight:
+    """A call of an older server, and who puts what it asks meanwhile."""
+
+    limit: asyncio.Timeout
+    asks: AsksMeanwhile
+
+
+def _question(key: str, params: types.ElicitRequestParams) -> ToolQuestion:
+    if isinstance(params, types.ElicitRequestURLParams):
+        return ToolQuestion(key, params.message, url=params.url)
+    return ToolQuestion(key, params.message, dict(params.requested_schema))
+
+
 _WANTS = {
-    "elicitation/create": "a person to answer a question",
     "sampling/createMessage": "an answer of a model",
     "roots/list": "a list of folders",
 }

@@ -8,7 +8,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING
 
 from merrow_analysis.tools.pins import LOCAL, PinnedTool, PinsError, pinned
-from merrow_runtime.calls.tool_servers import Pinned
+from merrow_runtime.calls.tool_servers import FIRST_LEG, AsksMeanwhile, Pinned
 from merrow_runtime.errors import ToolFailure, UsageFailure
 from merrow_runtime.models.redaction import redacted
 from merrow_runtime.models.tool_servers import ToolServer, digest
@@ -20,7 +20,7 @@ from merrow_runtime.outside.pinned_results import check_result
 from merrow_runtime.program.tool_parameters import pin_text
 from merrow_runtime.program.workspace import WorkspaceFinder
 from merrow_runtime.provenance import listed
-from merrow_runtime.requests import ToolCall, ToolResult
+from merrow_runtime.requests import ToolCall, ToolLeg, ToolQuestions, ToolResult
 from merrow_runtime.values import canonical
 
 if TYPE_CHECKING:
@@ -59,10 +59,12 @@ class NotAgreedFailure(ConsentFailure):
 
 
 class UserServers:
-    """`merrow_runtime.calls.tool_servers.ToolServers` of a run. ``key`` gives what no tool is ever sent, if there is such."""
+    """`merrow_runtime.calls.tool_servers.ToolServers` of a run. ``key`` gives what no tool is ever sent, if there is such.
+    ``people`` says that somebody can be asked, which servers are told.
+    """
 
-    def __init__(self, key: Callable[[], str | None]) -> None:
-        self._key = key
+    def __init__(self, key: Callable[[], str | None], *, people: bool = True) -> None:
+        self._key, self._people = key, people
         self._known: dict[Path, KnownServers] = {}
         self._servers: dict[tuple[str, str], ToolServer] = {}
         self._pins: dict[Pinned, PinnedTool] = {}
@@ -133,14 +135,18 @@ class UserServers:
                 f"The tool {call.tool} is not as it was pinned. See what is different with: merrow tools check"
             )
 
-    async def call(self, call: ToolCall, seconds: float | None) -> ToolResult:
+    async def call(
+        self, call: ToolCall, seconds: float | None, leg: ToolLeg = FIRST_LEG, asks: AsksMeanwhile | None = None
+    ) -> ToolResult | ToolQuestions:
         """See `ToolServers.call`."""
         server = self._server(call)
         try:
             async with asyncio.timeout(seconds):
-                result = await self._opened().call(server, _name(call.tool), call.arguments)
+                result = await self._opened().call(server, _name(call.tool), call.arguments, leg, asks)
         except TimeoutError:
             raise ToolFailure(f"The tool {call.tool} did not answer within its `timeout` of {seconds:g} s.") from None
+        if isinstance(result, ToolQuestions):
+            return result
         if not result.is_whole and not result.is_error:
             raise ToolFailure(
                 f"The tool {call.tool} gave more than the {server.max_result:,} bytes that a result may have; raise `max_result`"
@@ -162,7 +168,7 @@ class UserServers:
         if self._sessions is None:
             from merrow_runtime.outside.sessions import Sessions  # it takes half a second
 
-            self._sessions = Sessions(proxy=read_user_settings().proxy)
+            self._sessions = Sessions(proxy=read_user_settings().proxy, people=self._people)
         return self._sessions
 
     def _server(self, call: ToolCall) -> ToolServer:

@@ -17,11 +17,14 @@ from merrow_runtime.visit import Visit
 
 @dataclass(slots=True, eq=False)
 class _Pending:
-    """A question that waits. ``visit`` asks it now, which a revision may have renamed since it was put."""
+    """A question that waits. ``visit`` asks it now, which a revision may have renamed since it was put. While it ``holds``, the
+    run goes on, since something waits for the answer that ends with this process.
+    """
 
     ask: AskRecord
     visit: Visit
     answer: asyncio.Future[AskRecord]
+    holds: bool = False
     is_told: bool = False
 
 
@@ -80,11 +83,19 @@ class PendingQuestions:
         return sorted((pending.ask for pending in waiting), key=lambda ask: (ask.asked, ask.visit.name, ask.key.sample))
 
     async def put(
-        self, keys: Sequence[CallKey], digest: str, question: PersonQuestion, visit: Visit, seconds: float | None
+        self,
+        keys: Sequence[CallKey],
+        digest: str,
+        question: PersonQuestion,
+        visit: Visit,
+        seconds: float | None,
+        *,
+        holds: bool = False,
     ) -> AskRecord:
         """Put a question, unless it was put before, and wait until somebody answers it, declines to, or its time is up after so
         many ``seconds``; how it stands then. ``keys`` are what it is known by: first what it is called now, then what it was
-        called before revisions of the run.
+        called before revisions of the run. With ``holds`` the run does not end meanwhile, and the question is withdrawn where
+        nobody waits for it any more.
 
         Nothing is asked before the journal has it. Raises `StoreFailure`.
         """
@@ -105,7 +116,7 @@ class PendingQuestions:
             known = AskRecord(keys[0], digest, question.to_json(), "asked", now, due, number=number)
             kept = asyncio.ensure_future(self.journal.ask(known))
             kept.add_done_callback(_retrieved)
-        pending = _Pending(known, visit, loop.create_future())
+        pending = _Pending(known, visit, loop.create_future(), holds)
         self._pending[known.key, digest] = pending
         self.look_later()
         try:
@@ -113,6 +124,11 @@ class PendingQuestions:
                 await asyncio.shield(kept)
             self._tell(pending, is_new=kept is not None)
             return await pending.answer
+        except asyncio.CancelledError:
+            if holds:
+                self.journal.withdraw(known)
+                self._known = None
+            raise
         finally:
             self._pending.pop((known.key, digest), None)
 
@@ -148,7 +164,12 @@ class PendingQuestions:
     @property
     def has_answers(self) -> bool:
         """Whether questions have been answered, and what waits for them has not yet gone on."""
-        return self.at_work() > len(self._pending)
+        return self.at_work() > self._parked
+
+    @property
+    def _parked(self) -> int:
+        """How many questions wait without anything that would be lost with this process."""
+        return sum(not pending.holds for pending in self._pending.values())
 
     def look_later(self) -> None:
         """Something has ended, or begun to wait: the run may have nothing else to do."""
@@ -182,7 +203,7 @@ class PendingQuestions:
 
     def _look_whether_idle(self) -> None:
         self._is_due = False
-        if self._pending and self.at_work() <= len(self._pending):
+        if self._pending and self.at_work() <= self._parked:
             if self._idle_since is None:
                 self._idle_since = time.monotonic()
             self.idle()

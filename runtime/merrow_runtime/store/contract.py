@@ -17,8 +17,10 @@ RevisionState = Literal["asked", "open", "waiting", "agreed", "declined", "uncha
 RunStatus = Literal["running", "waiting", "finished", "failed", "cancelled"]
 """``waiting``: nothing is left to do until a person answers, and no process works on it."""
 NodeStatus = Literal["finished", "failed", "skipped", "reused"]
-CallKind = Literal["model", "sandbox", "budget", "person", "tool", "intent", "act"]
-"""``intent``: that a tool is about to be called whose call may not be repeated; ``act``: what was done in an environment."""
+CallKind = Literal["model", "sandbox", "budget", "person", "tool", "intent", "leg", "act"]
+"""``intent``: that a tool is about to be called whose call may not be repeated; ``leg``: that its server asks in the place of a
+result; ``act``: what was done in an environment.
+"""
 AskState = Literal["asked", "answered", "declined", "expired", "withdrawn"]
 
 

@@ -15,6 +15,7 @@ import threading
 import time
 from collections.abc import Iterator, Mapping
 from contextlib import contextmanager
+from dataclasses import replace
 from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
@@ -22,10 +23,11 @@ from typing import Any
 import pytest
 from tests.patience import PATIENCE
 
-from merrow_runtime.errors import ToolFailure
+from merrow_runtime.errors import StaleStateFailure, ToolFailure
 from merrow_runtime.models.tool_servers import ToolServer
 from merrow_runtime.outside.results import ServerResult
 from merrow_runtime.outside.sessions import Sessions
+from merrow_runtime.requests import ToolLeg, ToolQuestion, ToolQuestions
 
 HERE = Path(__file__).parent
 KEY = "sk-mine-and-secret"
@@ -189,6 +191,7 @@ def test_a_server_ends_with_the_process_that_is_killed(tmp_path: Path) -> None:
 import asyncio, os, signal
 from tests.runtime.outside.test_sessions import ENVIRONMENT, hostile
 from merrow_runtime.outside.sessions import Sessions
+from merrow_runtime.requests import ToolLeg, ToolQuestion, ToolQuestions
 async def main():
     async with Sessions(ENVIRONMENT) as sessions:
         await sessions.call(hostile("any", {str(tmp_path)!r}), "grandchildren", {{"place": {str(tmp_path / "left")!r}}})
@@ -237,27 +240,41 @@ async def test_what_can_not_be_started_or_reached(server: ToolServer, sentence: 
 
 
 async def test_a_server_by_the_package(tmp_path: Path) -> None:
-    asked: list[tuple[str, Mapping[str, Any]]] = []
+    put: list[str] = []
 
-    async def elicit(message: str, schema: Mapping[str, Any]) -> Mapping[str, Any] | None:
-        asked.append((message, schema))
-        return {"name": "Ann"}
+    async def asks(question: ToolQuestion, seconds: float) -> Mapping[str, Any]:
+        assert seconds == PATIENCE
+        put.append(question.message)
+        return {"action": "accept", "content": {"answer": "mine"}}
 
     server = program("honest.py")
-    async with Sessions(ENVIRONMENT, elicit=elicit) as sessions, Sessions(ENVIRONMENT) as alone:
+    async with Sessions(ENVIRONMENT, people=True) as sessions, Sessions(ENVIRONMENT) as alone:
         await check_honest(sessions, server)
-        assert (await sessions.call(server, "greet", {})).text == "Hello, Ann"
-        assert asked[0][0] == "What is your name?"
-        assert asked[0][1]["properties"] == {"name": {"title": "Name", "type": "string"}}
+        asked = await sessions.call(server, "greet", {})
+        assert isinstance(asked, ToolQuestions)
+        (question,) = asked.questions
+        assert question.message == "What is your name?"
+        assert question.schema is not None
+        assert question.schema["properties"] == {"name": {"title": "Name", "type": "string"}}
+        leg = ToolLeg({question.key: {"action": "accept", "content": {"name": "Ann"}}}, asked.state)
+        assert text_of(await sessions.call(server, "greet", {}, leg)) == "Hello, Ann"
+        with pytest.raises(StaleStateFailure):
+            await sessions.call(server, "greet", {}, replace(leg, state="of another"))
         before = await sessions.tools(server)
-        assert (await sessions.call(server, "more", {})).text == "done"
+        assert text_of(await sessions.call(server, "more", {})) == "done"
         while await sessions.tools(server) == before:  # It says so when it will.
             await asyncio.sleep(0.01)
         assert "new" in [tool["name"] for tool in await sessions.tools(server)]
         older = hostile("any", tmp_path)
-        assert (await sessions.call(older, "asks", {})).text == "refused,refused,given"
+        assert text_of(await sessions.call(older, "asks", {}, asks=asks)) == "refused,refused,given"
+        assert put == ["Key?"]
         with pytest.raises(ToolFailure, match="The server `web` "):
             await alone.call(server, "greet", {})
+
+
+def text_of(result: ServerResult | ToolQuestions) -> str:
+    assert isinstance(result, ServerResult)
+    return result.text
 
 
 async def check_honest(sessions: Sessions, server: ToolServer) -> None:
