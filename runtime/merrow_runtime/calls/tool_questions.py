@@ -63,5 +63,7 @@ def _address(server: str, url: str) -> tuple[tuple[str, str], ...]:
     except ValueError:
         parts, host = urlsplit(""), None
     if parts.scheme not in ("http", "https") or not host or len(url) > LONGEST_ADDRESS:
-        raise ToolFailure(f"The server `{server}` asks to open something that is not the address of a page.", answered=True)
+        raise ToolFailure(
+            f"The server `{server}` asks to open something that is not the address of a page.", answered=True
+        )
     return ("Page", plain(f"{host}{parts.path}")), ("Address", plain(url))
