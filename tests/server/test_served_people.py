@@ -19,6 +19,7 @@ from tests.runtime.engine.fakes import FakeEndpoint
 from tests.runtime.people.asking import by_name, person, reviewed, three
 
 from merrow_runtime.options import RunOptions
+from merrow_runtime.outside.user_servers import UserServers
 from merrow_runtime.people.answering import LONGEST_ANSWER
 from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.database import Store
@@ -71,7 +72,9 @@ async def served(
         listener.bind(("127.0.0.1", 0))
         listener.listen()
         url = f"http://127.0.0.1:{listener.getsockname()[1]}"
-        runs = ServedRuns(workflow, RunOptions(), ChosenEndpoint(endpoint, "m"), store, most=most, usd=usd)
+        runs = ServedRuns(
+            workflow, RunOptions(), ChosenEndpoint(endpoint, "m"), store, UserServers(lambda: None), most=most, usd=usd
+        )
         server = uvicorn.Server(uvicorn.Config(application(runs, TOKEN, url), log_config=None, ws="none"))
         serving = asyncio.create_task(server.serve(sockets=[listener]))
         headers = {"Authorization": f"Bearer {TOKEN}"}

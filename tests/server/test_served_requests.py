@@ -13,6 +13,7 @@ from tests.runtime.engine.fakes import FakeEndpoint, workflow
 
 from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.options import RunOptions
+from merrow_runtime.outside.user_servers import UserServers
 from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.database import Store
 from merrow_server.service.http import LARGEST_BODY, application
@@ -28,7 +29,15 @@ async def served(
 ) -> AsyncIterator[tuple[httpx2.AsyncClient, ServedRuns, Store]]:
     """A client of a workflow with one node, its runs and their journal."""
     with closing(Store.open()) as store:
-        runs = ServedRuns(workflow(*LINES), RunOptions(), ChosenEndpoint(endpoint, "m"), store, most=most, usd=usd)
+        runs = ServedRuns(
+            workflow(*LINES),
+            RunOptions(),
+            ChosenEndpoint(endpoint, "m"),
+            store,
+            UserServers(lambda: None),
+            most=most,
+            usd=usd,
+        )
         transport = httpx2.ASGITransport(application(runs, TOKEN, "http://127.0.0.1:1"))
         headers = {"Authorization": f"Bearer {TOKEN}"}
         async with httpx2.AsyncClient(transport=transport, base_url="http://127.0.0.1:1", headers=headers) as client:

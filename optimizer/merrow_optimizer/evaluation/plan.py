@@ -16,7 +16,7 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key, semantic_hash, work_key
 from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.scores import Metric, Status
-from merrow_optimizer.evaluation.unattended import check_people, check_tools
+from merrow_optimizer.evaluation.unattended import check_people
 from merrow_runtime.calls.tool_servers import ToolServers
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.models.budget import unpriced_failure
@@ -30,6 +30,7 @@ from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.running.forecast_figures import Bounds
 from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.running.set_outputs import SetOutputs
+from merrow_runtime.running.tool_checks import check_tools
 from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.workflow import Workflow
 
@@ -185,7 +186,7 @@ def make_plan(
     if not workflow.graph.outputs:
         raise UsageFailure(f"{workflow.name} has no output node, so there is no answer to score.")
     answers = answers or {}
-    if not check_tools(workflow, options, tools):
+    if not check_tools(workflow, options, tools, unattended=True):
         tools_in_place = None
     if not check_people(workflow, options, answers):
         options = replace(options, person=None)

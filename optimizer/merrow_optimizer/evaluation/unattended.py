@@ -4,14 +4,11 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
-from functools import partial
 
 from merrow_analysis.suggest import closest
-from merrow_runtime.calls.tool_servers import ToolServers
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import make_steps
-from merrow_runtime.program.tool_parameters import folder_of, pins_of, root_of, tools_of
 from merrow_runtime.provenance import listed
 from merrow_runtime.revising.reviser import refining
 from merrow_runtime.workflow import Workflow
@@ -65,17 +62,3 @@ def check_people(workflow: Workflow, options: RunOptions, answers: Mapping[str, 
             " there, which is then used."
         )
     return is_played
-
-
-def check_tools(workflow: Workflow, options: RunOptions, tools: ToolServers) -> bool:
-    """Whether a workflow, or a file that it calls, calls tools. Raises `UsageFailure` where ``tools`` can't call them with nobody
-    there to be asked.
-    """
-    calls = False
-    for reached in workflow.reached():
-        calling = tools_of(step.definition for step in make_steps(reached, options).values())
-        if calling:
-            calls = True
-            folder = folder_of(reached, root_of(workflow))
-            tools.check(folder, calling, partial(pins_of, reached), unattended=True)
-    return calls

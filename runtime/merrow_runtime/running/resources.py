@@ -65,6 +65,10 @@ class ChosenEndpoint:
     limits: SpendingLimits = field(default_factory=SpendingLimits)
     connection: EndpointConnection | None = None
 
+    def key(self) -> str | None:
+        """The key that it is sent, where there is one."""
+        return None if self.connection is None else self.connection.api_key
+
 
 def choose(
     options: RunOptions,
@@ -166,8 +170,7 @@ class RunResources:
 
     def _key(self) -> str | None:
         """The key of the endpoint."""
-        connection = None if self._chosen is None else self._chosen.connection
-        return None if connection is None else connection.api_key
+        return None if self._chosen is None else self._chosen.key()
 
     def tidy(self) -> None:
         """Delete from the user's own journal what it is not to keep any longer. Raises `UsageFailure`."""

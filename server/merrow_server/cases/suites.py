@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Callable, Iterable, Sequence
 from dataclasses import dataclass
-from functools import partial
 from pathlib import Path
 
 from merrow_analysis.cases.cases_reader import Case, CasesFile
@@ -13,7 +12,6 @@ from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.diagnostics import Diagnostic, Severity
 from merrow_optimizer.evaluation.cases.results import CaseResult
 from merrow_optimizer.evaluation.cases.tester import AnswerSource, Tester
-from merrow_optimizer.evaluation.unattended import check_tools
 from merrow_optimizer.revising.late import LateReviser
 from merrow_runtime.errors import InputError, UsageFailure
 from merrow_runtime.models.trust import WorkspaceValue
@@ -23,6 +21,7 @@ from merrow_runtime.program.definitions import asks_models
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import ChosenEndpoint
+from merrow_runtime.running.tool_checks import check_tools
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
 from merrow_runtime.store.recordings.case_recording import CaseRecording
@@ -122,12 +121,12 @@ async def carry_out(
         fresh=asked.fresh,
     )
     store = user if chosen is not None else MemoryStore()
-    tools = None if chosen is None else asked.tools.open(user.cache, partial(_key, chosen))
+    tools = None if chosen is None else asked.tools.open(user.cache, chosen.key)
     answers = AnswerSource(recording, chosen, store, options, records=asked.record, reviser=LateReviser(), tools=tools)
     tester = Tester(suite.workflow, suite.path.parent, _reader(suite.provider), answers)
     try:
         if tools is not None:
-            check_tools(suite.workflow, options, tools)
+            check_tools(suite.workflow, options, tools, unattended=True)
         return await _each(suite, cases, asked, tester, answers, told)
     finally:
         await tester.close()
@@ -169,10 +168,6 @@ def keep(suite: Suite, recording: CaseRecording) -> None:
     """Write the recording: the takes of the cases that the file has now, in their order. Raises `InputError`."""
     text = recording.text(case.id for case in suite.file.cases)
     write_bytes(recording.path, text.encode(), through_links=False)
-
-
-def _key(chosen: ChosenEndpoint) -> str | None:
-    return None if chosen.connection is None else chosen.connection.api_key
 
 
 def _judges(case: Case) -> bool:

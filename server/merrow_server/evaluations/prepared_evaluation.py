@@ -189,7 +189,7 @@ async def _prepared(
             asking=asking,
             reviser=LateReviser(),
             answers=asked.answers,
-            tools=from_tools.open(user.cache, lambda: None if chosen.connection is None else chosen.connection.api_key),
+            tools=from_tools.open(user.cache, chosen.key),
             tools_in_place=from_tools.in_place,
         )
         await check_scoring(data, scored_by)

@@ -11,6 +11,7 @@ from dataclasses import replace
 from typing import Any
 
 from merrow_optimizer.revising.late import LateReviser
+from merrow_runtime.calls.tool_servers import ToolServers
 from merrow_runtime.errors import RunFailure, StoreFailure, UsageFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.people.answering import (
@@ -58,20 +59,28 @@ class RequestRefusedError(Exception):
 
 
 class ServedRuns:
-    """The runs of one workflow. Belongs to the thread and event loop that opened ``store``; that and the endpoint of ``chosen``
-    stay the caller's.
+    """The runs of one workflow. Belongs to the thread and event loop that opened ``store``; that, the endpoint of ``chosen``, and
+    the servers of ``tools`` stay the caller's.
 
     ``most`` runs go on at the same time. Once the runs have cost ``usd`` US dollars, no further one begins.
     """
 
     def __init__(
-        self, workflow: Workflow, options: RunOptions, chosen: ChosenEndpoint, store: Store, *, most: int, usd: float
+        self,
+        workflow: Workflow,
+        options: RunOptions,
+        chosen: ChosenEndpoint,
+        store: Store,
+        tools: ToolServers,
+        *,
+        most: int,
+        usd: float,
     ) -> None:
         self.workflow = workflow
         self._options = replace(
             options, concurrency=chosen.concurrency, default_model=options.default_model or chosen.model, stream=True
         )
-        self._chosen, self._store = chosen, store
+        self._chosen, self._store, self._tools = chosen, store, tools
         self._most, self._usd = most, usd
         self._spent = 0.0
         self._going: dict[str, tuple[Run, asyncio.Task[None]]] = {}
@@ -117,7 +126,14 @@ class ServedRuns:
     def _begun(self, name: str | None, inputs: Mapping[str, Value], *, is_known: bool) -> Run:
         endpoint, store = self._chosen.endpoint, self._store
         if name is not None and is_known:
-            return resume(name, options=self._options, endpoint=endpoint, store=store, reviser=LateReviser())
+            return resume(
+                name,
+                options=self._options,
+                endpoint=endpoint,
+                store=store,
+                reviser=LateReviser(),
+                tools=self._tools,
+            )
         return start(
             self.workflow,
             inputs,
@@ -126,6 +142,7 @@ class ServedRuns:
             store=store,
             run_id=name,
             reviser=LateReviser(),
+            tools=self._tools,
         )
 
     def _check_free(self) -> None:

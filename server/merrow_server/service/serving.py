@@ -20,6 +20,7 @@ import uvicorn
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.operators.formats.shapes import placeholder, shape_of
 from merrow_runtime.options import RunOptions
+from merrow_runtime.outside.user_servers import UserServers
 from merrow_runtime.program.definitions import meanings_of
 from merrow_runtime.program.inputs import type_of_input
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
@@ -27,6 +28,7 @@ from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.running.forecast_figures import Forecast
 from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import ChosenEndpoint, choose
+from merrow_runtime.running.tool_checks import check_tools
 from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow
 from merrow_server.errors import InputError
@@ -97,8 +99,10 @@ async def _serve(
     with closing(Store.open()) as store:
         chosen = choose(options, options.base_url, workflow.machine, store.dialects)
         chosen = with_only_model(chosen, options, workflow.reached())
+        tools = UserServers(chosen.key)
         try:
-            runs = ServedRuns(workflow, options, chosen, store, most=limits.most_runs, usd=limits.total_usd)
+            check_tools(workflow, options, tools, unattended=False)
+            runs = ServedRuns(workflow, options, chosen, store, tools, most=limits.most_runs, usd=limits.total_usd)
             for line in _about(workflow, options, chosen, address, limits):
                 say(line)
             if token is None:
@@ -112,6 +116,7 @@ async def _serve(
             return server.ended_by
         finally:
             await chosen.endpoint.close()
+            await tools.close()
 
 
 class _Server(uvicorn.Server):
