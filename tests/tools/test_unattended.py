@@ -261,3 +261,30 @@ def test_a_tool_that_may_act_is_never_called_by_an_evaluation(
     )
     assert evaluated(capsys).code == 2
     assert space.mails == []
+
+
+LOCAL = """
+def letters(text: str) -> int:
+    \"\"\"Counts the letters of a text.\"\"\"
+    return len(text)
+"""
+
+
+def test_a_local_tool_runs_unattended_once_its_file_is_trusted_and_the_settings_say_so(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (space.folder / "tools").mkdir()
+    (space.folder / "tools" / "letters.py").write_text(LOCAL)
+    assert in_process(capsys, "tools", "pull", "local", "letters").code == 0
+    space.write(LETTERS.replace("mail.count", "local.letters").replace("letters:result", "result"))
+    config = space.folder / "config" / "config.toml"
+    config.write_text("[servers.local]\n" + "\n".join(MAY).replace("count", "letters"))
+    refused = evaluated(capsys)
+    assert refused.code == 2
+    assert "merrow tools trust local.letters" in refused.err
+    assert in_process(capsys, "tools", "trust", "local.letters", "--yes").code == 0
+    assert set(statuses(evaluated(capsys)).values()) == {"right"}
+    config.write_text("[servers.local]\n" + MAY[0].replace("count", "letters"))
+    assert "`repeatable` in [servers.local]" in evaluated(capsys).err
+    config.write_text('[servers.local]\ncommand = ["python"]\n')
+    assert "has no setting `command`" in evaluated(capsys).err

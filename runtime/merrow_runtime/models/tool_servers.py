@@ -6,7 +6,7 @@ import hashlib
 import json
 import re
 from collections.abc import Callable, Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from typing import Any
 
 from merrow_analysis.tools.pins import LOCAL
@@ -63,6 +63,16 @@ class ToolServer:
         named = (name for text in texts for name in _VARIABLE_IN_TEXT.findall(text))
         return tuple(dict.fromkeys((*self.env, *named)))
 
+    def under(self, other: ToolServer) -> ToolServer:
+        """This one with what the user lets tools of another one do, and what those may take."""
+        return replace(
+            self,
+            timeout=other.timeout,
+            repeatable=other.repeatable,
+            allow=other.allow,
+            max_result=other.max_result,
+        )
+
     def definition(self) -> dict[str, Any]:
         """All that decides what is started or reached, as JSON."""
         shown = {"command": list(self.command), "url": self.url, "env": sorted(self.env), "cwd": self.cwd}
@@ -105,6 +115,8 @@ def check_name(name: str) -> str:
 
 
 def _server(name: str, entry: Mapping[str, Any], table: str) -> ToolServer:
+    if name == LOCAL:
+        return _local(entry, table)
     check_name(name)
     if unknown := entry.keys() - _READERS.keys() - {"args"}:
         known = ", ".join(f"`{key}`" for key in _READERS)
@@ -121,6 +133,17 @@ def _server(name: str, entry: Mapping[str, Any], table: str) -> ToolServer:
     if "url" in read and read.keys() & {"env", "cwd"}:
         raise ValueError(f"`[{table}]` has a `url`; `env` and `cwd` are for a `command`")
     return ToolServer(name, **read)
+
+
+def _local(entry: Mapping[str, Any], table: str) -> ToolServer:
+    """What holds for the tools that are files, each of which is a program of its own."""
+    if unknown := entry.keys() - _OF_LOCAL:
+        known = ", ".join(f"`{key}`" for key in _OF_LOCAL)
+        raise ValueError(
+            f"`[{table}]` is for the tools that are files in the folder `tools`, and has no setting {shown_name(min(unknown))};"
+            f" the settings are {known}"
+        )
+    return ToolServer(LOCAL, **{key: _READERS[key](value, f"{table}.{key}") for key, value in entry.items()})
 
 
 def _command(value: object, name: str) -> tuple[str, ...]:
@@ -182,3 +205,4 @@ _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "allow": _tools,
     "max_result": _bytes,
 }
+_OF_LOCAL = ("timeout", "repeatable", "allow", "max_result")

@@ -92,7 +92,10 @@ class KnownServers:
         """A sentence for each file that can't be read."""
         self._found: dict[str, KnownServer] = {}
         source = settings.path or Path()
+        self._of_local = settings.servers.get(LOCAL)
         for name, server in settings.servers.items():
+            if name == LOCAL:
+                continue
             definition = _resolved(server, self.workspace, environment)
             self._found[name] = KnownServer(name, source, "yours", server, definition)
         for place in IN_WORKSPACE:
@@ -156,7 +159,9 @@ class KnownServers:
             self._found[known.name] = known
 
     def _add_local(self, tool: LocalTool) -> None:
-        name = f"{LOCAL}.{tool.name}"
+        name, of = f"{LOCAL}.{tool.name}", self._of_local
+        if of is not None and tool.server is not None:
+            tool = replace(tool, server=tool.server.under(of))
         definition = {"file": str(tool.file), "sha256": tool.sha256, "workspace": str(self.workspace)}
         known = KnownServer(name, tool.file, "untrusted", tool.server, definition, tool.problem, tool=tool)
         self._found[name] = replace(known, trust="unusable") if tool.problem else self._judged(known)

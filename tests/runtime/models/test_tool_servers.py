@@ -89,7 +89,7 @@ def test_what_can_not_be_said(tmp_path: Path, table: str, sentence: str) -> None
     ("text", "sentence"),
     [
         ('[servers."a b"]\ncommand = ["x"]', "`a b` can't name a server of tools: use letters"),
-        ('[servers.local]\ncommand = ["x"]', "`local` names the tools that are files in the folder `tools`"),
+        ('[servers.local]\ncommand = ["x"]', "`[servers.local]` is for the tools that are files in the folder `tools`"),
         ("servers = 7", "`[servers]` has a table for each server: [servers.NAME]"),
         ("[servers]\nweb = 7", "`[servers]` has a table for each server: [servers.NAME]"),
     ],
