@@ -12,6 +12,7 @@ from typing import Any
 from merrow_optimizer.evaluation.endings import Fatal, ItemOutcome, ending_of
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key
+from merrow_optimizer.evaluation.metrics.reward import with_episode
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_optimizer.evaluation.scores import InvalidItemError, Status
 from merrow_optimizer.evaluation.unattended import unattended
@@ -112,6 +113,8 @@ class Answering:
             outcome = ItemOutcome(Status.UNANSWERED, None, "", failure.sentence)
             return ScoreRecord(item.id, repeat, *outcome, paid, 0.0, "", work, scored), Fatal.BUDGET
         ending = ending_of(result, self._outputs)
+        if ending.status is None and plan.metric.of_episode:
+            ending = ending._replace(output=with_episode(result, ending.output))
         outcome, used, fatal = ending.scored, NOTHING, ending.fatal
         if ending.status is None:
             outcome, used, fatal = await self._scored(item, repeat, ending.output)

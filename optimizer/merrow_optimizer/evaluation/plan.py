@@ -143,6 +143,7 @@ class Plan:
                 ("mask", masked),
                 ("answers", self.answers.get(item)),
                 ("person", options.person),
+                ("episode", self.metric.of_episode or None),
                 ("tools", self.tools_in_place and self.tools_in_place.get("sha256", "replayed")),
             )
             if setting not in (None, ())

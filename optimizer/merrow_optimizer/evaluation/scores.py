@@ -46,6 +46,13 @@ class Metric(Protocol):
     def version(self) -> int: ...
 
     @property
+    def of_episode(self) -> bool:
+        """Whether it scores what an environment said, which then goes with the answer
+        (`merrow_optimizer.evaluation.metrics.reward.with_episode`).
+        """
+        ...
+
+    @property
     def identity(self) -> str:
         """What a stored score is found by, beside the item and the answer: name, version and all that the metric is made with."""
         ...

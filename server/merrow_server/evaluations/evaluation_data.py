@@ -20,6 +20,7 @@ from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.labels import AnswerLabel
 from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.values import as_text
+from merrow_server.evaluations.episodes import episodes_of
 from merrow_server.evaluations.journals import jobs_of
 from merrow_server.evaluations.known_items import KnownItems
 from merrow_server.evaluations.stand_ins import stand_ins_mark, stand_ins_shown
@@ -105,6 +106,7 @@ def evaluation_report(
         **interrupted_calls(user, record.id),
         **_agreement(user, record, known),
         **updates_of(user, record, scores),
+        **episodes_of(user, record),
         "rows": ReportRows(user, record, known, whole=whole, longest=longest),
     }
 

@@ -13,6 +13,7 @@ from html import escape
 from typing import Any
 
 from merrow_runtime.values import as_text
+from merrow_server.evaluations.episodes import episodes_text
 from merrow_server.evaluations.evaluation_data import inputs_text, refused_texts, score_text
 from merrow_server.evaluations.stand_ins import stand_ins_text
 from merrow_server.evaluations.tables import exhausted_text
@@ -97,6 +98,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
         facts["Repeats"] = f"{report['repeats']}; {', '.join(passes)}; {len(report['flaky'])} flaky"
     facts["Loops"] = exhausted_text(report["exhausted"]) if report["exhausted"] else ""
     facts["Updates"] = updates_text(report["updates"]) if "updates" in report else ""
+    facts["Episodes"] = episodes_text(report["episodes"]) if "episodes" in report else ""
     facts["Stand-ins"] = stand_ins_text(report)
     facts["Refused"] = " ".join(refused_texts(report))
     facts["Interrupted"] = interrupted_text(report.get("interrupted_calls", 0))

@@ -8,6 +8,7 @@ from itertools import islice
 from typing import TYPE_CHECKING, Any
 
 from merrow_optimizer.evaluation.statistics.paired import disagreement, interval_text, p_text
+from merrow_server.evaluations.episodes import episodes_text
 from merrow_server.evaluations.evaluation_data import inputs_text, refused_texts, score_text
 from merrow_server.evaluations.masking import masking_text
 from merrow_server.evaluations.stand_ins import stand_ins_mark, stand_ins_text
@@ -137,6 +138,8 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
         yield masking_text(report["masking"])
     if "updates" in report:
         yield updates_text(report["updates"])
+    if "episodes" in report:
+        yield episodes_text(report["episodes"])
     if "people" in report:
         yield people_text(report["people"])
     usage = report["usage"]

@@ -29,6 +29,7 @@ _CLASSES: Mapping[str, tuple[str, str]] = {
     "judge": ("judge", "Judge"),
     "labels": ("verdicts", "Verdicts"),
     "product": ("products.metric", "Product"),
+    "reward": ("reward", "Reward"),
 }
 """The module and the class of each metric: a metric is imported only when it is used."""
 

@@ -19,6 +19,7 @@ class BaseMetric:
     name: ClassVar[str]
     version: ClassVar[int] = 1
     needs_gold: bool = True
+    of_episode: bool = False
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self.options = dict(options or {})

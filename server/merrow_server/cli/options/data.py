@@ -34,7 +34,7 @@ DATA_OPTIONS = (
         "--dataset",
         metavar="F",
         shell_complete=shell_completion.datasets,
-        help="The data: JSON Lines, a JSON array or CSV; or `arithmetic` or `flow-tasks`, which come with Merrow.",
+        help="The data: JSON Lines, a JSON array or CSV; or `arithmetic`, `flow-tasks` or `textcraft`, which come with Merrow.",
     ),
     click.option(
         "--reader", metavar="NAME", help="The format of the data; by default, it is guessed from the file name."
