@@ -47,8 +47,7 @@ by hand, not by a model, but its programs and tests were really run.
 
 Where people are asked, the recording has their answers, too. Without `--replay` the run waits for you ([ask people](people.md)).
 
-Patterns that need tools, stores or environments are not included: MedPrompt, ReAct, ALFWorld, Reflexion, ADaPT, and
-retrieve-answer-check.
+Patterns that need tools or stores are not included: MedPrompt, Reflexion, ADaPT, and retrieve-answer-check.
 """
 
 

@@ -16,6 +16,7 @@ from typing import Any, BinaryIO
 from merrow_optimizer.evaluation.data.csv_marks import REPORT, unmarked
 from merrow_optimizer.evaluation.data.names import shipped_names
 from merrow_optimizer.evaluation.data.problems import Collector, DataError
+from merrow_runtime.provenance import listed
 
 TOO_DEEP = "The record can't be read: it is nested too deeply."
 _SPACE = " \t\r\n"
@@ -63,7 +64,7 @@ def read_records(problems: Collector) -> Iterator[DataRecord]:
             "The file isn't UTF-8 text here; save it as UTF-8.", problems.file, _broken_line(problems)
         ) from None
     except OSError as error:
-        known = "" if problems.file.suffix else f" The sets that come with Merrow are {' and '.join(shipped_names())}."
+        known = "" if problems.file.suffix else f" The sets that come with Merrow are {listed(shipped_names())}."
         problems.add(f"The file can't be read: {error.strerror or error}.{known}")
     if not has_any and len(problems.found) == before:
         problems.add("The file has no records.")
