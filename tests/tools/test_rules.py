@@ -59,24 +59,29 @@ OURS = {"V02", "D06", "D07", "D08", "D09", "D12"}
 
 @pytest.mark.shared("corpus/effects")
 def test_the_cases_of_the_corpus() -> None:
-    folder = SHARED / "corpus/effects"
     ours = [case for case in CASES if case["file"][:3] in OURS]
     assert len(ours) == len(OURS)
     for case in ours:
-        text = (folder / case["file"]).read_text("utf-8")
-        analysis = analyse(text, path=case["file"], provider=WorkspaceFinder().provider(folder))
-        assert analysis.is_valid is case["valid"], case
-        serious = [one for one in analysis.diagnostics if one.severity is not Severity.HINT]
-        assert [one.code for one in serious] == ([] if case["valid"] else [case["rule"]]), case
-        for one in serious:
-            assert (one.severity.value, one.range.start.line + 1) == (case["severity"], case["line"])
-            assert all(
-                word in one.message for word in str(case["place"].get("edge", case["place"].get("node"))).split(" -> ")
-            )
-            assert case["place"].get("port", "") in one.message
-            if "fix" in case:
-                words = case["fix"].casefold().split()
-                assert all(word in next(iter(one.fixes)).title.casefold() for word in words), one
+        assert_case(case)
+
+
+def assert_case(case: dict[str, Any]) -> None:
+    """What is found in a case of the corpus is what is expected."""
+    folder = SHARED / "corpus/effects"
+    text = (folder / case["file"]).read_text("utf-8")
+    analysis = analyse(text, path=case["file"], provider=WorkspaceFinder().provider(folder))
+    assert analysis.is_valid is case["valid"], case
+    serious = [one for one in analysis.diagnostics if one.severity is not Severity.HINT]
+    assert [one.code for one in serious] == ([] if case["valid"] else [case["rule"]]), case
+    for one in serious:
+        assert (one.severity.value, one.range.start.line + 1) == (case["severity"], case["line"])
+        assert all(
+            word in one.message for word in str(case["place"].get("edge", case["place"].get("node"))).split(" -> ")
+        )
+        assert case["place"].get("port", "") in one.message
+        if "fix" in case:
+            words = case["fix"].casefold().split()
+            assert all(word in next(iter(one.fixes)).title.casefold() for word in words), one
 
 
 def test_a_tool_has_the_ports_and_types_of_its_pin() -> None:

@@ -189,6 +189,15 @@ class OperatorSpec:
         return self is ENVIRONMENT
 
     @property
+    def uses_store(self) -> bool:
+        """Whether it looks something up in a store, or adds to one."""
+        return self.built_in and "store" in self.parameters
+
+    @property
+    def is_retrieve(self) -> bool:
+        return self.built_in and self.name == RETRIEVE.name
+
+    @property
     def asks_model(self) -> bool:
         """Whether a model answers, so that settings of models mean something at it."""
         return self.effect == "model"
@@ -337,6 +346,31 @@ ENVIRONMENT = OperatorSpec(
     effect="environment",
 )
 
+RETRIEVE = OperatorSpec(
+    "Retrieve",
+    (InputPort("query", TEXT),),
+    (OutputPort("documents", list_of("Document")),),
+    bulk="query",
+    parameters=frozenset({"store", "k"}),
+    idle=_OF_MODEL_CALLS - _JUDGED - {"samples", "locked", "turns"},
+    note="Finds the documents of a store that have the words of the query, the best first: `store: manual, k: 5`. Each has its "
+    "text, source and place.",
+    style=_style("fdf1cf", "a07f1d"),
+    effect="none",
+)
+
+REMEMBER = OperatorSpec(
+    "Remember",
+    (InputPort("text", TEXT),),
+    (OutputPort("text", TEXT),),
+    bulk="text",
+    parameters=frozenset({"store"}),
+    idle=_OF_MODEL_CALLS - _JUDGED - {"locked", "turns"} - NOT_REPEATED,
+    note="Adds a text to a store, once, and hands it on. Later runs find it there.",
+    style=_style("fdf1cf", "a07f1d"),
+    effect="store",
+)
+
 BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
     OperatorSpec(
         "Custom",
@@ -453,6 +487,8 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
     HUMAN,
     TOOL,
     ENVIRONMENT,
+    RETRIEVE,
+    REMEMBER,
     DECISION,
 )
 
@@ -531,3 +567,9 @@ class OperatorTable:
 
 
 BUILT_IN_TABLE = OperatorTable.of(BUILT_IN_OPERATORS)
+
+TABLE_WITHOUT_DOCUMENTS = OperatorTable.of(
+    replace(spec, outputs=(OutputPort(spec.outputs[0].name, list_of(JSON)),)) if spec is RETRIEVE else spec
+    for spec in BUILT_IN_OPERATORS
+)
+"""The same where the type of documents is not known, since the workflow declares no stores, or another type of that name."""

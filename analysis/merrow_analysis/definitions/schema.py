@@ -184,6 +184,18 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
         "minLength": 1,
         "description": "The environment to act in: textcraft, or one of `environments` in the front matter.",
     },
+    "store": {
+        "type": "string",
+        "minLength": 1,
+        "description": "The store that is searched or added to, one of `stores` in the front matter.",
+    },
+    "k": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": 100,
+        "default": 5,
+        "description": "How many documents are found at most.",
+    },
     "by": {
         "type": "string",
         "minLength": 1,
@@ -540,6 +552,72 @@ ENVIRONMENTS: Fragment = {
     },
 }
 
+_FIELDS: Fragment = {
+    "anyOf": [
+        {"type": "string", "minLength": 1},
+        {"type": "array", "items": {"type": "string", "minLength": 1}, "minItems": 1},
+    ]
+}
+_PATH: Fragment = {"type": "string", "minLength": 1}
+STORES: Fragment = {
+    "type": "object",
+    "description": "Stores of documents by name: `manual: {file: ./manual.jsonl}` is searched, `notes: {folder: ./notes}` too,"
+    " and runs add to `lessons: {keep: 200}`.",
+    "additionalProperties": {
+        "anyOf": [
+            {
+                "title": "a file (`{file: ./manual.jsonl}`)",
+                "type": "object",
+                "properties": {
+                    "file": {
+                        **_PATH,
+                        "description": "A file of JSON Lines or CSV whose rows are the documents, or a text whose passages are;"
+                        " from this file's folder.",
+                    },
+                    "match": {
+                        **_FIELDS,
+                        "description": "The fields of a row that are searched: text if none is given.",
+                    },
+                    "show": {
+                        **_FIELDS,
+                        "description": "The fields of a row that a document's text has: those searched if none is given.",
+                    },
+                },
+                "required": ["file"],
+                "additionalProperties": False,
+            },
+            {
+                "title": "a folder (`{folder: ./notes}`)",
+                "type": "object",
+                "properties": {
+                    "folder": {
+                        **_PATH,
+                        "description": "A folder whose Markdown and text files are the documents, passage by passage; from this"
+                        " file's folder.",
+                    }
+                },
+                "required": ["folder"],
+                "additionalProperties": False,
+            },
+            {
+                "title": "a store that runs add to (`{keep: 200}`)",
+                "type": "object",
+                "properties": {
+                    "keep": {
+                        "type": "integer",
+                        "minimum": 1,
+                        "maximum": 100_000,
+                        "default": 1_000,
+                        "description": "How many texts are kept; the oldest ones go first.",
+                    }
+                },
+                "required": ["keep"],
+                "additionalProperties": False,
+            },
+        ]
+    },
+}
+
 WORKFLOW_KEYS: Mapping[str, Fragment] = {
     "version": {
         "type": "integer",
@@ -577,6 +655,7 @@ WORKFLOW_KEYS: Mapping[str, Fragment] = {
         "description": "The tools that this workflow may use, such as `[web.search, mail.send]`; it can use no others.",
     },
     "environments": ENVIRONMENTS,
+    "stores": STORES,
     "libraries": {**_NAMES, "description": "Paths of YAML files with further operators and types."},
 }
 """Keys of the ``workflow:`` block."""

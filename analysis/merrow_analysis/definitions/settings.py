@@ -11,6 +11,7 @@ from typing import Any, Literal, cast
 from merrow_analysis.definitions.environments import EnvironmentSettings, read_environments
 from merrow_analysis.definitions.front_matter import EMPTY, FrontMatterDoc, read_front_matter
 from merrow_analysis.definitions.schema import AGENT_KEYS, MEMORY_TEXT, WORKFLOW_KEYS
+from merrow_analysis.definitions.stores import StoreSettings, read_stores
 from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.definitions.validation import Path, Violation, violations
 from merrow_analysis.definitions.validators import Validator, read_validators
@@ -175,6 +176,8 @@ class WorkflowSettings:
     """The tools that its nodes may use."""
     environments: dict[str, EnvironmentSettings] = field(default_factory=dict)
     """The environments that it declares, by name."""
+    stores: dict[str, StoreSettings] = field(default_factory=dict)
+    """The stores that its nodes may use, by name."""
     libraries: tuple[str, ...] = ()
     violations: tuple[Violation, ...] = ()
     machine_keys: tuple[str, ...] = ()
@@ -244,6 +247,7 @@ def _assign(settings: WorkflowSettings, good: Mapping[str, Any], wrong: set[Path
     settings.libraries = tuple(_names(good.get("libraries")) or ())
     settings.tools = tuple(name.strip() for name in good.get("tools", ()))
     settings.environments = read_environments(good.get("environments", {}), wrong)
+    settings.stores = read_stores(good.get("stores", {}), wrong)
     if ("workflow", "memory") not in wrong:
         settings.memory, settings.says_memory = read_memory(good.get("memory")), good.get("memory") is not None
     budget = good.get("budget", {})

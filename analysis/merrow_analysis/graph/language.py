@@ -14,7 +14,8 @@ from typing import Any, Protocol
 from merrow_analysis.definitions.declared_operators import declare_operators
 from merrow_analysis.definitions.declared_types import declare_types
 from merrow_analysis.definitions.environments import EnvironmentSettings
-from merrow_analysis.definitions.operators import OperatorTable
+from merrow_analysis.definitions.operators import BUILT_IN_TABLE, TABLE_WITHOUT_DOCUMENTS, OperatorTable
+from merrow_analysis.definitions.stores import StoreSettings, knows_documents, with_documents
 from merrow_analysis.definitions.types import TEXT, DefinitionProblem, Type, TypeTable
 from merrow_analysis.definitions.validators import Validator
 from merrow_analysis.graph.boxes.edge_words import word_in
@@ -42,6 +43,7 @@ class GraphSettings(Protocol):
     drawn: bool
     tools: tuple[str, ...]
     environments: dict[str, EnvironmentSettings]
+    stores: dict[str, StoreSettings]
     validators: dict[str, Validator]
 
 
@@ -61,13 +63,16 @@ class Language:
 
     def __init__(self, settings: GraphSettings, outside: Outside | None = None) -> None:
         self.outside = outside
-        self._declared = (settings.types, settings.operators, settings.tools)
+        self._declared = _declared(settings)
         self.types: TypeTable
         self.operators: OperatorTable
         self.types, type_problems = declare_types(settings.types)
         if outside is not None and settings.tools:
             self.types = with_types_of(map(outside.tools.find, settings.tools), self.types)
-        self.operators, operator_problems = declare_operators(settings.operators, self.types)
+        if settings.stores:
+            self.types = with_documents(self.types)
+        base = BUILT_IN_TABLE if knows_documents(self.types) else TABLE_WITHOUT_DOCUMENTS
+        self.operators, operator_problems = declare_operators(settings.operators, self.types, base=base)
         self.problems: tuple[DefinitionProblem, ...] = (*type_problems, *operator_problems)
         self._resolutions: SharedValues[NodeText, Resolution] = SharedValues()
         self._choices: RecentValues[Words, OperatorChoice] = RecentValues(_FEW)
@@ -83,7 +88,7 @@ class Language:
 
     def serves(self, settings: GraphSettings, outside: Outside | None = None) -> bool:
         """Whether it is the language of a workflow with these settings, which calls these files."""
-        return self.outside is outside and self._declared == (settings.types, settings.operators, settings.tools)
+        return self.outside is outside and self._declared == _declared(settings)
 
     def resolution(self, text: NodeText) -> tuple[Resolution, NumberedFacts]:
         """What a node is by what is written at it, and what placing its edges needs of that."""
@@ -119,6 +124,10 @@ class Language:
     def _numbered(self, signature: NodeSignature) -> NumberedSignature:
         known = self._signatures.get(signature)
         return known or self._signatures.keep(signature, NumberedSignature(next(self._numbers), signature))
+
+
+def _declared(settings: GraphSettings) -> tuple[object, ...]:
+    return settings.types, settings.operators, settings.tools, bool(settings.stores)
 
 
 @dataclass(frozen=True, slots=True, eq=False, weakref_slot=True)

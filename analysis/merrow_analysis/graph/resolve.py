@@ -422,6 +422,15 @@ def environment_name(resolution: Resolution) -> str | None:
     return written.strip() or None if isinstance(written, str) else None
 
 
+def store_name(resolution: Resolution) -> str | None:
+    """The store that a node uses, as it is written; None for a node that uses none, or says none."""
+    if resolution.spec is None or not resolution.spec.uses_store:
+        return None
+    parameter = resolution.parameters.get("store")
+    written = parameter.value if parameter is not None else None
+    return written.strip() or None if isinstance(written, str) else None
+
+
 def constants_of(resolution: Resolution) -> Constants:
     """The constants that a Tool gives its parameters; none for another node."""
     parameter = resolution.parameters.get("with") if resolution.spec is not None and resolution.spec.is_tool else None

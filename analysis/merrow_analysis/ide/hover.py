@@ -25,6 +25,7 @@ from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import box_text, drawing_keys, keys_of
 from merrow_analysis.ide.texts.markup import CodeSpan, Markup
 from merrow_analysis.ide.texts.node_text import agent_text, edges_text, metrics_text, node_text, uses_of_prompt
+from merrow_analysis.ide.texts.store_text import store_text
 from merrow_analysis.ide.texts.tool_text import tool_text
 from merrow_analysis.ide.texts.validator_text import validator_text
 from merrow_analysis.ide.texts.variables import variable_text
@@ -114,6 +115,9 @@ def _named(analysis: Analysis, named: Occurrence) -> Markup:
         return Markup() if spec is None or port not in spec.ports else describe.port(spec.ports[port], spec)
     if kind == "tool":
         return tool_text(analysis, name)
+    if kind == "store":
+        store = analysis.settings.stores.get(name)
+        return Markup() if store is None else store_text(analysis, store)
     if kind in ("file", "port"):
         return Markup()  # said of the parameter that names the file, and of the edge
     return describe.type_name(typed.types, name)

@@ -264,6 +264,7 @@ _NAMES: dict[Kind, TokenKind] = {
     "operator": "operator",
     "type": "type",
     "tool": "prompt",
+    "store": "prompt",
 }
 """Fields, called files and their ports are coloured as what is around them: what they are depends on other nodes and files."""
 

@@ -75,6 +75,8 @@ class _FrontNames:
         for number, name in enumerate(own.tools):
             place = self._value("tools", number)
             yield from self._named("tool", name, "reference", place, place)
+        for name in own.stores:
+            yield from self._key("store", name, "definition", "stores", name)
         for name in own.redo:
             yield from self._redo(name)
 

@@ -1,5 +1,5 @@
 """Every place in a file where something is named: nodes, edges, subgraphs, classes, prompts, operators, types with their
-fields, tools, and called files with their inputs and outputs.
+fields, tools, stores, and called files with their inputs and outputs.
 
 Names are looked up block by block, and only in blocks whose text has the name at all, so nothing has to be built or kept
 up to date between keystrokes.
@@ -280,12 +280,14 @@ class _BlockNames:
             yield Occurrence(symbol("prompt", inner), "reference", self.block, place, place)
 
     def _read(self, node: TypedNode, key: str, value: Word) -> Iterator[Occurrence]:
-        """What a node reads: the file that a Call runs, the tool that a Tool uses, the field by which a Select orders, those in
-        an ``if:``.
+        """What a node reads: the file that a Call runs, the tool that a Tool uses, a store, the field by which a Select orders,
+        those in an ``if:``.
         """
         callee = node.resolution.callee
         if key == "tool" and node.spec is not None and node.spec.is_tool:
             yield Occurrence(symbol("tool", value.text), "reference", self.block, value.span, value.span)
+        elif key == "store" and node.spec is not None and node.spec.uses_store:
+            yield Occurrence(symbol("store", value.text), "reference", self.block, value.span, value.span)
         elif key == "workflow" and callee is not None:
             yield Occurrence(symbol("file", callee.path), "reference", self.block, value.span, value.span)
         elif key == "by" and node.spec is not None and node.spec.is_select:
@@ -322,6 +324,6 @@ class _BlockNames:
                 at += len(word) + 1
 
 
-_READING_KEYS = frozenset({"workflow", "by", "if", "tool"})
+_READING_KEYS = frozenset({"workflow", "by", "if", "tool", "store"})
 _NAMING_KEYS = frozenset({"op", "role", "instruction", "agent", "validate", "returns", "type"}) | _READING_KEYS
 """Parameters whose values name other things."""

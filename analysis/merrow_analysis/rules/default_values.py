@@ -110,6 +110,8 @@ def _no_workflow(text: str) -> str | None:
     beyond = next(iter(acting(analysis.typed)), None)
     if beyond is not None:
         return f"its {beyond.id} is a {beyond.operator}, and such a workflow can only ask models"
+    if analysis.settings.stores:
+        return "it has `stores`, and such a workflow can only ask models"
     inputs, outputs = list(analysis.typed.inputs), list(analysis.typed.outputs)
     asked = [node for node in inputs if "default" not in node.resolution.parameters] or inputs
     if len(asked) != 1:

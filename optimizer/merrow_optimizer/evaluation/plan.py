@@ -18,12 +18,13 @@ from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.scores import Metric, Status
 from merrow_optimizer.evaluation.unattended import check_people
 from merrow_runtime.calls.tool_servers import ToolServers
-from merrow_runtime.errors import UsageFailure
+from merrow_runtime.errors import InputError, UsageFailure
 from merrow_runtime.models.budget import unpriced_failure
 from merrow_runtime.models.endpoint import refused_at
 from merrow_runtime.models.prices import price_at
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Steps, make_steps
+from merrow_runtime.program.tool_parameters import root_of
 from merrow_runtime.provenance import listed
 from merrow_runtime.revising.reviser import Reviser, refining
 from merrow_runtime.running.forecast import dry_run
@@ -144,11 +145,33 @@ class Plan:
                 ("answers", self.answers.get(item)),
                 ("person", options.person),
                 ("episode", self.metric.of_episode or None),
+                ("stores", self.stores),
                 ("tools", self.tools_in_place and self.tools_in_place.get("sha256", "replayed")),
             )
             if setting not in (None, ())
         ]
         return work_key(self.semantic, self.chosen.endpoint.origin, options.seed, repeat, self.inputs[item], how)
+
+    @cached_property
+    def stores(self) -> tuple[str, ...]:
+        """What the documents of its stores are known by. Raises `UsageFailure` where they can't be read."""
+        from merrow_runtime.documents.places import stores_used  # few evaluations need them
+        from merrow_runtime.documents.run_stores import RunStores
+
+        root = root_of(self.workflow)
+        places = list(stores_used(self.workflow, root))
+        if not places:
+            return ()
+        stores = RunStores(root, copies=True)
+        try:
+            for node, place in places:
+                try:
+                    stores.check(place)
+                except InputError as problem:
+                    raise InputError(f"Node {node}: {problem}") from None
+            return tuple(stores.version(place) for _, place in places)
+        finally:
+            stores.close()
 
     @cached_property
     def refine(self) -> Refine | None:
@@ -211,6 +234,7 @@ def make_plan(
         tools_in_place,
     )
     _check_budget(plan)
+    _ = plan.stores
     return plan
 
 

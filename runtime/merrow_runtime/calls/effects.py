@@ -34,6 +34,7 @@ from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
 
 if TYPE_CHECKING:
+    from merrow_runtime.documents.run_stores import RunStores
     from merrow_runtime.sandbox import Sandbox
 
 _FREE = frozenset({OFFLINE_ORIGIN, REPLAY_ORIGIN})
@@ -146,8 +147,16 @@ class Effects:
     """Opens a session with the environment that an action is for."""
     episodes: Episodes = field(default_factory=Episodes)
     """What was done in environments."""
+    open_stores: Callable[[], RunStores] | None = None
+    """Gives the stores that nodes search and add to."""
     _people: PendingQuestions | None = None
     _sandbox: Sandbox | None = None
+
+    @property
+    def stores(self) -> RunStores:
+        """The stores that nodes search and add to."""
+        assert self.open_stores is not None  # noqa: S101 (every run has them)
+        return self.open_stores()
 
     @property
     def people(self) -> PendingQuestions:

@@ -6,6 +6,7 @@ import hashlib
 import time
 from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import replace
+from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
@@ -42,7 +43,9 @@ from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import Outputs, Value, canonical
 
 if TYPE_CHECKING:
+    from merrow_runtime.calls.store_use import StoreUse
     from merrow_runtime.sandbox import SandboxResult, TestResult
+    from merrow_runtime.workflow import Workflow
 
 T = TypeVar("T")
 RunFile = Callable[[Mapping[str, Value]], Awaitable[Outputs]]
@@ -101,6 +104,7 @@ class NodeTools:
         "_since",
         "_step",
         "_turn",
+        "_workflow",
         "asked",
     )
 
@@ -120,13 +124,14 @@ class NodeTools:
         since: float = 0.0,
         turn: str = "",
         place: EpisodePlace | None = None,
+        workflow: Workflow | None = None,
     ) -> None:
         """``seed``, together with the run's seed and the sample, seeds the visit's shuffles; ``run_file`` runs the file that a
         Call names and is None for other nodes. ``attempt`` counts the attempts of a node whose result is validated, and
         ``history`` is what it is told about earlier ones; with ``judges`` they are those of its validator. Calls of the visit
-        that started before ``since`` belong to another visit. ``place`` is where an Environment acts.
-        ``turn`` names the turns in which what it asks is a question of its
-        own, however alike the requests are.
+        that started before ``since`` belong to another visit. ``place`` is where an Environment acts, and ``workflow`` what
+        declares the stores that the node uses. ``turn`` names the turns in which what it asks is a question of its own, however
+        alike the requests are.
         """
         self.asked = False
         """Whether a model was asked anything."""
@@ -134,6 +139,7 @@ class NodeTools:
         self._since = since
         self._turn = turn
         self._place = place
+        self._workflow = workflow
         self._run_file = run_file
         self._effects = effects
         self._step = step
@@ -256,6 +262,23 @@ class NodeTools:
         assert self._place is not None  # noqa: S101 (only an Environment asks for this)
         use = EnvironmentUse(self._effects, self._account, self._place, action, self._since)
         return await use.step(self._key(use.name))
+
+    async def retrieve(self, step: str, store: str, query: str, wanted: int) -> list[Value]:
+        """See `merrow_runtime.operators.base.Tools.retrieve`."""
+        return await self._use_of(step, {"store": store, "query": query, "k": wanted}).found(query, wanted)
+
+    async def remember(self, step: str, store: str, text: str) -> None:
+        """See `merrow_runtime.operators.base.Tools.remember`."""
+        await self._use_of(step, {"store": store, "text": text}).remember(text)
+
+    def _use_of(self, step: str, request: dict[str, Value]) -> StoreUse:
+        from merrow_runtime.calls.store_use import StoreUse  # few runs need it
+
+        assert self._workflow is not None  # noqa: S101 (nodes of a workflow ask for this)
+        place = self._effects.stores.place_of(self._workflow, str(request["store"]))
+        digested = _digested(canonical(request))
+        source = Path(self._workflow.name).name
+        return StoreUse(self._effects, self._account, self._key(step), place, digested, source, self._since)
 
     async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
         """See `merrow_runtime.operators.base.Tools.run_file`."""

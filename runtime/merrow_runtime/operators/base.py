@@ -144,6 +144,14 @@ class Tools(Protocol):
         """
         ...
 
+    async def retrieve(self, step: str, store: str, query: str, wanted: int) -> list[Value]:
+        """The documents of a store that the words of a query tell apart best, the best first, as records."""
+        ...
+
+    async def remember(self, step: str, store: str, text: str) -> None:
+        """Add a text to a store, once for this visit, whatever happens."""
+        ...
+
     async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:
         """Run the workflow of a Call, the file that it names or the one that it is brought, with a value for each of its ports
         that is fed; its outputs.

@@ -21,6 +21,8 @@ from merrow_runtime.operators.programs.custom_code_generate import CustomCodeGen
 from merrow_runtime.operators.programs.programmer import Programmer
 from merrow_runtime.operators.programs.test import TestOperator
 from merrow_runtime.operators.questions import ModelOperator
+from merrow_runtime.operators.remember import Remember
+from merrow_runtime.operators.retrieve import Retrieve
 from merrow_runtime.operators.review import Review
 from merrow_runtime.operators.revise import Revise
 from merrow_runtime.operators.select_best import Select
@@ -46,6 +48,8 @@ _CLASSES: tuple[type[ModelOperator], ...] = (
     Human,
     Tool,
     Environment,
+    Retrieve,
+    Remember,
     AskDecision,
 )
 

@@ -14,12 +14,12 @@ from functools import cached_property
 from typing import Any, NamedTuple
 
 from merrow_analysis.definitions.schema import MERMAID_NODE_KEYS
-from merrow_analysis.definitions.settings import Agent, Memory
+from merrow_analysis.definitions.settings import Agent, Memory, WorkflowSettings
 from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.definitions.types import ANY, BUILT_IN, TEXT, Type, TypeTable, innermost, item_of
 from merrow_analysis.graph.instructions import agent_of, knows_aims, memory_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.graph.resolve import called_path
+from merrow_analysis.graph.resolve import called_path, store_name
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.formats.shapes import ValueShape, shape_of
@@ -27,6 +27,7 @@ from merrow_runtime.operators.output import Output
 from merrow_runtime.operators.prompts.memory import remembered
 from merrow_runtime.operators.prompts.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
+from merrow_runtime.operators.retrieve import DECLARED, STORE
 from merrow_runtime.operators.simulated_person import PARAMETER as SIMULATED
 from merrow_runtime.options import DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.environment_parameters import environment_parameters
@@ -36,7 +37,7 @@ from merrow_runtime.program.titles import title_of
 from merrow_runtime.program.tool_parameters import tool_parameters
 from merrow_runtime.program.validating import Validation, resolve_validation
 from merrow_runtime.store.rows import definition_name
-from merrow_runtime.values import Outputs, canonical
+from merrow_runtime.values import Outputs, Value, canonical
 from merrow_runtime.workflow import Workflow
 
 _KEY_FORMAT = 1
@@ -253,6 +254,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
             **({} if called is None else {"file": called.place, "text": _texts(called)}),
             **(tool_parameters(node) if spec.is_tool else {}),
             **(environment_parameters(node, settings) if spec.is_environment else {}),
+            **(_store_parameters(node, settings) if spec.uses_store else {}),
         },
         spec=None if spec.built_in else _declaration(node),
         **meanings._asdict(),
@@ -265,7 +267,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
     operator = operator_for(definition)
     shapes = {name: shape_of(type_, *meanings) for name, type_ in outputs.items()}
     on_error = str(of("on_error", "fail"))
-    asks_no_model = spec.is_human or spec.is_tool or spec.is_environment
+    asks_no_model = spec.is_human or spec.is_tool or spec.is_environment or spec.uses_store
     memory = Memory() if spec.is_call or asks_no_model else memory_of(node, settings)
     timeout = of("timeout")
     return Step(
@@ -285,6 +287,13 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
         aims_of(workflow, node) if knows_aims(node, settings) and not (node.asks or asks_no_model) else None,
         resolve_validation(node, settings),
     )
+
+
+def _store_parameters(node: TypedNode, settings: WorkflowSettings) -> dict[str, Value]:
+    """The parameters of a node that uses a store: which one, and what the workflow says of it."""
+    name = store_name(node.resolution)
+    assert name is not None  # noqa: S101 (it was checked)
+    return {STORE: name, DECLARED: settings.stores[name].to_json()}
 
 
 def _simulated(definition: NodeDefinition, person: str) -> NodeDefinition:

@@ -19,6 +19,8 @@ from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.environment import ACTION, ENV, Environment, action_of
 from merrow_runtime.operators.formats.planned import input_of, load_planned
 from merrow_runtime.operators.prompts.memory import recall
+from merrow_runtime.operators.remember import Remember
+from merrow_runtime.operators.retrieve import STORE, Retrieve
 from merrow_runtime.program.definitions import Step, Steps, definitions_of, make_steps, meaning_without_step
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import PERSON, PERSON_ORIGIN
@@ -116,9 +118,21 @@ class Engine(NodesAtWork):
         return node.kind, self.meaning(node), hashlib.sha256(canonical(given).encode("utf-8", "surrogatepass")).digest()
 
     def _standing(self, step: Step, visit: Visit, inputs: Inputs, key: str) -> str:
-        """A node's key; of an Environment with what was done before in its episode."""
+        """A node's key; of an Environment with what was done before in its episode, of a Retrieve with what its documents are
+        known by.
+        """
+        if isinstance(step.operator, Retrieve):
+            return self._with_version(step, visit, key)
         place = self._place(step, visit)
         return key if place is None else self.effects.episodes.stands_on(place, key, resets=not inputs.get(ACTION))
+
+    def _with_version(self, step: Step, visit: Visit, key: str) -> str:
+        """The key of a visit that looks something up, with what the documents of its store were known by when it began."""
+        if self.effects.replay is not None and not self.effects.replay.may_ask:
+            return key
+        stores = self.effects.stores
+        place = stores.place_of(self.workflow, str(step.definition.parameters[STORE]))
+        return hashlib.sha256(f"{key}\n{stores.version_for(place, visit)}".encode()).hexdigest()
 
     def _place(self, step: Step, visit: Visit) -> EpisodePlace | None:
         """Where an Environment acts; None for any other node."""
@@ -209,6 +223,11 @@ class Engine(NodesAtWork):
         """Run a node unless there is an earlier result."""
         node_visit = self._visited(start, entries)
         earlier = self._earlier(node_visit)
+        if earlier is not None and isinstance(node_visit.step.operator, Remember) and self.effects.stores.are_copies:
+            # A copy does not have what was added to the one before it.
+            await node_visit.step.operator.run(
+                Task(node_visit.step.definition, start.inputs), self._tools(node_visit, 0)
+            )
         if earlier is not None and (node_visit.judged is None or node_visit.judged.has_judged(earlier.record)):
             return self._reused(node_visit, earlier)
         return await self._attempted(node_visit, earlier)
@@ -350,6 +369,7 @@ class Engine(NodesAtWork):
             since=node_visit.given_away,
             turn=turn_of_question(node_visit.start, self.workflow.graph.composites),
             place=self._place(node_visit.step, node_visit.start.visit),
+            workflow=self.workflow,
         )
 
     async def _recalled(self, node_visit: NodeVisit, earlier: Earlier | None) -> list[Remembered]:

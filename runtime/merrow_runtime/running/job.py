@@ -6,17 +6,18 @@ from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field, replace
 from functools import cache, partial
 from pathlib import Path
-from typing import Any
+from typing import TYPE_CHECKING, Any
 
 from merrow_analysis.definitions.settings import BudgetSettings, Refine
 from merrow_analysis.graph.boxes.composites import loop_settings
 from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.graph.resolve import store_name
 from merrow_runtime.calls.account import RunAccount
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.carried import Carried
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.gate import gate_of
-from merrow_runtime.errors import UsageFailure
+from merrow_runtime.errors import InputError, UsageFailure
 from merrow_runtime.frontier import OneNode, behind
 from merrow_runtime.models.budget import Budget, unpriced_failure
 from merrow_runtime.models.offline import NOTICE
@@ -49,6 +50,10 @@ from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import Value
 from merrow_runtime.visit import segment
 from merrow_runtime.workflow import Workflow
+
+if TYPE_CHECKING:
+    from merrow_runtime.documents.places import StorePlace
+    from merrow_runtime.documents.run_stores import RunStores
 
 
 def limits_of(workflow: Workflow, options: RunOptions) -> BudgetSettings:
@@ -159,6 +164,7 @@ class PreparedRun:
         self._check_prices(self.by_place, self.loop_budgets)
         self._check_price_of_reviser()
         self._check_tools(workflow, self.by_place)
+        self._check_stores(workflow, self.by_place)
         if isinstance(options.record, Path):
             header = header_of(workflow.name, options.seed, options.default_model or DEFAULT_MODEL)
             resources.recorder = Recorder(options.record, header)
@@ -189,6 +195,7 @@ class PreparedRun:
         }
         self._check_prices(by_place, _all_loop_budgets(workflow))
         self._check_tools(workflow, by_place)
+        self._check_stores(workflow, by_place)
         return by_place
 
     def meters(self, workflow: Workflow) -> frozenset[str]:
@@ -241,6 +248,24 @@ class PreparedRun:
         yield workflow, [step]
         called = () if step.called is None else step.called.reached()
         yield from ((reached, by_place[reached.place].values()) for reached in called)
+
+    def _check_stores(self, workflow: Workflow, by_place: Mapping[str, Steps]) -> None:
+        """Raise `UsageFailure` where the documents of a store can't be read; a replay reads none."""
+        known: set[StorePlace] = set()
+        for reached, steps in self._at_work(workflow, by_place) if self.asks else ():
+            for step in steps:
+                name = store_name(step.node.resolution)
+                place = None if name is None else self._stores().place_of(reached, name)
+                if place is None or place in known:
+                    continue
+                known.add(place)
+                try:
+                    self._stores().check(place)
+                except InputError as problem:
+                    raise InputError(f"Node {step.node.id}: {problem}") from None
+
+    def _stores(self) -> RunStores:
+        return self.resources.stores(self.root or root_of(self.workflow))
 
     def _refine(self) -> Refine | None:
         """When and how a model revises the run; None if none does."""
@@ -380,6 +405,7 @@ class PreparedRun:
             carried=self.revised.carried,
             open_tools=lambda: resources.tools,
             open_environment=resources.open_environment,
+            open_stores=self._stores,
         )
 
     def _begun(self, nodes: int) -> dict[str, Any]:

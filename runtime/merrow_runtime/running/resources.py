@@ -7,6 +7,7 @@ import os
 import weakref
 from collections.abc import Sequence
 from dataclasses import dataclass, field
+from pathlib import Path
 from typing import TYPE_CHECKING
 from urllib.parse import urlsplit, urlunsplit
 
@@ -30,6 +31,7 @@ from merrow_runtime.store.recordings.recording import KeepsCalls
 
 if TYPE_CHECKING:
     from merrow_runtime.calls.tool_servers import ToolServers
+    from merrow_runtime.documents.run_stores import RunStores
 
 
 class NoEndpoint:
@@ -117,6 +119,7 @@ class RunResources:
         self.store = store if store is not None else MemoryStore() if options.no_store else Store.open()
         self.recorder: KeepsCalls | None = None
         self._tools, self._own_tools = tools, tools is None
+        self._stores: RunStores | None = None
 
     def __enter__(self) -> RunResources:
         return self
@@ -168,6 +171,17 @@ class RunResources:
         """A session with the environment that an action is for. Raises `merrow_runtime.errors.ToolFailure`."""
         return shipped_session(action.of)
 
+    def stores(self, root: Path | None) -> RunStores:
+        """The stores that nodes search and add to, none of which is opened before it is used; ``root`` is the folder of the
+        workflow's file. Where nobody attends the run, and where it leaves nothing, it has copies of its own.
+        """
+        if self._stores is None:
+            from merrow_runtime.documents.run_stores import RunStores  # few runs need them
+
+            options = self._options
+            self._stores = RunStores(root, copies=options.unattended, leaves_nothing=options.no_store)
+        return self._stores
+
     def _key(self) -> str | None:
         """The key of the endpoint."""
         return None if self._chosen is None else self._chosen.key()
@@ -192,6 +206,8 @@ class RunResources:
             await self._chosen.endpoint.close()
         if self._tools is not None and self._own_tools:
             await self._tools.close()
+        if self._stores is not None:
+            self._stores.close()
         if whole or not self._own_store:
             self.close_files()
         else:
@@ -199,7 +215,9 @@ class RunResources:
             weakref.finalize(telling, self.store.close)
 
     def close_files(self) -> None:
-        """Close what was opened of the recording and the journal."""
+        """Close what was opened of the recording, the stores and the journal."""
+        if self._stores is not None:
+            self._stores.close()
         self._close_recorder()
         if self._own_store:
             self.store.close()

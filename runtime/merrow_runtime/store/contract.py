@@ -17,9 +17,9 @@ RevisionState = Literal["asked", "open", "waiting", "agreed", "declined", "uncha
 RunStatus = Literal["running", "waiting", "finished", "failed", "cancelled"]
 """``waiting``: nothing is left to do until a person answers, and no process works on it."""
 NodeStatus = Literal["finished", "failed", "skipped", "reused"]
-CallKind = Literal["model", "sandbox", "budget", "person", "tool", "intent", "leg", "act"]
+CallKind = Literal["model", "sandbox", "budget", "person", "tool", "intent", "leg", "act", "fact"]
 """``intent``: that a tool is about to be called whose call may not be repeated; ``leg``: that its server asks in the place of a
-result; ``act``: what was done in an environment.
+result; ``act``: what was done in an environment; ``fact``: what a store gave or was given.
 """
 AskState = Literal["asked", "answered", "declined", "expired", "withdrawn"]
 
@@ -77,7 +77,7 @@ class CallRecord:
 
     ``usable`` is False for an answer that could not be used: it is kept and counted, and on a resume it is replayed to
     the operator like any other. ``origin`` says where the answer came from: ``endpoint``, ``cache``, ``shared`` (the same
-    question of another node), ``replay``, ``sandbox``, ``person``, ``tool``, ``act``, or ``budget``:
+    question of another node), ``replay``, ``sandbox``, ``person``, ``tool``, ``act``, ``store``, or ``budget``:
     that a Loop had used up its own after a turn. ``endpoint`` and ``model`` say who gave it first.
     """
 

@@ -74,6 +74,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "compile": "Compile a workflow to a Python program that runs without Merrow.",
         "models": "List the models that are served, and where; choose the one to use.",
         "tools": "Add, pin, list and trust servers of tools (Model Context Protocol), and write your own.",
+        "stores": "List, show, add, forget and export the texts that workflows have kept.",
         "doctor": "Show what is installed, which endpoint is used and what the sandbox can do.",
         "journal": "Show where the journal is, check it, or copy it to another place.",
         "completion": "Print a script that makes a shell complete commands, files, nodes and runs.",

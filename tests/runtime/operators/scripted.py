@@ -36,6 +36,8 @@ OUTPUTS: dict[str, dict[str, str]] = {
     "Call": {},
     "Human": {"answer": "Text", "note": "Text"},
     "Environment": {"observation": "Text", "done": "Bool", "reward": "Number"},
+    "Retrieve": {"documents": "list[Json]"},
+    "Remember": {"text": "Text"},
 }
 
 
@@ -70,10 +72,18 @@ class ScriptedTools:
     remedies: list[str] = field(default_factory=list)
     shown: list[str] = field(default_factory=list)
     reasons: list[str] = field(default_factory=list)
+    stored: list[tuple[Any, ...]] = field(default_factory=list)
 
     def __post_init__(self) -> None:
         self.random = Random(self.seed)
         self._taken: dict[str, int] = defaultdict(int)
+
+    async def retrieve(self, step: str, store: str, query: str, wanted: int) -> list[Value]:
+        self.stored.append((step, store, query, wanted))
+        return [{"text": "found"}]
+
+    async def remember(self, step: str, store: str, text: str) -> None:
+        self.stored.append((step, store, text))
 
     def no_call(self, why: str) -> None:
         self.reasons.append(why)
@@ -139,6 +149,7 @@ def node(operator: str, **said: Any) -> NodeDefinition:
         "max_tokens": None,
         "seed": None,
         "outputs": OUTPUTS.get(operator, {}),
+        "parameters": {"store": "notes"} if operator in ("Retrieve", "Remember") else {},
         **said,
     }
     return NodeDefinition(**values)

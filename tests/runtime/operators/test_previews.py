@@ -44,6 +44,8 @@ WAYS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
     "Select": ({"items": given(3, 5, type_="Number")}, [{}]),
     "Call": ({"PROBLEM": given("a")}, [{}]),
     "Human": ({"input": given("a")}, [{"answers": ["x"]}]),
+    "Retrieve": ({"query": given("a")}, [{}]),
+    "Remember": ({"text": given("a")}, [{}]),
 }
 
 

@@ -1,4 +1,4 @@
-"""What every change that a machine makes of a workflow must keep: people, tools and environments, and later stores.
+"""What every change that a machine makes of a workflow must keep: people, tools, environments and what stores keep.
 
 A model's answer can be asked for again and costs only money. A person who was asked, or a mail that was sent, stays so. So only
 people decide whether such a node is there, how often it runs, what it is given, and what must have happened before it.
@@ -10,13 +10,16 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from merrow_analysis.definitions.operators import TOOL
+from merrow_analysis.definitions.operators import REMEMBER, TOOL
 from merrow_analysis.graph.bare.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.measures.call_bounds import most_calls
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 
 _NO_NAMES: Mapping[str, str] = {}
+
+_ACTS_BY = {TOOL.name: TOOL.parameters, REMEMBER.name: REMEMBER.parameters}
+"""What no repair may change at nodes with these operators."""
 
 _Cases = frozenset[str] | None
 """The cases of a guard that lead on to what it guards; None at a guard that is not a Decision."""
@@ -49,7 +52,7 @@ def why_not_kept(
 
     Nodes with an effect stay as they are, in the boxes that they are in, and none is new; none can run more often; each is given
     the same by the same edges; and the Humans and Decisions that must have let it through still do, by the same cases and for
-    the same reasons. The workflow may use no tools and no environments that it could not before.
+    the same reasons. The workflow may use no tools, stores and environments that it could not before.
     ``names`` has the old id by the new one of nodes that were renamed. ``repaired``: ``before`` has errors that the change
     repairs, so that only what was understood in it must stay.
     """
@@ -59,6 +62,9 @@ def why_not_kept(
     for name, environment in after.settings.environments.items():
         if environment != before.settings.environments.get(name):
             return f"The workflow could act in {name}, which only its author may let it."
+    stores = [name for name, store in after.settings.stores.items() if store != before.settings.stores.get(name)]
+    if stores:
+        return f"The workflow could use the store {stores[0]} as it now can't, which only its author may let it."
     old, new = acting(before), acting(after)
     if not old and not new:
         return None
@@ -98,7 +104,7 @@ def _moved(
         most, now = most_calls(before, node), most_calls(after, other)
         if most is not None and (now is None or now > most):
             yield f"{name} could run more often: {'without a limit' if now is None else f'{now} times'} instead of {most}."
-    if repaired and node.operator != TOOL.name:
+    if repaired and node.operator not in _ACTS_BY:
         return
     if _parameters(node, repaired=repaired) != _parameters(other, repaired=repaired):
         yield f"{name} would ask or do something else; only its author may change that."
@@ -197,9 +203,13 @@ def _leading_on(graph: TypedGraph, guard: TypedNode, node: TypedNode) -> _Cases:
 
 
 def _parameters(node: TypedNode, *, repaired: bool = False) -> dict[str, str]:
-    """What is written at a node; with ``repaired`` only what no repair may change, which is the tool that it uses, and how."""
+    """What is written at a node; with ``repaired`` only what no repair may change, which is the tool or store
+    that it uses, and how.
+    """
     keys = (
-        TOOL.parameters & node.resolution.parameters.keys() if repaired else node.resolution.parameters.keys() - {"op"}
+        _ACTS_BY[node.operator or ""] & node.resolution.parameters.keys()
+        if repaired
+        else node.resolution.parameters.keys() - {"op"}
     )
     parameters = {key: repr(node.resolution.parameters[key].value) for key in keys}
     return parameters | {"": node.resolution.plain or ""}

@@ -208,6 +208,13 @@ def _values(
             items.add(environment.name, "value", place, detail=environment.server or environment.gymnasium or "")
         for name, what in SHIPPED.items():
             items.add(name, "value", place, rank=1, detail=what)
+    elif key == "store":
+        adds = node is not None and node.spec is not None and node.spec.acts
+        for store in analysis.settings.stores.values():
+            if store.is_kept or not adds:
+                items.add(
+                    store.name, "value", place, detail=store.file or store.folder or "", subject=("store", store.name)
+                )
     elif key == "by" and node is not None:
         for name in _numbers(node):
             items.add(name, "value", place, detail="field")

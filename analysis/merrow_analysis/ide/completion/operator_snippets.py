@@ -105,6 +105,10 @@ def _lines(
     elif spec.is_human:
         ask, answer = _Stop("Do you approve?"), _Stop("Bool")
         lines = [_SnippetLine((node, f"[\"{spec.name}<br/>(ask: '", ask, "', returns: ", answer, ')"]'))]
+    elif spec.uses_store:
+        stores = items.analysis.settings.stores.values()
+        fitting = (store.name for store in stores if store.is_kept or not spec.acts)
+        lines = [_SnippetLine((node, f'["{spec.name}<br/>(store: ', _Stop(next(fitting, "name")), ')"]'))]
     elif spec.is_tool:
         lines = [_SnippetLine((node, f'["{spec.name}<br/>(tool: ', _Stop(tool), ')"]'))]
     elif spec.is_environment:

@@ -137,6 +137,8 @@ def refuse_name(analysis: Analysis, symbol: Symbol, new: str, file: str | None) 
         _refuse_declared_name(analysis, symbol, new, "an agent", analysis.settings.agents)
     elif kind == "validator":
         _refuse_declared_name(analysis, symbol, new, "a validator", analysis.settings.validators)
+    elif kind == "store":
+        _refuse_declared_name(analysis, symbol, new, "a store", analysis.settings.stores)
     else:
         _refuse_prompt_name(analysis, symbol, new, file)
 

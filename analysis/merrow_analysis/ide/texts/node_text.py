@@ -11,13 +11,14 @@ from merrow_analysis.graph.instructions import agent_of, memory_of, prompt_of, r
 from merrow_analysis.graph.measures.metrics import metrics
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
-from merrow_analysis.graph.resolve import Claim, environment_name
+from merrow_analysis.graph.resolve import Claim, environment_name, store_name
 from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import edge_notes
 from merrow_analysis.ide.texts.environment_text import environment_text
 from merrow_analysis.ide.texts.markup import CodeSpan, Inline, Markup
 from merrow_analysis.ide.texts.memory_text import memory_text
 from merrow_analysis.ide.texts.person_text import person_text
+from merrow_analysis.ide.texts.store_text import store_text
 from merrow_analysis.ide.texts.tool_text import tool_text
 from merrow_analysis.ide.texts.validator_text import validation_text
 from merrow_analysis.rules.reporting import claim_range
@@ -54,6 +55,9 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
     environment = environment_name(node.resolution)
     if environment is not None:
         text.join(environment_text(analysis.settings, environment))
+    store = analysis.settings.stores.get(store_name(node.resolution) or "")
+    if store is not None:
+        text.join(store_text(analysis, store))
     if node.resolution.tool is not None:
         text.join(tool_text(analysis, node.resolution.tool.name))
     text.join(validation_text(analysis, node))

@@ -31,7 +31,7 @@ _MOST_TOLD = 8
 """Findings that the model is told at once."""
 
 _NAME = "the planned workflow"
-_OUT_OF_REACH = frozenset({"model", "retries", "timeout", "budget", "libraries"})
+_OUT_OF_REACH = frozenset({"model", "retries", "timeout", "budget", "libraries", "stores"})
 """Keys by which a planned workflow would decide what it costs, how long it waits, or what it reads."""
 
 _FORM = """\

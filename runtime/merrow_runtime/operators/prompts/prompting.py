@@ -12,7 +12,9 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
+from merrow_analysis.definitions.stores import DOCUMENT
 from merrow_analysis.definitions.templates import PromptTemplate, variables
+from merrow_analysis.definitions.types import innermost
 from merrow_runtime.operators.base import Given, Remembered
 from merrow_runtime.operators.formats.fences import fence_around, framed
 from merrow_runtime.operators.prompts.templating import filled
@@ -49,6 +51,8 @@ class Section:
     text: str
     port: str = ""
     """The input port that it came by; empty where it is made of something else."""
+    is_found: bool = False
+    """Whether it is a document that was looked up, which is never shown without a frame: its author is not known."""
 
 
 def compose(
@@ -69,7 +73,7 @@ def compose(
         return _with_templates(paragraphs, templates, sections, memory, inputs or {})
     if not sections and not memory:
         return (Message("user", "\n\n".join(paragraphs)),)
-    if len(sections) == 1 and not memory and sections[0].text.strip():
+    if len(sections) == 1 and not memory and sections[0].text.strip() and not sections[0].is_found:
         data = sections[0].text
     else:
         data = "\n\n".join([render_section(section) for section in (*memory_sections(memory), *sections)])
@@ -133,14 +137,33 @@ def input_sections(inputs: Mapping[str, Sequence[Given]], ports: Sequence[str] |
     """
     sections: list[Section] = []
     for port in inputs if ports is None else ports:
-        texts = [(given, text) for given in inputs.get(port, ()) for text in _texts(given.value)]
+        texts = [(given, text) for given in inputs.get(port, ()) for text in _texts_of(given)]
         name, many = _name(port), len(texts)
         if many == 1:
-            sections.append(Section(name, texts[0][1], port))
+            given, text = texts[0]
+            sections.append(Section(name, text, port, innermost(given.type) == DOCUMENT))
             continue
         for number, (given, text) in enumerate(texts, 1):
-            sections.append(Section(f"{name} {number} of {many}: {given.title or given.node}", text, port))
+            heading = f"{name} {number} of {many}: {given.title or given.node}"
+            sections.append(Section(heading, text, port, innermost(given.type) == DOCUMENT))
     return sections
+
+
+def document_text(document: Mapping[str, Value]) -> str:
+    """A document as prompts show it: where it is from, so that an answer can cite it, then its text."""
+    source, place = (as_text(document.get(name, "")) for name in ("source", "place"))
+    where = ", ".join(part for part in (source, place) if part)
+    return f"[{heading_text(where)}]\n{as_text(document['text'])}" if where else as_text(document["text"])
+
+
+def _texts_of(given: Given) -> list[str]:
+    """The texts of what an edge brought: of documents that were looked up, each as people read it."""
+    if innermost(given.type) != DOCUMENT:
+        return _texts(given.value)
+    items = given.value if isinstance(given.value, list) else [given.value]
+    if not all(isinstance(item, dict) and isinstance(item.get("text"), str) for item in items):
+        return _texts(given.value)
+    return [document_text(item) for item in items if isinstance(item, dict)] or ["No document was found."]
 
 
 @lru_cache(maxsize=256)
