@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN
 
-VERSION = 15
+VERSION = 16
 """Written in the file; a file with a greater one comes from a newer Merrow."""
 
 OLDEST = 2
@@ -257,12 +257,14 @@ ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
     12: _RANKINGS,
     13: _ASKS,
     14: "",
+    15: "",
 }
 """What turns a journal of each older version into one of the next: columns and tables are added, and no row is rewritten.
 
 ``leases`` has another name since version 4: an older Merrow that has the file open takes no run any more, and so pays for no
 call that it could not write down. One that has a journal of version 4 open goes on: nothing that it uses changes. Since
-version 15 the rows of nodes name the visits whose results a memory holds, where they had its text before.
+version 15 the rows of nodes name the visits whose results a memory holds, where they had its text before. Version 16 changes
+only what a database has that several share.
 """
 
 

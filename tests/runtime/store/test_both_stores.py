@@ -331,9 +331,20 @@ def test_spending_is_one_sum_and_one_pace(configured: str) -> None:
     assert books.of_month() == 0.75
     assert [(one.calls, one.prompt_tokens, one.usd, one.open) for one in books.spent()] == [(2, 20, 0.75, 0)]
     limits = MinuteLimits(requests=2, tokens=None)
-    places = [books.admit("https://a.test", limits, 5) for _ in range(3)]
-    assert [place[1] > 0 for place in places] == [False, False, True]
-    books.settle(places[0][0], 9)
+    permits = []
+    for _ in range(2):
+        assert books.refill("https://a.test", limits, 5) == 0
+        permits.append(books.take("https://a.test", limits, 5))
+    assert books.refill("https://a.test", limits, 5) > 0
+    assert permits[0] is not None
+    books.settle(permits[0], 9)
+    books.flush()
+    tokens = MinuteLimits(tokens=20)
+    assert [books.refill("https://a.test", tokens, 7) > 0, books.refill("https://a.test", tokens, 6)] == [True, 0]
+    books.pause("https://a.test", "m", 30)
+    assert books.paused("https://a.test", "m") > 0
+    books.begin("/w.mmd", "https://a.test", "m", Usage(10, 0, 1, 0.25))
+    assert [(one.calls, one.open) for one in books.spent()] == [(2, 0), (1, 1)]
 
 
 def test_the_oldest_are_pruned_when_somebody_asks_for_it(store: Store) -> None:
@@ -486,6 +497,9 @@ async def test_a_journal_of_the_version_before_questions_gets_their_table(store:
     store._writer.now(lambda database: database.execute("DROP TABLE asks"))
     older = "PRAGMA user_version = 13" if configured == "sqlite" else "UPDATE merrow SET version = 13"
     store._database.execute(older)
+    if configured == "postgres":
+        store._database.execute("ALTER TABLE paced DROP COLUMN requests")
+        store._database.execute("DROP TABLE paused")
     with closing(Store.open()) as newer:
         assert newer.waiting() == []
         journal = newer.begin(run())
