@@ -59,12 +59,10 @@ class NotAgreedFailure(ConsentFailure):
 
 
 class UserServers:
-    """`merrow_runtime.calls.tool_servers.ToolServers` of a run. ``key`` gives what no tool is ever sent, if there is such.
-    ``people`` says that somebody can be asked, which servers are told.
-    """
+    """`merrow_runtime.calls.tool_servers.ToolServers` of a run. ``key`` gives what no tool is ever sent, if there is such."""
 
-    def __init__(self, key: Callable[[], str | None], *, people: bool = True) -> None:
-        self._key, self._people = key, people
+    def __init__(self, key: Callable[[], str | None]) -> None:
+        self._key = key
         self._known: dict[Path, KnownServers] = {}
         self._servers: dict[tuple[str, str], ToolServer] = {}
         self._pins: dict[Pinned, PinnedTool] = {}
@@ -168,7 +166,7 @@ class UserServers:
         if self._sessions is None:
             from merrow_runtime.outside.sessions import Sessions  # it takes half a second
 
-            self._sessions = Sessions(proxy=read_user_settings().proxy, people=self._people)
+            self._sessions = Sessions(proxy=read_user_settings().proxy)
         return self._sessions
 
     def _server(self, call: ToolCall) -> ToolServer:
