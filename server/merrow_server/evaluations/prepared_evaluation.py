@@ -37,6 +37,7 @@ from merrow_server.errors import InputError
 from merrow_server.evaluations.evaluation_data import origins_of
 from merrow_server.evaluations.known_items import NAME, KnownItems, packed
 from merrow_server.evaluations.masking import masking_of
+from merrow_server.evaluations.scored_fields import JUDGE, asks_judge, fields_metric, fields_shown, with_fields
 from merrow_server.evaluations.stand_ins import stand_ins_of, stand_ins_text
 from merrow_server.evaluations.updates import tasks_of
 
@@ -45,8 +46,6 @@ OFFLINE = "The embedded offline model answers: it is not a real model, and its s
 ONE_SUFFICES = (
     "At temperature 0 nothing is asked again, so repeats show the same, unless the endpoint refuses `temperature`."
 )
-JUDGE = "judge"
-"""The metric that asks a model."""
 LABELS = "labels"
 """The metric that people's verdicts are."""
 Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], ChosenEndpoint]
@@ -63,10 +62,14 @@ class EvaluationRequest:
     reader: str | None = None
     mapping: Mapping[str, str] = field(default_factory=dict)
     gold: str | None = None
+    golds: Mapping[str, str] | None = None
+    """By fields of an answer the fields of the data with their right values; None: whole answers are scored."""
     part: str | None = None
     limit: int | None = None
     items: tuple[str, ...] = ()
     metric: str | None = None
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    """By fields of an answer their metrics."""
     metric_options: Mapping[str, Any] = field(default_factory=dict)
     repeats: int = 1
     seed: int = SEED
@@ -101,6 +104,7 @@ class EvaluationRequest:
             reader=self.reader,
             mapping=self.mapping,
             gold=self.gold,
+            golds=self.golds,
             part=part,
             limit=self.limit,
             items=self.items,
@@ -144,19 +148,24 @@ async def prepare(
 async def _prepared(
     workflow: Workflow, asked: EvaluationRequest, user: Store, choosing: Choosing, known: str | None
 ) -> PreparedEvaluation:
+    asked = with_fields(workflow, asked)
     data = asked.read(asked.part)
     name = asked.metric or data.metric_name
     own = data.metric_options if name == data.metric_name else {}
     judging: dict[str, Any] = {}
     asking = None
-    if name == JUDGE:
+    if name == JUDGE or asks_judge(asked):
         asking = LateAsker(asked.judge_model or asked.model or workflow.analysis.settings.model or DEFAULT_MODEL)
         judging = {"ask": asking.ask, "model": asking.model}
     elif name == LABELS:
         judging = {"verdict_of": user.labels.get, "edition": user.labels.edition}
-    given = {**own, **asked.metric_options}
-    check_options(name, given)
-    scored_by = metric(name, **given, **judging)
+    if asked.golds is None:
+        given = {**own, **asked.metric_options}
+        check_options(name, given)
+        scored_by = metric(name, **given, **judging)
+    else:
+        scored_by = fields_metric(workflow, asked, judging)
+        asking = asking if scored_by.judges else None
     options = RunOptions(
         model=asked.model,
         override_models=asked.override_models,
@@ -202,6 +211,7 @@ async def _prepared(
         "scored_by": scored_by.identity,
         **masking_of(plan),
         **tasks_of(plan),
+        **fields_shown(scored_by, asked),
     }
     again |= stand_ins_of(plan)
     return PreparedEvaluation(plan, data, scored_by, again)
@@ -216,9 +226,9 @@ def _again(workflow: Workflow, asked: EvaluationRequest, data: DataSet, known: s
         settings["fake_tools"] = os.path.abspath(asked.fake_tools)  # noqa: PTH100 (as text)
     settings["base_url"] = None if asked.base_url is None else without_user(asked.base_url)
     settings["items"] = [f"@{os.path.abspath(item[1:])}" if item.startswith("@") else item for item in asked.items]  # noqa: PTH100
-    for key in FILE_OPTIONS:
-        if isinstance(asked.metric_options.get(key), str):
-            settings["metric_options"][key] = os.path.abspath(asked.metric_options[key])  # noqa: PTH100
+    for key, value in asked.metric_options.items():
+        if key.rpartition(".")[2] in FILE_OPTIONS and isinstance(value, str):
+            settings["metric_options"][key] = os.path.abspath(value)  # noqa: PTH100
     return {
         "snapshot": workflow.snapshot(),
         "asked": settings,

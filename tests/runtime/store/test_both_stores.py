@@ -32,6 +32,7 @@ from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.jobs import JobRecord
 from merrow_runtime.store.optimizations import CandidateRecord, DrawRecord, OptimizationRecord, TrialRecord
+from merrow_runtime.store.sql import Database
 from merrow_runtime.usage import NOTHING, Usage
 
 
@@ -493,8 +494,14 @@ async def test_questions_are_copied_and_go_with_their_run(store: Store, tmp_path
     assert store._rows("SELECT count(*) FROM asks", ())[0][0] == 0
 
 
-async def test_a_journal_of_the_version_before_questions_gets_their_table(store: Store, configured: str) -> None:
-    store._writer.now(lambda database: database.execute("DROP TABLE asks"))
+async def test_a_journal_of_an_older_version_gets_what_came_since(store: Store, configured: str) -> None:
+    def as_it_was(database: Database) -> None:
+        database.execute("DROP TABLE asks")
+        for table in ("scores", "trials"):
+            for column in ("fields", "others"):
+                database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+
+    store._writer.now(as_it_was)
     older = "PRAGMA user_version = 13" if configured == "sqlite" else "UPDATE merrow SET version = 13"
     store._database.execute(older)
     if configured == "postgres":
@@ -506,6 +513,11 @@ async def test_a_journal_of_the_version_before_questions_gets_their_table(store:
         await journal.ask(question())
         await journal.close()
         assert [ask.visit.name for ask in newer.asks("run-1")] == ["ASK"]
+        newer.evaluations.begin(evaluation("ev1"))
+        fields = {"kind": {"value": 1.0, "read": "a", "gold": "a", "reason": "equal"}}
+        await newer.evaluations.keep("ev1", replace(score("q0"), fields=fields, others="{}"))
+        [kept] = newer.evaluations.known(b"w")
+        assert (kept.fields, kept.others) == (fields, "{}")
 
 
 async def test_scores_and_statuses_are_read_for_many_at_once_as_one_by_one(store: Store) -> None:

@@ -10,7 +10,7 @@ from merrow_runtime.store.schema import STEPS as SQLITE_STEPS
 from merrow_runtime.store.schema import VERSION
 from merrow_runtime.store.sql import PATIENCE, DatabaseFailure
 
-STEPS: dict[int, tuple[str, ...]] = {13: added(SQLITE_STEPS[13]), 14: (), 15: added(PERMITS)}
+STEPS: dict[int, tuple[str, ...]] = {13: added(SQLITE_STEPS[13]), 14: (), 15: added(PERMITS), 16: added(SQLITE_STEPS[16])}
 """What turns a journal of each older version into one of the next. The first version in PostgreSQL is 13."""
 
 GRANTS = """
