@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from merrow_analysis.suggest import closest
-from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
-from merrow_optimizer.evaluation.data.names import data_file, is_shipped
+from merrow_optimizer.evaluation.data import DataError, DataSet
+from merrow_optimizer.evaluation.data.names import is_shipped
 from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.metrics import FILE_OPTIONS, check_options, check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
@@ -35,13 +35,13 @@ from merrow_runtime.workflow import Workflow, restore
 from merrow_server.continuing import ResumeChanges, answered_by_another
 from merrow_server.errors import InputError
 from merrow_server.evaluations.evaluation_data import origins_of
+from merrow_server.evaluations.evaluation_request import EvaluationRequest
 from merrow_server.evaluations.known_items import NAME, KnownItems, packed
 from merrow_server.evaluations.masking import masking_of
 from merrow_server.evaluations.scored_fields import JUDGE, asks_judge, fields_metric, fields_shown, with_fields
 from merrow_server.evaluations.stand_ins import stand_ins_of, stand_ins_text
 from merrow_server.evaluations.updates import tasks_of
 
-SEED = 42
 OFFLINE = "The embedded offline model answers: it is not a real model, and its scores say nothing of the workflow."
 ONE_SUFFICES = (
     "At temperature 0 nothing is asked again, so repeats show the same, unless the endpoint refuses `temperature`."
@@ -50,68 +50,6 @@ LABELS = "labels"
 """The metric that people's verdicts are."""
 Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], ChosenEndpoint]
 """Chooses the endpoint, as `choose` does."""
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationRequest:
-    """What a person says about an evaluation, beside its workflow. ``dataset`` is a path, or the name of a shipped set; None: as
-    `read_items` has it.
-    """
-
-    dataset: str
-    reader: str | None = None
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    gold: str | None = None
-    golds: Mapping[str, str] | None = None
-    """By fields of an answer the fields of the data with their right values; None: whole answers are scored."""
-    part: str | None = None
-    limit: int | None = None
-    items: tuple[str, ...] = ()
-    metric: str | None = None
-    metrics: Mapping[str, str] = field(default_factory=dict)
-    """By fields of an answer their metrics."""
-    metric_options: Mapping[str, Any] = field(default_factory=dict)
-    repeats: int = 1
-    seed: int = SEED
-    model: str | None = None
-    judge_model: str | None = None
-    base_url: str | None = None
-    concurrency: int | None = None
-    fresh: bool = False
-    limits: EvaluationLimits = field(default_factory=EvaluationLimits)
-    solved: bool = False
-    """Whether only items with a worked solution are wanted; ``solution`` is the field that has it, None: as the reader knows."""
-    solution: str | None = None
-    override_models: bool = False
-    """Whether ``model`` takes the place of models that nodes name, too."""
-    refine: Mapping[str, Any] | None = None
-    mask: float | None = None
-    mask_only: Sequence[str] = ()
-    mask_every: bool = False
-    """These four as in `RunOptions`."""
-    answers: Mapping[str, str] = field(default_factory=dict)
-    """By nodes that ask people the fields with their answers."""
-    person: str | None = None
-    """The model that answers in the place of people where these don't; None: none does."""
-    tools: str = "live"
-    fake_tools: str | None = None
-    """Where results of tools come from, as `ToolChoice` reads it."""
-
-    def read(self, part: str | None) -> DataSet:
-        """The data that is meant, of this part. Raises `DataError`."""
-        return read_items(
-            data_file(self.dataset),
-            reader=self.reader,
-            mapping=self.mapping,
-            gold=self.gold,
-            golds=self.golds,
-            part=part,
-            limit=self.limit,
-            items=self.items,
-            seed=self.seed,
-            solved=self.solved,
-            solution=self.solution,
-        )
 
 
 @dataclass(frozen=True, slots=True)

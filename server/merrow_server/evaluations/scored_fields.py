@@ -17,7 +17,7 @@ from merrow_runtime.workflow import Workflow
 from merrow_server.errors import InputError
 
 if TYPE_CHECKING:
-    from merrow_server.evaluations.prepared_evaluation import EvaluationRequest
+    from merrow_server.evaluations.evaluation_request import EvaluationRequest
 
 JUDGE = "judge"
 """The metric that asks a model."""

@@ -31,14 +31,8 @@ from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.continuing import ResumeChanges, refuse_same
 from merrow_server.errors import InputError
-from merrow_server.evaluations.prepared_evaluation import (
-    OFFLINE,
-    Choosing,
-    EvaluationRequest,
-    PreparedEvaluation,
-    prepare,
-    prepare_again,
-)
+from merrow_server.evaluations.evaluation_request import EvaluationRequest
+from merrow_server.evaluations.prepared_evaluation import OFFLINE, Choosing, PreparedEvaluation, prepare, prepare_again
 from merrow_server.evaluations.scored_fields import with_fields
 from merrow_server.evaluations.stand_ins import stand_ins_of
 from merrow_server.suggestions.prepared_suggestions import check_models

@@ -11,7 +11,7 @@ from merrow_server.cli.given import shell_completion
 from merrow_server.errors import InputError
 
 if TYPE_CHECKING:
-    from merrow_server.evaluations.prepared_evaluation import EvaluationRequest
+    from merrow_server.evaluations.evaluation_request import EvaluationRequest
 
 TOOL_OPTIONS = (
     click.option(
@@ -134,7 +134,7 @@ def asked_of(given: dict[str, Any], repeats: int = 1) -> EvaluationRequest:
     from merrow_optimizer.evaluation.plan import EvaluationLimits
     from merrow_server.cli.given.values import read_values
     from merrow_server.cli.options.refining import refine_given
-    from merrow_server.evaluations.prepared_evaluation import EvaluationRequest
+    from merrow_server.evaluations.evaluation_request import EvaluationRequest
 
     options = read_values(given["metric_options"], "--metric-option")
     return EvaluationRequest(
