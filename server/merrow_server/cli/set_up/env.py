@@ -41,8 +41,8 @@ def command(name: str | None, data: Path | None, output: str) -> None:
     """List the environments that workflows can act in, or serve the one called NAME.
 
     Listed is what `env:` at an Environment can name. With NAME that environment is served to clients of the Model Context
-    Protocol on the standard streams, by the tools `reset` and `step`. Add that command with `merrow tools add`, and declare it in a
-    workflow: `environments: {house: {server: alfworld}}`.
+    Protocol on the standard streams, by the tools `reset` and `step`. Add that command with `merrow tools add`, and declare it
+    in a workflow: `environments: {house: {server: alfworld}}`.
     """
     if name is None:
         if data is not None:
