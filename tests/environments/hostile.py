@@ -11,7 +11,7 @@ import sys
 from collections.abc import Mapping
 from typing import Any
 
-from merrow_runtime.outside.hosts.hosting import Host
+from merrow_runtime.outside.hosts.hosting import EnvironmentHost
 from merrow_runtime.outside.hosts.textcraft_host import HostedTextCraft
 from merrow_runtime.outside.local_runner import serve
 
@@ -29,7 +29,7 @@ WRONG: dict[str, dict[str, Any]] = {
 
 
 def main(log: str, how: str) -> None:
-    host = Host(HostedTextCraft)
+    host = EnvironmentHost(HostedTextCraft)
 
     def called(tool: str, arguments: Mapping[str, Any]) -> dict[str, Any]:
         with open(log, "a", encoding="utf-8") as file:  # noqa: PTH123

@@ -62,7 +62,7 @@ class HostedEnvironment(Protocol):
         ...
 
 
-class Host:
+class EnvironmentHost:
     """The sessions of a server. ``make`` makes an environment for each."""
 
     def __init__(self, make: Callable[[], HostedEnvironment]) -> None:
@@ -110,7 +110,7 @@ def host(name: str, make: Callable[[], HostedEnvironment]) -> None:
     answers = os.fdopen(os.dup(1), "w", encoding="utf-8")
     # What an environment prints is no message.
     os.dup2(2, 1)
-    serve(answers, {"name": name, "version": "1"}, _TOOLS, Host(make).called)
+    serve(answers, {"name": name, "version": "1"}, _TOOLS, EnvironmentHost(make).called)
 
 
 def _result(fields: Mapping[str, Any]) -> dict[str, Any]:
