@@ -23,6 +23,7 @@ from merrow_runtime.values import as_text
 from merrow_server.evaluations.episodes import episodes_of
 from merrow_server.evaluations.journals import jobs_of
 from merrow_server.evaluations.known_items import KnownItems
+from merrow_server.evaluations.passages import passages_of
 from merrow_server.evaluations.stand_ins import stand_ins_mark, stand_ins_shown
 from merrow_server.evaluations.updates import seconds_of, updates_of
 from merrow_server.rendering.counts import counted
@@ -107,6 +108,7 @@ def evaluation_report(
         **_agreement(user, record, known),
         **updates_of(user, record, scores),
         **episodes_of(user, record),
+        **passages_of(user, record, scores),
         "rows": ReportRows(user, record, known, whole=whole, longest=longest),
     }
 

@@ -22,6 +22,7 @@ from merrow_server.evaluations.evaluation_data import (
     refused_texts,
     score_text,
 )
+from merrow_server.evaluations.passages import passages_text
 from merrow_server.evaluations.stand_ins import stand_ins_text
 from merrow_server.evaluations.tables import exhausted_text
 from merrow_server.evaluations.updates import seconds_text, updates_text
@@ -107,6 +108,7 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
     facts["Loops"] = exhausted_text(report["exhausted"]) if report["exhausted"] else ""
     facts["Updates"] = updates_text(report["updates"]) if "updates" in report else ""
     facts["Episodes"] = episodes_text(report["episodes"]) if "episodes" in report else ""
+    facts["Passages"] = passages_text(report["passages"]) if "passages" in report else ""
     facts["Stand-ins"] = stand_ins_text(report)
     facts["Refused"] = " ".join(refused_texts(report))
     facts["Interrupted"] = interrupted_text(report.get("interrupted_calls", 0))

@@ -38,6 +38,7 @@ from merrow_server.evaluations.evaluation_data import origins_of
 from merrow_server.evaluations.evaluation_request import EvaluationRequest
 from merrow_server.evaluations.known_items import NAME, KnownItems, packed
 from merrow_server.evaluations.masking import masking_of
+from merrow_server.evaluations.passages import passages_named
 from merrow_server.evaluations.scored_fields import JUDGE, asks_judge, fields_metric, fields_shown, with_fields
 from merrow_server.evaluations.stand_ins import stand_ins_of, stand_ins_text
 from merrow_server.evaluations.updates import tasks_of
@@ -150,6 +151,7 @@ async def _prepared(
         **masking_of(plan),
         **tasks_of(plan),
         **fields_shown(scored_by, asked),
+        **passages_named(plan),
     }
     again |= stand_ins_of(plan)
     return PreparedEvaluation(plan, data, scored_by, again)

@@ -18,6 +18,7 @@ from merrow_server.evaluations.evaluation_data import (
     score_text,
 )
 from merrow_server.evaluations.masking import masking_text
+from merrow_server.evaluations.passages import passages_text
 from merrow_server.evaluations.stand_ins import stand_ins_mark, stand_ins_text
 from merrow_server.evaluations.updates import seconds_text, updates_text
 from merrow_server.rendering.counts import counted, interrupted_text
@@ -152,6 +153,8 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
         yield updates_text(report["updates"])
     if "episodes" in report:
         yield episodes_text(report["episodes"])
+    if "passages" in report:
+        yield passages_text(report["passages"])
     if "people" in report:
         yield people_text(report["people"])
     usage = report["usage"]
