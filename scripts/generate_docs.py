@@ -47,7 +47,10 @@ by hand, not by a model, but its programs and tests were really run.
 
 Where people are asked, the recording has their answers, too. Without `--replay` the run waits for you ([ask people](people.md)).
 
-Patterns that need tools or stores are not included: MedPrompt, Reflexion, ADaPT, and retrieve-answer-check.
+Where tools are used, the recording has what they gave, which was written by hand, too. To run these with servers of your own,
+[add and pin them](tools.md), and write the names of their tools.
+
+Patterns that need stores are not included: MedPrompt, Reflexion, ADaPT, and retrieve-answer-check.
 """
 
 

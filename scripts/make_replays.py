@@ -1,18 +1,20 @@
 """Make the recordings of the examples from answers that were written by hand.
 
 Each file of examples/replays/answers says which workflow runs on which inputs, and what is answered where. The workflow
-really runs: against a server on loopback that gives these answers, with every program and every test in the sandbox. What
-the run recorded becomes examples/replays/<name>.jsonl, with a header that says where it comes from.
+really runs: against a server on loopback that gives these answers, with servers of tools that give what is written there,
+and with every program and every test in the sandbox. What the run recorded becomes examples/replays/<name>.jsonl, with a
+header that says where it comes from.
 """
 
 from __future__ import annotations
 
 import asyncio
 import json
+import os
 import sys
 import tempfile
 from collections.abc import Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import asdict, dataclass
 from pathlib import Path
 from typing import Any
 
@@ -24,6 +26,7 @@ sys.path.insert(0, str(ROOT))
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step  # noqa: E402
 
 import merrow_runtime  # noqa: E402
+from merrow_analysis.tools.pins import NO_PINS, PINS_FILE, read_pins  # noqa: E402
 from merrow_runtime.people.answering import answer as answer_question  # noqa: E402
 from merrow_runtime.people.answering import open_questions  # noqa: E402
 from merrow_runtime.store.memory import MemoryStore  # noqa: E402
@@ -31,6 +34,7 @@ from merrow_runtime.store.memory import MemoryStore  # noqa: E402
 EXAMPLES = ROOT / "examples"
 ANSWERS = EXAMPLES / "replays" / "answers"
 NOTE = "The answers in this recording were written by hand, not by a model; programs and tests were really run."
+NOTE_OF_TOOLS = "The answers in this recording were written by hand, not by a model, and so was what its tools gave."
 _PERSON = "a person"
 """Who answers what people are asked."""
 _IMPOSSIBLE = 418
@@ -54,11 +58,29 @@ class Answer:
     says: str
     path: str = ""
     sample: int = 0
+    calls: Sequence[Mapping[str, Any]] = ()
+    """The calls that the model asks for with it, each with the name of a ``tool`` as it is offered and its ``arguments``."""
+
+    @property
+    def reply(self) -> Reply:
+        """The answer as the endpoint gives it."""
+        functions = [{"name": one["tool"], "arguments": json.dumps(one["arguments"])} for one in self.calls]
+        called = [{"id": f"c{number}", "type": "function", "function": one} for number, one in enumerate(functions, 1)]
+        return Reply(self.says.rstrip("\n"), usage=False, message={"tool_calls": called} if called else {})
 
     @property
     def place(self) -> Place:
         """Where it is said."""
         return self.path, self.node, self.sample, self.step
+
+
+@dataclass(frozen=True)
+class ToolsAnswer:
+    """What a tool gives, ``web.search`` for example; ``when`` are words in its arguments by which the call is known."""
+
+    tool: str
+    when: str
+    gives: str
 
 
 @dataclass(frozen=True)
@@ -80,6 +102,7 @@ class Script:
     output: str
     shows: str
     people: Sequence[PersonsAnswer] = ()
+    tools: Sequence[ToolsAnswer] = ()
 
     @classmethod
     def read(cls, path: Path) -> Script:
@@ -93,6 +116,7 @@ class Script:
             said["output"],
             said["shows"],
             [PersonsAnswer(**one) for one in said.get("people", ())],
+            [ToolsAnswer(**one) for one in said.get("tools", ())],
         )
 
     @property
@@ -135,10 +159,11 @@ async def record(script: Script, path: Path) -> str:
         if fitting is None:
             return Status(_IMPOSSIBLE, f"No answer fits this prompt: {request.prompt}")
         left.remove(fitting)
-        return Reply(fitting.says.rstrip("\n"), usage=False)
+        return fitting.reply
 
     inputs = {name: _text(value) for name, value in script.inputs.items()}
     async with OpenAIServer(answer) as server:
+        set_servers(script, path.parent)
         # One call at a time, so that samples ask in their order.
         options = merrow_runtime.RunOptions(base_url=server.base_url, record=path, concurrency=1)
         workflow, store = EXAMPLES / script.workflow, MemoryStore()
@@ -159,6 +184,20 @@ async def record(script: Script, path: Path) -> str:
     return str(next(iter(result.outputs.values())))
 
 
+def set_servers(script: Script, folder: Path) -> None:
+    """Have the settings in ``folder``, which are the user's from now on, name servers that give what was written."""
+    pins = read_pins((ROOT / PINS_FILE).read_text("utf-8")) if script.tools else NO_PINS
+    tables: list[str] = []
+    for server, tools in pins.servers.items():
+        said = [{"name": name, **tool.said} for name, tool in tools.items()]
+        file = folder / f"{server}.json"
+        file.write_text(json.dumps({"tools": said, "gives": [asdict(one) for one in script.tools]}), "utf-8")
+        command = [sys.executable, str(ROOT / "scripts" / "replay_server.py"), str(file), server]
+        tables += [f"[servers.{server}]", f"command = {json.dumps(command)}", "allow = true", "repeatable = true"]
+    (folder / "config.toml").write_text("\n".join((*tables, "")), "utf-8")
+    os.environ["MERROW_CONFIG_DIR"] = str(folder)
+
+
 def finished(script: Script, recorded: str) -> str:
     """The recording as it is kept: labelled, without the times and the counts of the run that made it.
 
@@ -168,7 +207,7 @@ def finished(script: Script, recorded: str) -> str:
     header |= {
         "workflow": f"examples/{script.workflow}",
         "written_by_hand": True,
-        "note": NOTE,
+        "note": NOTE_OF_TOOLS if script.tools else NOTE,
         "shows": script.shows,
         "inputs": script.inputs,
     }

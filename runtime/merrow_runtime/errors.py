@@ -92,8 +92,7 @@ class EndpointFailure(RunFailure):
     ``transient`` tells that a later try may succeed; ``fatal`` that no call to this endpoint (or, with ``model``, of this
     model there) can succeed: it stops them all at once. ``retry_after`` is in seconds, as the endpoint asked. ``usage`` is
     what the try has used all the same; ``paid`` that it was perhaps paid where nothing tells what it used. ``sent`` is False
-    where the endpoint was not reached, so that nothing can have been paid. ``too_many`` says that it takes no more calls for
-    now, whoever makes them.
+    where the endpoint was not reached, so that nothing can have been paid.
     """
 
     code = "endpoint"
@@ -110,10 +109,8 @@ class EndpointFailure(RunFailure):
         paid: bool = False,
         remedy: Remedy | None = None,
         sent: bool = True,
-        too_many: bool = False,
     ) -> None:
         super().__init__(message, remedy=remedy)
-        self.too_many = too_many
         self.usage = usage
         self.paid = paid
         self.sent = sent
@@ -177,14 +174,14 @@ class UnreachedFailure(NodeFailure):
 class ToolFailure(RunFailure):
     """A server of tools can't be started or reached, or did not keep to the protocol or its limits, or refused a call. ``told``
     is the end of what its program wrote to its standard error, fit to be shown. ``answered`` says that the server itself
-    refused a call, rather than that nobody knows what came of it.
+    refused a call, rather than that nobody knows what came of it; ``differs`` that a tool is no longer what was pinned.
     """
 
     code = "tool"
 
-    def __init__(self, message: str, *, told: str = "", answered: bool = False) -> None:
+    def __init__(self, message: str, *, told: str = "", answered: bool = False, differs: bool = False) -> None:
         super().__init__(message)
-        self.told, self.answered = told, answered
+        self.told, self.answered, self.differs = told, answered, differs
 
 
 class StaleStateFailure(ToolFailure):

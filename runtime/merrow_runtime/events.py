@@ -23,6 +23,7 @@ EventName = Literal[
     "node_judged",
     "node_asked",
     "node_answered",
+    "node_step",
     "node_finished",
     "node_reused",
     "node_skipped",

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 import hashlib
+import json
 import math
 from collections.abc import Mapping, Sequence
-from dataclasses import field
+from dataclasses import dataclass, field
 from json.encoder import encode_basestring, encode_basestring_ascii
 from typing import Any, Literal
 
@@ -14,17 +15,69 @@ from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.values import canonical, number_text
 from merrow_runtime.visit import Visit
 
-Role = Literal["system", "user", "assistant"]
+Role = Literal["system", "user", "assistant", "tool"]
 Finish = Literal["stop", "length", "refusal"]
 Origin = Literal["endpoint", "journal", "cache", "replay", "shared"]
 
 
 @record(frozen=True, slots=True)
+class AskedCall:
+    """A call of a tool that a model asks for. ``name`` is the tool as the model calls it, and ``arguments`` what it wrote for
+    them, which may be anything; of texts beyond `LONGEST_ARGUMENTS` characters it is only the beginning.
+    """
+
+    id: str
+    name: str
+    arguments: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The call as requests and replies have it."""
+        return {"id": self.id, "name": self.name, "arguments": self.arguments}
+
+
+LONGEST_ARGUMENTS = 200_000
+"""Characters of the arguments that a model may write for one call."""
+
+
+@record(frozen=True, slots=True)
 class Message:
-    """One message of a conversation."""
+    """One message of a conversation. ``calls`` are those that a message of the model asks for; ``answers`` is the id of the call
+    whose result a message with the role ``tool`` has.
+    """
 
     role: Role
     content: str
+    calls: tuple[AskedCall, ...] = ()
+    answers: str | None = None
+
+    def to_json(self) -> dict[str, Any]:
+        """The message as requests have it."""
+        shown: dict[str, Any] = {"role": self.role, "content": self.content}
+        if self.calls:
+            shown["calls"] = [call.to_json() for call in self.calls]
+        if self.answers is not None:
+            shown["answers"] = self.answers
+        return shown
+
+    @property
+    def canonical_text(self) -> str:
+        """`canonical` of `to_json`, put together here since that takes a third of the time of a walk through the object."""
+        answers = "" if self.answers is None else f'"answers":{encode_basestring(self.answers)},'
+        calls = "" if not self.calls else f'"calls":{canonical([call.to_json() for call in self.calls])},'
+        return f'{{{answers}{calls}"content":{encode_basestring(self.content)},"role":"{self.role}"}}'
+
+
+@record(frozen=True, slots=True)
+class OfferedTool:
+    """A tool that a model may ask for: the name by which it does, what it is told of it, and the JSON Schema of its arguments."""
+
+    name: str
+    description: str
+    schema: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        """The tool as requests have it."""
+        return {"name": self.name, "description": self.description, "schema": dict(self.schema)}
 
 
 @record(frozen=True, slots=True)
@@ -48,12 +101,13 @@ class ModelRequest:
     seed: int | None = None
     schema: AnswerSchema | None = None
     timeout: float | None = None
+    tools: tuple[OfferedTool, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Everything that decides the answer, as plain data."""
         shown: dict[str, Any] = {
             "model": self.model,
-            "messages": [{"role": message.role, "content": message.content} for message in self.messages],
+            "messages": [message.to_json() for message in self.messages],
             "temperature": self.temperature,
         }
         if self.max_tokens is not None:
@@ -62,6 +116,8 @@ class ModelRequest:
             shown["seed"] = self.seed
         if self.schema is not None:
             shown["schema"] = {"name": self.schema.name, "schema": dict(self.schema.schema)}
+        if self.tools:
+            shown["tools"] = [tool.to_json() for tool in self.tools]
         return shown
 
     def canonical_text(self) -> str:
@@ -71,16 +127,15 @@ class ModelRequest:
         """
         if not math.isfinite(self.temperature):
             raise ValueError("Out of range float values are not JSON compliant")
-        messages = ",".join(
-            [f'{{"content":{encode_basestring(message.content)},"role":"{message.role}"}}' for message in self.messages]
-        )
+        messages = ",".join([message.canonical_text for message in self.messages])
         tokens = "" if self.max_tokens is None else f'"max_tokens":{self.max_tokens!r},'
         seed = "" if self.seed is None else f'"seed":{self.seed!r},'
         schema = ""
         if self.schema is not None:
             schema = f'"schema":{canonical({"name": self.schema.name, "schema": dict(self.schema.schema)})},'
+        tools = "" if not self.tools else f',"tools":{canonical([tool.to_json() for tool in self.tools])}'
         model = f'"model":{encode_basestring(self.model)},'
-        return f'{{{tokens}"messages":[{messages}],{model}{schema}{seed}"temperature":{self.temperature!r}}}'
+        return f'{{{tokens}"messages":[{messages}],{model}{schema}{seed}"temperature":{self.temperature!r}{tools}}}'
 
     @property
     def hash(self) -> str:
@@ -91,7 +146,8 @@ class ModelRequest:
 @record(frozen=True, slots=True)
 class ModelReply:
     """What a model answered. ``thinking`` is what it wrote between thinking marks, taken out of ``text``; ``model`` is
-    the name the endpoint gave; ``seconds`` is the time of the call that brought it.
+    the name the endpoint gave; ``seconds`` is the time of the call that brought it. ``calls`` are those of tools that it asks
+    for.
     """
 
     text: str
@@ -100,10 +156,11 @@ class ModelReply:
     model: str = ""
     seconds: float = 0.0
     thinking: str = ""
+    calls: tuple[AskedCall, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The reply as the journal, the cache and recordings keep it."""
-        return {
+        shown: dict[str, Any] = {
             "text": self.text,
             "finish": self.finish,
             "usage": self.usage.to_json(),
@@ -111,6 +168,9 @@ class ModelReply:
             "seconds": self.seconds,
             "thinking": self.thinking,
         }
+        if self.calls:
+            shown["calls"] = [call.to_json() for call in self.calls]
+        return shown
 
     def json_text(self) -> str:
         """`to_json` as JSON, put together here since that takes a fifth of the time of a walk through the object.
@@ -120,10 +180,11 @@ class ModelReply:
         usage = self.usage
         cost = "null" if usage.cost_usd is None else number_text(usage.cost_usd)
         estimated = ',"estimated":true' if usage.estimated else ""
+        calls = f',"calls":{json.dumps([call.to_json() for call in self.calls])}' if self.calls else ""
         return (
             f'{{"text":{encode_basestring_ascii(self.text)},"finish":"{self.finish}","usage":{{"prompt_tokens":{usage.prompt_tokens},'
             f'"completion_tokens":{usage.completion_tokens},"calls":{usage.calls},"cost_usd":{cost}{estimated}}},'
-            f'"model":{encode_basestring_ascii(self.model)},"seconds":{number_text(self.seconds)},"thinking":{encode_basestring_ascii(self.thinking)}}}'
+            f'"model":{encode_basestring_ascii(self.model)},"seconds":{number_text(self.seconds)},"thinking":{encode_basestring_ascii(self.thinking)}{calls}}}'
         )
 
     @classmethod
@@ -136,6 +197,9 @@ class ModelReply:
             shown["model"],
             shown["seconds"],
             shown["thinking"],
+            tuple(
+                AskedCall(str(call["id"]), str(call["name"]), str(call["arguments"])) for call in shown.get("calls", ())
+            ),
         )
 
 
@@ -322,3 +386,17 @@ class ToolLeg:
 
     answers: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     state: str | None = None
+
+
+StepKind = Literal["model", "tool", "person"]
+"""What an agent does in a step of it: it asks its model, uses a tool, or asks a person."""
+
+
+@dataclass(slots=True)
+class Conversation:
+    """The messages between an agent and its model, to which more are added. ``sent`` is the hash of the request that was sent
+    last, and how many of the messages it had: what is sent next is kept as what was added since.
+    """
+
+    messages: list[Message]
+    sent: tuple[str, int] | None = None

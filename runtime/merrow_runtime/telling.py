@@ -13,6 +13,7 @@ from collections.abc import AsyncIterator, Callable, Mapping
 from typing import Any
 
 from merrow_runtime.events import LAST, Event, EventName, event_of
+from merrow_runtime.requests import StepKind
 from merrow_runtime.store.contract import AskRecord, Pages, RevisionRecord, Told
 from merrow_runtime.visit import Visit
 
@@ -92,6 +93,12 @@ class Telling:
             data["notices"] = [problem]
         self._tell("node_asked", visit, ask.key.sample or None, data)
 
+    def stepped(
+        self, visit: Visit, sample: int | None, step: str, kind: StepKind, title: str, error: str | None
+    ) -> None:
+        """Tell what an agent did in a step of it; ``error`` is why that failed."""
+        self._tell("node_step", visit, sample, {"step": step, "kind": kind, "title": title, "error": error})
+
     def answered(self, visit: Visit, by: str, action: str) -> None:
         """Tell that a node has its answer, ``by`` whom, and whether they accepted to answer."""
         self._tell("node_answered", visit, None, {"by": by, "action": action})
@@ -121,7 +128,7 @@ class Telling:
     async def read(self) -> AsyncIterator[Event]:
         """All events in the order of their numbers, until the run has ended. Who is further behind than the events that are
         kept goes without those that the journal doesn't have: `node_started`, `node_queued`, `node_output`, `node_retrying`,
-        `node_judged`.
+        `node_judged`, `node_step`.
 
         Raises `StoreFailure` where the journal can't be read.
         """

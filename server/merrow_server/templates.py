@@ -10,18 +10,22 @@ _PACKED = Path(__file__).with_name("templates")
 _CHECKOUT = Path(__file__).resolve().parents[2] / "examples" / "patterns"
 _FRONT = re.compile(r"---\n(?P<front>.*?\n)---\n(?P<comments>(?:%%[^\n]*\n)*)", re.DOTALL)
 _TITLE = re.compile(r"^title: *(.+)$", re.MULTILINE)
+_TOOLS = re.compile(r"^  tools: \[(.+)\]$", re.MULTILINE)
 _SOURCE = "Source: "
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowTemplate:
-    """A workflow to start from. ``sentences`` say what it does and when it helps; ``source`` is whose idea it is."""
+    """A workflow to start from. ``sentences`` say what it does and when it helps; ``source`` is whose idea it is. ``tools`` are
+    those that it may use, of servers that a user has to set up.
+    """
 
     name: str
     title: str
     sentences: tuple[str, ...]
     source: str
     text: str
+    tools: tuple[str, ...] = ()
 
 
 def templates() -> dict[str, WorkflowTemplate]:
@@ -38,4 +42,6 @@ def read_template(path: Path) -> WorkflowTemplate:
     lines = [line.removeprefix("%%").strip() for line in match["comments"].splitlines()] if match is not None else []
     source = next((line.removeprefix(_SOURCE) for line in lines if line.startswith(_SOURCE)), "")
     sentences = tuple(line for line in lines if line and not line.startswith(_SOURCE))
-    return WorkflowTemplate(path.stem, "" if title is None else title[1].strip(), sentences, source, text)
+    listed = _TOOLS.search(match["front"]) if match is not None else None
+    tools = () if listed is None else tuple(name.strip() for name in listed[1].split(","))
+    return WorkflowTemplate(path.stem, "" if title is None else title[1].strip(), sentences, source, text, tools)

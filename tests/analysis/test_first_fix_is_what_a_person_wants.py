@@ -346,7 +346,7 @@ def test_a_name_that_is_there_twice_is_the_name() -> None:
     assert finding.fixes[0].title == "Write prompts"
 
 
-@pytest.mark.parametrize("operator", ["ToolUse", "ToolAgent", "McpCall"])
+@pytest.mark.parametrize("operator", ["ToolUse", "ToolCall", "McpCall"])
 def test_what_acts_is_not_made_a_model_call(operator: str) -> None:
     text = slip(CHAIN, ('DRAFT["Custom<br/>(role: one)"]', f'DRAFT["{operator}<br/>(name: search)"]'))
     finding = next(one for one in analyse(text).diagnostics if one.code == "MW104")

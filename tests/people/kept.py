@@ -33,7 +33,7 @@ def graph_of(text: str) -> TypedGraph:
 
 def acting_nodes(graph: TypedGraph) -> list[TypedNode]:
     """The nodes that ask people or use tools."""
-    return [node for node in graph.nodes if node.operator in ("Human", "Tool", "Remember")]
+    return [node for node in graph.nodes if node.operator in ("Human", "Tool", "ToolAgent", "Remember")]
 
 
 def choices(graph: TypedGraph) -> Iterator[dict[int, int]]:

@@ -272,7 +272,8 @@ class OpenAIServer:
         if pieces is None:
             pieces = [piece + " " for piece in (step.text or "").split(" ")]
             pieces[-1] = pieces[-1][:-1]
-        events = [_chunk(piece, **step.message) for piece in pieces]
+        later = {key: value for key, value in step.message.items() if key not in ("tool_calls", "function_call")}
+        events = [_chunk(piece, **(later if number else step.message)) for number, piece in enumerate(pieces)]
         if step.finish is not None:
             events.append({"choices": [{"index": 0, "delta": {}, "finish_reason": step.finish}]})
         if step.usage is not False and (request.body.get("stream_options") or {}).get("include_usage"):

@@ -7,8 +7,10 @@ from pathlib import Path
 import pytest
 from tests.server.program import in_process
 
+from merrow_analysis.tools.pins import PINS_FILE
 from merrow_server.templates import templates
 
+PINS = Path(__file__).parents[2] / PINS_FILE
 Capture = pytest.CaptureFixture[str]
 
 
@@ -20,9 +22,16 @@ def test_every_pattern_starts_a_workflow_without_errors_and_warnings(
     made = in_process(capsys, "new", "flow", "--template", name)
     assert made.code == 0
     assert "flow.mmd is written" in made.out
+    template = templates()[name]
+    found = in_process(capsys, "check", "--format", "json", "flow.mmd")
+    serious = [one["code"] for one in found.json if one["severity"] in ("error", "warning")]
+    # The tools of a user's own servers are pinned by the user, as it says.
+    assert set(serious) == ({"MW503"} if template.tools else set())
+    assert all(tool in made.out for tool in template.tools)
+    assert ("merrow tools pull" in made.out) == bool(template.tools)
+    (tmp_path / PINS_FILE).write_text(PINS.read_text("utf-8"), "utf-8")
     found = in_process(capsys, "check", "--format", "json", "flow.mmd")
     assert [one["code"] for one in found.json if one["severity"] in ("error", "warning")] == []
-    template = templates()[name]
     assert template.title
     assert len(template.sentences) == 3
     assert template.source

@@ -198,14 +198,24 @@ class OperatorSpec:
         return self.built_in and self.name == RETRIEVE.name
 
     @property
+    def is_agent(self) -> bool:
+        """Whether a model chooses which tools it uses."""
+        return self is TOOL_AGENT
+
+    @property
     def asks_model(self) -> bool:
-        """Whether a model answers, so that settings of models mean something at it."""
+        """Whether a model answers and nothing else happens."""
         return self.effect == "model"
 
     @property
     def has_prompt(self) -> bool:
         """Whether a model or a person that answers sees a text of its own."""
-        return self.effect in ("model", "person")
+        return self.effect in ("model", "person") or self.is_agent
+
+    @property
+    def not_repeated(self) -> frozenset[str]:
+        """Keys that would do again what it does, so that it may not have them. The retries of an agent are those of its model."""
+        return frozenset() if not self.acts else NOT_REPEATED - {"retries"} if self.is_agent else NOT_REPEATED
 
     @property
     def acts(self) -> bool:
@@ -227,7 +237,7 @@ class OperatorSpec:
 
     def useful_parameters(self) -> frozenset[str]:
         """Those of them that change something and are not refused."""
-        return self.allowed_parameters() - self.idle - (NOT_REPEATED if self.acts else frozenset())
+        return self.allowed_parameters() - self.idle - self.not_repeated
 
 
 def _style(fill: str, stroke: str, rest: str = "stroke-width:2px") -> str:
@@ -371,6 +381,24 @@ REMEMBER = OperatorSpec(
     effect="store",
 )
 
+DEFAULT_STEPS = 8
+MOST_STEPS = 100
+"""In how many steps an agent may use tools: where nothing says it, and at most."""
+
+TOOL_AGENT = OperatorSpec(
+    "ToolAgent",
+    (_CUSTOM_INPUT,),
+    (OutputPort("response", TEXT), OutputPort("steps", list_of(JSON))),
+    bulk="input",
+    parameters=frozenset({"tools", "max"}),
+    idle=_FORMAT,
+    instruction_key="role",
+    note="A model that uses tools, in up to `max:` steps, and then answers. `tools: 'web.search, person'` says which it may use; "
+    "`person` lets it ask a person.",
+    style=_style("e3f1d4", "4378a2"),
+    effect="tool",
+)
+
 BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
     OperatorSpec(
         "Custom",
@@ -489,6 +517,7 @@ BUILT_IN_OPERATORS: tuple[OperatorSpec, ...] = (
     ENVIRONMENT,
     RETRIEVE,
     REMEMBER,
+    TOOL_AGENT,
     DECISION,
 )
 

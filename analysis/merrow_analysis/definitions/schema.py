@@ -10,6 +10,7 @@ from collections.abc import Mapping
 from typing import Any
 
 from merrow_analysis.definitions.durations import DURATION, LONGEST_SECONDS
+from merrow_analysis.definitions.operators import DEFAULT_STEPS, MOST_STEPS
 from merrow_analysis.definitions.validator_schema import VALIDATION_KEYS, VALIDATORS
 
 Fragment = Mapping[str, Any]
@@ -172,6 +173,19 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
         "minLength": 1,
         "description": "The tool to use, by its server and name, such as web.search. `merrow.tools.json` says what it takes and"
         " gives.",
+    },
+    "tools": {
+        "type": "string",
+        "minLength": 1,
+        "examples": ["web.search, web.fetch, person"],
+        "description": "The tools that the agent may use, in quotes: `web.search, web.fetch`. With `person` it can ask a person.",
+    },
+    "max": {
+        "type": "integer",
+        "minimum": 1,
+        "maximum": MOST_STEPS,
+        "default": DEFAULT_STEPS,
+        "description": "In how many steps the agent may use tools. After the last one it must answer.",
     },
     "with": {
         "type": "string",

@@ -111,6 +111,6 @@ def validation_of(node: TypedNode, settings: GraphSettings) -> ValidationInstruc
         return None
     attempts, end = parameters.get("attempts"), parameters.get("on_invalid")
     spec = node.spec
-    once = spec is None or spec.is_call or not spec.has_prompt
+    once = spec is None or spec.is_call or spec.is_agent or not spec.has_prompt
     most = DEFAULT_ATTEMPTS if attempts is None or not isinstance(attempts.value, (int, float)) else int(attempts.value)
     return ValidationInstruction(tuple(names), 1 if once else most, "fail" if end is None else str(end.value))

@@ -18,7 +18,9 @@ from merrow_analysis.definitions.operators import INTERFACE_CLASS, PLANNED_CALL,
 from merrow_analysis.definitions.types import Misspelled, Type, TypeExpressionError, TypeTable
 from merrow_analysis.graph.outside import Outside
 from merrow_analysis.shared_values import RecentValues
+from merrow_analysis.text import Span
 from merrow_analysis.tools.constants import Constants, read_constants
+from merrow_analysis.tools.listed import PERSON, listed_tools
 from merrow_analysis.tools.pinned_tools import KnownTool
 
 Role = Literal["input", "output", "through"]
@@ -104,10 +106,10 @@ class Resolution:
 
     ``declared`` is the type that ``returns:`` (or ``type:``, at an Interface node) says; ``samples`` that outputs are lists.
     ``literals`` are the ports that parameters feed; ``expression`` is a Decision's ``if:``. ``callee`` is the file that a Call
-    runs, ``tool`` the tool that a Tool uses. ``plain`` is the text of a node at which no operator is written, None for all
-    others; ``ways`` are the labels on the ways out of such a Decision. ``ask`` is what a Decision asks a model if nothing else
-    decides, ``by`` what a Select sorts by. ``answers`` are those to questions that depend on nothing else, by their names: they
-    are forgotten with it.
+    runs, ``tool`` the tool that a Tool uses, ``tools`` are those that an agent may use. ``plain`` is the text of a node at which
+    no operator is written, None for all others; ``ways`` are the labels on the ways out of such a Decision. ``ask`` is what a
+    Decision asks a model if nothing else decides, ``by`` what a Select sorts by. ``answers`` are those to questions that depend
+    on nothing else, by their names: they are forgotten with it.
     """
 
     kind: NodeKind
@@ -125,6 +127,7 @@ class Resolution:
     ask: str | None = None
     callee: Callee | None = None
     tool: KnownTool | None = None
+    tools: tuple[KnownTool, ...] = ()
     by: str | None = None
     answers: dict[str, Any] = field(default_factory=dict, init=False, repr=False)
 
@@ -230,6 +233,10 @@ def resolve(
         return _call(choice, parameters, parts, types, outside)
     if choice.spec is not None and choice.spec.is_tool:
         return _tool(choice, parameters, parts, types, outside)
+    if choice.spec is not None and choice.spec.is_agent:
+        agent = _with_parameters(choice, parameters, parts, types)
+        tools = () if outside is None else tuple(outside.tools.find(named.name) for named in named_tools(agent))
+        return replace(agent, tools=tools)
     return _with_parameters(choice, parameters, parts, types)
 
 
@@ -429,6 +436,35 @@ def store_name(resolution: Resolution) -> str | None:
     parameter = resolution.parameters.get("store")
     written = parameter.value if parameter is not None else None
     return written.strip() or None if isinstance(written, str) else None
+
+
+class NamedTool(NamedTuple):
+    """A tool that a node names, with the key whose text says it, and where in that text."""
+
+    name: str
+    key: str
+    span: Span
+
+
+def named_tools(resolution: Resolution) -> list[NamedTool]:
+    """The tools that a node names: that of a Tool, and those that an agent is offered, but for asking a person."""
+    name = tool_name(resolution)
+    if name is not None:
+        return [NamedTool(name, "tool", (0, len(name)))]
+    if resolution.spec is None or not resolution.spec.is_agent:
+        return []
+    return [NamedTool(name, "tools", span) for name, span in listed_tools(_tool_list(resolution)) if name != PERSON]
+
+
+def may_ask_person(resolution: Resolution) -> bool:
+    """Whether a node is an agent that is offered to ask a person."""
+    is_agent = resolution.spec is not None and resolution.spec.is_agent
+    return is_agent and any(name == PERSON for name, _ in listed_tools(_tool_list(resolution)))
+
+
+def _tool_list(resolution: Resolution) -> str:
+    parameter = resolution.parameters.get("tools")
+    return parameter.value if parameter is not None and isinstance(parameter.value, str) else ""
 
 
 def constants_of(resolution: Resolution) -> Constants:

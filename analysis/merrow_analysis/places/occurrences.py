@@ -35,6 +35,7 @@ from merrow_analysis.syntax.tree import (
     Vertex,
 )
 from merrow_analysis.text import Span
+from merrow_analysis.tools.listed import PERSON, listed_tools
 
 _ID = r"[^\W\d][\w]*"
 _GUESSED = re.compile(
@@ -288,6 +289,12 @@ class _BlockNames:
             yield Occurrence(symbol("tool", value.text), "reference", self.block, value.span, value.span)
         elif key == "store" and node.spec is not None and node.spec.uses_store:
             yield Occurrence(symbol("store", value.text), "reference", self.block, value.span, value.span)
+        elif key == "tools" and node.spec is not None and node.spec.is_agent:
+            start = value.span[0]
+            for name, (begin, end) in listed_tools(value.text):
+                if name != PERSON:
+                    place = start + begin, start + end
+                    yield Occurrence(symbol("tool", name), "reference", self.block, place, place)
         elif key == "workflow" and callee is not None:
             yield Occurrence(symbol("file", callee.path), "reference", self.block, value.span, value.span)
         elif key == "by" and node.spec is not None and node.spec.is_select:
@@ -324,6 +331,6 @@ class _BlockNames:
                 at += len(word) + 1
 
 
-_READING_KEYS = frozenset({"workflow", "by", "if", "tool", "store"})
+_READING_KEYS = frozenset({"workflow", "by", "if", "tool", "tools", "store"})
 _NAMING_KEYS = frozenset({"op", "role", "instruction", "agent", "validate", "returns", "type"}) | _READING_KEYS
 """Parameters whose values name other things."""

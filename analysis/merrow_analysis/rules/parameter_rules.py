@@ -6,7 +6,6 @@ from collections.abc import Iterator, Mapping
 
 from merrow_analysis.bounded.schema_forms import problem_of_schema
 from merrow_analysis.definitions.labels.metadata import MetaDoc, parse_metadata
-from merrow_analysis.definitions.operators import NOT_REPEATED
 from merrow_analysis.definitions.schema import (
     EDGE_KEYS,
     INTERFACE_KEYS,
@@ -137,7 +136,7 @@ def _why_idle(resolution: Resolution, key: str, value: object) -> str | None:
     if spec is None:
         return None
     if key in spec.idle and (resolution.ask is None or key in IDLE_WHERE_ASKED):
-        why = "asks no model" if not spec.asks_model else "says itself how the model is to answer"
+        why = "asks no model" if not (spec.asks_model or spec.is_agent) else "says itself how the model is to answer"
         why = why if resolution.ask is None else "asks what its `ask` or its text says, once"
         return f"`{key}` changes nothing: {spec.name} {why}; remove it."
     if key == "memory" and value == "agent" and (agent_name(resolution) is None or resolution.ask is not None):
@@ -158,7 +157,7 @@ def _repeated(resolution: Resolution) -> Iterator[KeyFinding]:
     spec = resolution.spec
     if spec is None or not spec.acts:
         return
-    for key in sorted(NOT_REPEATED & resolution.parameters.keys()):
+    for key in sorted(spec.not_repeated & resolution.parameters.keys()):
         parameter = resolution.parameters[key]
         written = None if resolution.label_parts is None else resolution.label_parts.parameters.get(key)
         message = f"`{key}` can't be used at {spec.name}, since {_AGAIN[spec.effect]}; remove it."
@@ -174,9 +173,9 @@ def _not_validated(resolution: Resolution) -> Iterator[KeyFinding]:
     if resolution.kind == "decision":
         return
     validated = "validate" in resolution.parameters
-    acts = resolution.spec is not None and resolution.spec.acts
+    refused = frozenset[str]() if resolution.spec is None else resolution.spec.not_repeated
     for key in ("attempts",) if validated else ("attempts", "on_invalid"):
-        parameter = None if acts and key in NOT_REPEATED else resolution.parameters.get(key)
+        parameter = None if key in refused else resolution.parameters.get(key)
         if parameter is None or (validated and resolution.kind != "output"):
             continue
         why = "at an output, where nobody tries again" if validated else "without `validate`"

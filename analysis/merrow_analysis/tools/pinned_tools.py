@@ -119,14 +119,13 @@ class PinnedTools:
         return next((path for path in candidates if self._files.exists(path)), None)
 
     @cached_property
-    def _read(self) -> tuple[Pins, str | None]:
-        """The pins, and the sentence why they can't be read."""
+    def _read(self) -> _ReadPins:
         if self.path is None:
-            return NO_PINS, None
+            return _ReadPins(NO_PINS)
         try:
             return _pins_of(self._files.read(self.path))
         except ResourceError as problem:
-            return NO_PINS, str(problem)
+            return _ReadPins(NO_PINS, str(problem))
 
     def says_the_same_as(self, other: PinnedTools) -> bool:
         """Whether all answers of one hold for the other."""
@@ -135,7 +134,7 @@ class PinnedTools:
     @property
     def pins(self) -> Pins:
         """All pins; none where they can't be read."""
-        return self._read[0]
+        return self._read.pins
 
     def find(self, name: str) -> KnownTool:
         """The tool that a workflow calls so. Never raises; the same value while no file changes."""
@@ -145,10 +144,12 @@ class PinnedTools:
         return known
 
     def _find(self, name: str) -> KnownTool:
-        pins, unreadable = self._read
-        if unreadable is not None:
-            return KnownTool(name, problem=unreadable)
-        pin = pins.find(name)
+        read = self._read
+        if read.problem is not None:
+            return KnownTool(name, problem=read.problem)
+        if name in read.usable:
+            return read.usable[name]
+        pin = read.pins.find(name)
         shown = f"`{name[:_LONGEST_NAME]}`"
         if pin is None:
             server, dot, tool = name.partition(".")
@@ -168,12 +169,24 @@ class PinnedTools:
         signature = signature_of(pin)
         if signature.unusable is not None:
             return KnownTool(name, problem=f"{shown} can't be used in a workflow: {signature.unusable}.")
-        return KnownTool(name, pin, signature, constants=ConstantCheck(pin))
+        known = read.usable[name] = KnownTool(name, pin, signature, constants=ConstantCheck(pin))
+        return known
+
+
+@dataclass(frozen=True, slots=True)
+class _ReadPins:
+    """The pins of a file, and the sentence why they can't be read. ``usable`` are the tools that were found in it by now: they
+    are the same for all workflows that go by this text.
+    """
+
+    pins: Pins
+    problem: str | None = None
+    usable: dict[str, KnownTool] = field(default_factory=dict, compare=False)
 
 
 @lru_cache(maxsize=8)
-def _pins_of(text: str) -> tuple[Pins, str | None]:
+def _pins_of(text: str) -> _ReadPins:
     try:
-        return read_pins(text), None
+        return _ReadPins(read_pins(text))
     except PinsError as problem:
-        return NO_PINS, str(problem)
+        return _ReadPins(NO_PINS, str(problem))

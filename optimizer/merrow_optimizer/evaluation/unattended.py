@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 from dataclasses import replace
 
+from merrow_analysis.graph.resolve import may_ask_person
 from merrow_analysis.suggest import closest
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.options import RunOptions
@@ -39,6 +40,11 @@ def check_people(workflow: Workflow, options: RunOptions, answers: Mapping[str, 
     known: set[str] = set()
     for reached in workflow.reached():
         for step in make_steps(reached, options).values():
+            if may_ask_person(step.node.resolution):
+                raise UsageFailure(
+                    f"The agent {step.definition.id} may ask a person, and nobody can be asked for each item. Take `person` out"
+                    " of its `tools`."
+                )
             if step.node.spec is None or not step.node.spec.is_human:
                 continue
             name = step.definition.id

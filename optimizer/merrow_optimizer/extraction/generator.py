@@ -12,11 +12,11 @@ from typing import Any, TypeVar
 
 from merrow_optimizer.extraction.refused import AnswerRefused
 from merrow_optimizer.planning.json_objects import JsonObject, Unreadable, json_objects
-from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.question import JobQuestion
 from merrow_runtime.errors import EmptyAnswerFailure
 from merrow_runtime.models.endpoint import Endpoint, OnText
+from merrow_runtime.quoting import RULE, quoted
 from merrow_runtime.requests import AnswerSchema, Message, ModelReply, ModelRequest
 from merrow_runtime.usage import NOTHING
 

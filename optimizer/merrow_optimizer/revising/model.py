@@ -11,9 +11,9 @@ from merrow_analysis.definitions.settings import Refine
 from merrow_optimizer.revising.choosing import chosen, difference_of
 from merrow_optimizer.revising.making import GraphChanges
 from merrow_optimizer.revising.revision_answers import FIELDS, REVISION, read_answer
-from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.errors import AnswerFailure, UsageFailure
 from merrow_runtime.operators.prompts.asking_again import QuestionTurn, until_read
+from merrow_runtime.quoting import RULE, quoted
 from merrow_runtime.requests import Message, ModelReply
 from merrow_runtime.revising.reviser import CannotReviseError, ProposedChanges, RevisionAsker
 from merrow_runtime.workflow import Workflow

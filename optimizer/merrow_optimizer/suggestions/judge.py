@@ -9,12 +9,12 @@ from random import Random
 from typing import Any
 
 from merrow_optimizer.suggestions.candidate_answers import plain
-from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.question import JobQuestion
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.operators.formats.shapes import object_schema
 from merrow_runtime.operators.formats.structured import read_json
+from merrow_runtime.quoting import RULE, quoted
 from merrow_runtime.requests import AnswerSchema, Message, ModelReply
 from merrow_runtime.together import together
 

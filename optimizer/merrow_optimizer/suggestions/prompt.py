@@ -13,8 +13,8 @@ from merrow_optimizer.suggestions.describing import graph_data, operators_data
 from merrow_optimizer.suggestions.ground import Ground
 from merrow_optimizer.suggestions.guide import LANGUAGE, examples
 from merrow_optimizer.suggestions.menu import MenuEntry
-from merrow_optimizer.suggestions.quoting import RULE, quoted
 from merrow_optimizer.suggestions.refusals import Unusable
+from merrow_runtime.quoting import RULE, quoted
 from merrow_runtime.requests import Message
 
 _TASK = (

@@ -18,6 +18,7 @@ from merrow_runtime.calls.account import NodeAccount, RunAccount
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.carried import Carried
 from merrow_runtime.calls.gate import EndpointGate, InFlightCall
+from merrow_runtime.calls.permission import allowed_in_run
 from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.calls.tool_servers import ToolServers
 from merrow_runtime.environments.episodes import Episodes
@@ -149,6 +150,7 @@ class Effects:
     """What was done in environments."""
     open_stores: Callable[[], RunStores] | None = None
     """Gives the stores that nodes search and add to."""
+    _allowed: set[str] | None = None
     _people: PendingQuestions | None = None
     _sandbox: Sandbox | None = None
 
@@ -203,12 +205,19 @@ class Effects:
             self.telling.queued(account.visit, waits=account.queueing.is_queued)
 
     async def recall(
-        self, key: CallKey, digest: str, account: NodeAccount, *, model: bool, since: float = 0.0
+        self,
+        key: CallKey,
+        digest: str,
+        account: NodeAccount,
+        *,
+        model: bool,
+        since: float = 0.0,
+        optional: bool = False,
     ) -> CallRecord | None:
         """The call (of a ``model``, or of the sandbox) where it need not be made: from the journal, where it began after
         ``since``, or the recording.
 
-        Raises `ReplayMiss`.
+        Raises `ReplayMiss`, unless it is ``optional``.
         """
         endpoint = self.endpoint if model and not self.reuses_any else None
         record = await self.journal.recall(key, digest, endpoint, max(since, self.carried.since(key.visit)))
@@ -226,7 +235,8 @@ class Effects:
             return record
         if self.replay is None:
             return None
-        recorded = self.replay.find(key, digest) if self.replay.may_ask else self.replay.recall(key, digest)
+        may_miss = optional or self.replay.may_ask
+        recorded = self.replay.find(key, digest) if may_miss else self.replay.recall(key, digest)
         if recorded is None:
             return None
         # Nothing is paid for a replay.
@@ -257,6 +267,13 @@ class Effects:
             keys.append(replace(key, node=was))
         keys += [replace(key, path=before.path) for before in self.carried.of(key.visit)]
         return await self.people.put(keys, digest, question, visit, seconds, holds=holds)
+
+    @property
+    def allowed(self) -> set[str]:
+        """The tools that people have allowed agents in this run, before it was resumed and since."""
+        if self._allowed is None:
+            self._allowed = allowed_in_run(self.journal.asks() if self.journal.resumed else ())
+        return self._allowed
 
     async def recall_fact(self, key: CallKey, digest: str) -> bool:
         """Whether something that is not a function of calls was written down before: in the journal, or in the recording."""

@@ -15,7 +15,7 @@ from dataclasses import replace
 from itertools import count
 from typing import Any, Protocol, TypeVar
 
-from merrow_analysis.definitions.types import BUILT_IN, TEXT, TypeTable
+from merrow_analysis.definitions.types import BUILT_IN, TEXT, Type, TypeTable
 from merrow_analysis.people.forms import ANSWER, NOTE, Form, FormField, UnanswerableError, form_of
 from merrow_analysis.visible import plain
 from merrow_runtime.calls.account import NodeAccount
@@ -77,12 +77,18 @@ class ToolUse:
         *,
         since: float = 0.0,
         seconds: float | None = None,
+        outputs: Mapping[str, Type] | None = None,
+        told: bool = False,
     ) -> None:
-        """``digested`` is the hash of the call, and the call as a JSON text. Calls that began before ``since`` are another's."""
+        """``digested`` is the hash of the call, and the call as a JSON text. Calls that began before ``since`` are another's.
+        ``outputs`` are what the tool gives, where the node's do not say it. With ``told`` what fails is a result, which is kept:
+        who asked for the call is told of it.
+        """
         self._effects, self._account, self._node = effects, account, node
         self._key, self._call = key, call
         self._digest, self._content = digested
         self._since, self._seconds = since, seconds
+        self._outputs, self._told = node.outputs if outputs is None else outputs, told
 
     @property
     def _servers(self) -> ToolServers:
@@ -95,9 +101,14 @@ class ToolUse:
         record = await self._recalled(self._key) if effects.knows else None
         if record is not None:
             return self._read(record, ToolResult.from_json)
+        started = time.time()
         try:
             return await self._by_legs(asks)
         except ToolFailure as failure:
+            if self._told and not failure.differs:
+                failed = ToolResult(plain(str(failure)), failed=True)
+                await self._keep(self._key, "tool", failed.to_json(), started)
+                return failed
             lost = UnreachedFailure.of(self._node.id, plain(str(failure)))
             run = self._account.run
             run.unanswered = run.unanswered or lost.at(self._key.node, self._key.path).sentence
@@ -165,7 +176,9 @@ class ToolUse:
             self._effects.moved(self._account, "ends")
         if isinstance(came, ToolQuestions):
             await self._keep(key, "leg", came.to_json(), started)
-        elif not (came.failed and self._servers.may_repeat(self._call)):  # That may succeed when the run is resumed.
+        elif self._told or not (
+            came.failed and self._servers.may_repeat(self._call)
+        ):  # That may succeed when the run is resumed.
             await self._keep(self._key, "tool", came.to_json(), started, known=not came.failed)
         return came
 
@@ -182,9 +195,9 @@ class ToolUse:
                 return DECLINED
 
         try:
-            return await self._servers.call(self._call, self._seconds, leg, meanwhile)
+            return await self._servers.call(self._call, self._seconds, leg, meanwhile, ends=self._told)
         except StaleStateFailure:
-            return await self._servers.call(self._call, self._seconds, FIRST_LEG, meanwhile)
+            return await self._servers.call(self._call, self._seconds, FIRST_LEG, meanwhile, ends=self._told)
 
     async def _answered(
         self, place: str, question: ToolQuestion, asks: AsksPerson, seconds: float | None = None
@@ -196,7 +209,7 @@ class ToolUse:
 
     async def _asked_of(self, asks: AsksPerson, step: str, number: int) -> ToolResult | None:
         """What a person says came of a call that was begun; None where it is to be made now. Raises `NodeFailure`."""
-        fields = result_fields(self._node)
+        fields = result_fields(self._node, self._outputs)
         outcome = FormField(ANSWER, "word", "Was it done?", words=(DONE, NOT_DONE), labels=_LABELS)
         tool = self._call.tool
         # The same each time it is put, so that it is not put again.
@@ -211,6 +224,8 @@ class ToolUse:
             raise NodeFailure.of(self._node.id, f"it is not known what came of its call of {tool}.")
         if answer.content.get(ANSWER) != DONE:
             return None
+        if self._told:
+            return ToolResult(str(answer.content.get(NOTE) or "It was done."))
         given = {
             port: answer.content.get(field.name, "" if field.kind == "text" else None) for port, field in fields.items()
         }
@@ -244,19 +259,19 @@ class ToolUse:
             raise NodeFailure.of(self._node.id, "the result of its tool is damaged in the journal.") from None
 
 
-def result_fields(node: NodeDefinition) -> dict[str, FormField]:
-    """The fields in which a person can say what a tool gave, by its outputs; those that are Json may be absent, and have none.
-    One text is a note.
+def result_fields(node: NodeDefinition, outputs: Mapping[str, Type]) -> dict[str, FormField]:
+    """The fields in which a person can say what a tool gave, by its ``outputs``; those that are Json may be absent, and have
+    none. One text is a note.
     """
     types = TypeTable({**BUILT_IN, **node.kinds}, node.words, node.records, node.unions)
     fields: dict[str, FormField] = {}
-    for port, type_ in node.outputs.items():
+    for port, type_ in outputs.items():
         try:
             made = form_of(type_, types).sole
         except UnanswerableError:
             continue
         if made is not None and made.name == ANSWER:
-            name = NOTE if list(node.outputs.values()) == [TEXT] else f"{port}_" if port == ANSWER else port
+            name = NOTE if list(outputs.values()) == [TEXT] else f"{port}_" if port == ANSWER else port
             title = "What it gave" if name == NOTE else port.replace("_", " ").capitalize()
             fields[port] = replace(made, name=name, title=title, required=False, least=None)
     return fields

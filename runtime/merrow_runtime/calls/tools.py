@@ -10,14 +10,25 @@ from pathlib import Path
 from random import Random
 from typing import TYPE_CHECKING, Any, TypeVar
 
+from merrow_analysis.definitions.types import TEXT
 from merrow_analysis.visible import plain
 from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects, PendingQuestion, reply_of
 from merrow_runtime.calls.environment_use import EnvironmentUse
+from merrow_runtime.calls.permission import (
+    IN_RUN,
+    ONCE,
+    REFUSE,
+    STOP,
+    Permission,
+    permission_of,
+    permission_question,
+    permission_step,
+)
 from merrow_runtime.calls.tool_use import ToolUse
 from merrow_runtime.environments.episodes import EpisodePlace
 from merrow_runtime.environments.interface import EnvironmentStep
-from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ReplayMiss
+from merrow_runtime.errors import AnswerFailure, EndpointFailure, NodeFailure, ReplayMiss, UnansweredFailure
 from merrow_runtime.models.endpoint import answer_limit_at
 from merrow_runtime.operators.prompts.asking_again import QuestionTurn, joined, until_read
 from merrow_runtime.operators.prompts.memory import STEP as MEMORY_STEP
@@ -27,18 +38,22 @@ from merrow_runtime.provenance import OFFLINE_ORIGIN, PERSON, REPLAY_ORIGIN, Pro
 from merrow_runtime.requests import (
     AnswerSchema,
     CallKey,
+    Conversation,
     EnvironmentAction,
     Message,
     ModelReply,
     ModelRequest,
+    OfferedTool,
     PersonAction,
     PersonAnswer,
     PersonQuestion,
+    StepKind,
     ToolCall,
     ToolResult,
 )
 from merrow_runtime.store.contract import AskState, CallRecord
 from merrow_runtime.store.rows import storable_json, text_of
+from merrow_runtime.together import together
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import Outputs, Value, canonical
 
@@ -48,6 +63,8 @@ if TYPE_CHECKING:
     from merrow_runtime.workflow import Workflow
 
 T = TypeVar("T")
+_GIVES_TEXT = {"result": TEXT}
+"""What a tool gives to a model."""
 RunFile = Callable[[Mapping[str, Value]], Awaitable[Outputs]]
 
 ATTEMPTS = 3
@@ -172,9 +189,43 @@ class NodeTools:
         model: str | None = None,
     ) -> T:
         """See `merrow_runtime.operators.base.Tools.ask`; ``model`` is a different one from the node's, named by a validator."""
+        return await self._asked(
+            step,
+            joined(messages, self._history),
+            lambda reply: read(reply.text),
+            schema=schema,
+            temperature=temperature,
+            model=model,
+        )
+
+    async def converse(
+        self,
+        step: str,
+        talk: Conversation,
+        read: Callable[[ModelReply], T],
+        *,
+        offered: Sequence[OfferedTool] = (),
+        schema: AnswerSchema | None = None,
+    ) -> T:
+        """See `merrow_runtime.operators.base.Tools.converse`."""
+        return await self._asked(step, tuple(talk.messages), read, schema=schema, offered=tuple(offered), talk=talk)
+
+    async def _asked(
+        self,
+        step: str,
+        messages: tuple[Message, ...],
+        read: Callable[[ModelReply], T],
+        *,
+        schema: AnswerSchema | None = None,
+        temperature: float | None = None,
+        model: str | None = None,
+        offered: tuple[OfferedTool, ...] = (),
+        talk: Conversation | None = None,
+    ) -> T:
         gate = self._effects.gate
         node = self._step.definition
         asked_of = node.model if model is None else model
+        before = None if talk is None else talk.sent
 
         async def put(turn: QuestionTurn) -> tuple[ModelReply, tuple[T, ...], AnswerFailure | None]:
             if turn.failure is not None:
@@ -188,9 +239,15 @@ class NodeTools:
                 node.seed + turn.attempt if node.seed is not None and turn.repeats else node.seed,
                 schema,
                 self._step.timeout,
+                offered,
             )
+            digest, content = _digested(request.canonical_text())
+            if talk is not None:
+                if turn.attempt == 0:
+                    talk.sent = digest, len(messages)
+                content = _since(before, request, content)
             try:
-                return await self._answer(self._key(step, turn.attempt), request, read)
+                return await self._answer(self._key(step, turn.attempt), request, (digest, content), read)
             except ReplayMiss as miss:
                 if turn.failure is None:
                     raise
@@ -200,7 +257,7 @@ class NodeTools:
         gate.under_way += 1
         try:
             self.asked = True
-            asked = await until_read(joined(messages, self._history), ATTEMPTS, put)
+            asked = await until_read(messages, ATTEMPTS, put)
             if asked.failure is None:
                 return asked.value[0]
             endpoint = self._effects.endpoint
@@ -246,7 +303,77 @@ class NodeTools:
 
     async def use(self, step: str, call: ToolCall) -> ToolResult:
         """See `merrow_runtime.operators.base.Tools.use`."""
-        return await ToolUse(
+        return await self._tool_use(step, call).result(self)
+
+    async def use_asked(self, step: str, call: ToolCall) -> ToolResult:
+        """See `merrow_runtime.operators.base.Tools.use_asked`."""
+        permission = await self._permission(step, call)
+        if permission.said == STOP:
+            raise UnansweredFailure.of(self._account.visit.node, f"a person stopped it at its call of {call.tool}.")
+        if permission.said == REFUSE:
+            why = f" The person says: {permission.why}" if permission.why.strip() else ""
+            return ToolResult(f"A person refused this call.{why}", failed=True)
+        return await self._tool_use(step, call, outputs=_GIVES_TEXT, told=True).result(self)
+
+    async def each(self, calls: Sequence[ToolCall] | None, work: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+        """See `merrow_runtime.operators.base.Tools.each`."""
+        effects = self._effects
+        if calls is None or not self._at_once(calls):
+            return [await one() for one in work]
+        left = len(work)
+
+        async def branch(one: Callable[[], Awaitable[T]]) -> T:
+            nonlocal left
+            try:
+                return await one()
+            finally:
+                left -= 1
+                if left:  # The last one is what the node itself is at.
+                    effects.branches -= 1
+                    effects.people.look_later()
+
+        effects.branches += len(work) - 1
+        return await together(map(branch, work))
+
+    def _at_once(self, calls: Sequence[ToolCall]) -> bool:
+        """Whether calls that a model asked for may be made at the same time."""
+        effects = self._effects
+        if len(calls) < 2 or (effects.replay is not None and not effects.replay.may_ask):
+            return False
+        assert effects.open_tools is not None  # noqa: S101 (every run has them)
+        servers = effects.open_tools()
+        return all(
+            servers.may_repeat(call) and (servers.may_use(call) or call.tool in effects.allowed) for call in calls
+        )
+
+    async def _permission(self, step: str, call: ToolCall) -> Permission:
+        """What a person says of a call that a model asks for; that it may be made where nobody need be asked."""
+        effects, account = self._effects, self._account
+        asking, question = permission_step(step), permission_question(call, account.visit.node)
+        if effects.knows:
+            digest = _digested(canonical(question.to_json()))[0]
+            key = self._key(asking)
+            # What a person said of this call goes before what anybody has allowed since.
+            record = await effects.recall(key, digest, account, model=False, since=self._since, optional=True)
+            if record is not None or effects.people.has_put(key, digest):
+                return self._permitted(call, await self.person(asking, question))
+            if effects.replay is not None and not effects.replay.may_ask:
+                return Permission(ONCE)
+        assert effects.open_tools is not None  # noqa: S101 (every run has them)
+        if effects.open_tools().may_use(call) or call.tool in effects.allowed:
+            return Permission(ONCE)
+        return self._permitted(call, await self.person(asking, question))
+
+    def _permitted(self, call: ToolCall, answer: PersonAnswer) -> Permission:
+        permission = permission_of(answer)
+        if permission.said == IN_RUN:
+            self._effects.allowed.add(call.tool)
+        return permission
+
+    def _tool_use(
+        self, step: str, call: ToolCall, *, outputs: Mapping[str, str] | None = None, told: bool = False
+    ) -> ToolUse:
+        return ToolUse(
             self._effects,
             self._step.definition,
             self._account,
@@ -255,7 +382,13 @@ class NodeTools:
             _digested(canonical(call.to_json())),
             since=self._since,
             seconds=self._step.timeout,
-        ).result(self)
+            outputs=outputs,
+            told=told,
+        )
+
+    def step(self, step: str, kind: StepKind, title: str, error: str | None = None) -> None:
+        """See `merrow_runtime.operators.base.Tools.step`."""
+        self._effects.telling.stepped(self._account.visit, self._told_sample, step, kind, title, error)
 
     async def act(self, action: EnvironmentAction) -> EnvironmentStep:
         """See `merrow_runtime.operators.base.Tools.act`."""
@@ -327,11 +460,13 @@ class NodeTools:
         return None if self._step.samples is None else self._sample
 
     async def _answer(
-        self, key: CallKey, request: ModelRequest, read: Callable[[str], T]
+        self, key: CallKey, request: ModelRequest, digested: tuple[str, str], read: Callable[[ModelReply], T]
     ) -> tuple[ModelReply, tuple[T, ...], AnswerFailure | None]:
-        """A reply, and the reader's result: the value, or why it can't be used."""
+        """A reply, and the reader's result: the value, or why it can't be used. ``digested`` is the hash of the request, and the
+        request as the journal keeps it.
+        """
         effects, account = self._effects, self._account
-        digest, content = _digested(request.canonical_text())
+        digest, content = digested
         record = await effects.recall(key, digest, account, model=True, since=self._since) if effects.knows else None
         known = None if record is None else reply_of(record.result)
         if record is not None and known is not None:
@@ -431,13 +566,23 @@ def _digested(content: str) -> tuple[str, str]:
     return digest, content if content.isascii() else storable_json(content)
 
 
+def _since(before: tuple[str, int] | None, request: ModelRequest, content: str) -> str:
+    """A request in a conversation as the journal keeps it: what was added since the one before, which has a hash and so many
+    messages. Whole requests would take the square of the room.
+    """
+    if before is None:
+        return content
+    hashed, count = before
+    return text_of({"after": hashed, "new": [message.to_json() for message in request.messages[count:]]})
+
+
 def _judged(
-    reply: ModelReply, read: Callable[[str], T], ended: AnswerFailure | None
+    reply: ModelReply, read: Callable[[ModelReply], T], ended: AnswerFailure | None
 ) -> tuple[tuple[T, ...], AnswerFailure | None]:
     """The reader's result for a reply: a value in a tuple, or an empty tuple and the failure: ``ended``, if it is there."""
     if ended is not None:
         return (), ended
     try:
-        return (read(reply.text),), None
+        return (read(reply),), None
     except AnswerFailure as failure:
         return (), failure

@@ -47,6 +47,8 @@ def _reasons(workflow: Workflow) -> Iterator[str]:
             yield "`refine: {ask: true}` asks a person, which a program can't: use merrow run."
         for node in reached.graph.nodes:
             spec = node.spec
+            if spec is not None and spec.is_agent:
+                yield f"A program can't hold the agent {node.id}, which uses tools: use merrow run."
             own = frozenset() if spec is None else spec.parameters | {spec.instruction_key or "role"}
             ports = frozenset() if spec is None else frozenset(spec.ports)
             for key in node.resolution.parameters:

@@ -6,6 +6,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from merrow_runtime.models.asked_calls import AskedCalls
 from merrow_runtime.requests import Finish
 
 _FINISHES: dict[str, Finish] = {
@@ -25,7 +26,7 @@ class EndpointAnswer:
 
     reason: str = ""
     model: str = ""
-    calls_tools: bool = False
+    calls: AskedCalls = field(default_factory=AskedCalls)
     has_choice: bool = False
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -50,7 +51,7 @@ class EndpointAnswer:
     @property
     def has_begun(self) -> bool:
         """Whether a part of it has come that a model wrote."""
-        return bool(self._content or self._thinking or self._refusal)
+        return bool(self._content or self._thinking or self._refusal or self.calls)
 
     @property
     def finish(self) -> Finish:
@@ -85,7 +86,7 @@ class EndpointAnswer:
         for parts, part in ((self._content, piece), (self._thinking, thoughts), (self._refusal, refusal)):
             if part:
                 parts.append(part)
-        self.calls_tools = self.calls_tools or bool(message.get("tool_calls") or message.get("function_call"))
+        self.calls.add(message)
         return piece
 
     def _count(self, usage: object) -> None:

@@ -10,11 +10,14 @@ from typing import Any, Literal, Protocol, get_args
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.models.thinking import Thinks
-from merrow_runtime.requests import AnswerSchema, Message, ModelRequest
+from merrow_runtime.models.tool_texts import answer_schema, with_tools_told, without_calls
+from merrow_runtime.requests import AnswerSchema, Message, ModelRequest, OfferedTool
 from merrow_runtime.values import canonical
 
 LimitField = Literal["max_tokens", "max_completion_tokens", "none"]
 SchemaMode = Literal["json_schema", "json_object", "none"]
+ToolsMode = Literal["native", "text"]
+"""Whether an endpoint takes tools as the protocol has them, or is told of them in the prompt."""
 
 _NEXT_LIMIT: dict[LimitField, LimitField] = {"max_tokens": "max_completion_tokens", "max_completion_tokens": "none"}
 _NEXT_SCHEMA: dict[SchemaMode, SchemaMode] = {"json_schema": "json_object", "json_object": "none"}
@@ -32,6 +35,7 @@ class Dialect:
     stream: bool = True
     stream_options: bool = True
     thinks: Thinks = "no"
+    tools: ToolsMode = "native"
 
     @classmethod
     def from_json(cls, learned: Mapping[str, Any] | None) -> Dialect:
@@ -64,23 +68,30 @@ class Dialect:
         """The request as this model takes it."""
         messages = list(request.messages)
         body: dict[str, Any] = {"model": request.model}
-        if request.schema is not None:
+        schema, native = request.schema, bool(request.tools) and self.tools == "native"
+        if request.tools and not native:
+            messages, schema = with_tools_told(messages, request.tools), answer_schema(request.tools)
+        elif not native and any(message.calls for message in messages):
+            messages = without_calls(messages)
+        if schema is not None:
             if self.schema == "json_schema":
-                body["response_format"] = _format(request.schema)
+                body["response_format"] = _format(schema)
             else:
-                messages = _instructed(messages, request.schema)
+                messages = _instructed(messages, schema)
                 if self.schema == "json_object":
                     body["response_format"] = {"type": "json_object"}
         if not self.system:
             messages = _folded(messages)
-        body["messages"] = [{"role": message.role, "content": sendable(message.content)} for message in messages]
+        body["messages"] = [_sent(message) for message in messages]
+        if native:
+            body["tools"] = [_function(tool) for tool in request.tools]
         if self.temperature:
             body["temperature"] = request.temperature
         if request.max_tokens is not None and self.limit != "none":
             body[self.limit] = request.max_tokens
         if request.seed is not None and self.seed:
             body["seed"] = request.seed
-        if stream and self.stream:
+        if stream and self.stream and (native or not request.tools):
             body["stream"] = True
             if self.stream_options:
                 body["stream_options"] = {"include_usage": True}
@@ -142,6 +153,8 @@ def after_refusal(dialect: Dialect, body: Mapping[str, Any], message: str, param
     def about(*words: str) -> bool:
         return is_refusal and (named in words or any(re.search(rf"\b{word}\b", text) for word in words))
 
+    if "tools" in body and _TOOL_WORDS.search(text) and (is_refusal or named.startswith(("tool", "function"))):
+        return replace(dialect, tools="text")
     if "response_format" in body and (named.startswith("response_format") or _SCHEMA_WORDS.search(text)):
         return replace(dialect, schema=_NEXT_SCHEMA[dialect.schema])
     asks_other = "max_completion_tokens" in text and dialect.limit == "max_tokens"
@@ -168,19 +181,41 @@ _REFUSED = re.compile(
     r"|\bnot (?:\w+ )?(?:support|allow|permit|accept|enabled|available|implement)"
     r"|\b(?:doesn't|does not|do not|don't|can't|cannot|can not) (?:\w+ )?(?:support|allow|accept|be (?:set|used|specified))"
     r"|\bextra (?:inputs|fields)\b|\bonly\b.*\b(?:allowed|supported|accepted|default)\b|\buse '?max_completion_tokens\b"
-    r"|\bmust alternate\b|\bmust be verified\b|\bmust be (?:user|one of)\b"
+    r"|\brequires? --\w|\bmust alternate\b|\bmust be verified\b|\bmust be (?:user|one of)\b"
 )
 _SCHEMA_WORDS = re.compile(
     r"response[_ ]format|json[_ ]schema|json[_ ]object|json mode|structured output|guided|grammar"
 )
+_TOOL_WORDS = re.compile(r"\btool(?:s|_\w+)?\b|\bfunction[ _-]?(?:call|s\b)|\bfunction\b")
 _SYSTEM_WORDS = re.compile(
     r"\bsystem\b.*\b(?:role|message|prompt|instruction)|\brole\w*\b.*\bsystem\b|\bdeveloper instruction"
 )
 
 
 def _is_possible(name: str, value: object) -> bool:
-    allowed = {"limit": LimitField, "schema": SchemaMode, "thinks": Thinks}
+    allowed = {"limit": LimitField, "schema": SchemaMode, "thinks": Thinks, "tools": ToolsMode}
     return name not in allowed or value in get_args(allowed[name])
+
+
+def _sent(message: Message) -> dict[str, Any]:
+    sent: dict[str, Any] = {"role": message.role, "content": sendable(message.content)}
+    if message.calls:
+        sent["tool_calls"] = [
+            {
+                "id": call.id,
+                "type": "function",
+                "function": {"name": sendable(call.name), "arguments": sendable(call.arguments)},
+            }
+            for call in message.calls
+        ]
+    if message.answers is not None:
+        sent["tool_call_id"] = message.answers
+    return sent
+
+
+def _function(tool: OfferedTool) -> dict[str, Any]:
+    function = {"name": tool.name, "description": sendable(tool.description), "parameters": dict(tool.schema)}
+    return {"type": "function", "function": function}
 
 
 def _format(schema: AnswerSchema) -> dict[str, Any]:

@@ -16,7 +16,6 @@ from merrow_runtime.models.dialects import (
     Dialect,
     DialectStore,
     OriginDialects,
-    SchemaMode,
     after_ignored_schema,
     after_refusal,
 )
@@ -27,7 +26,8 @@ from merrow_runtime.models.limits import EVENTS, TooLargeError
 from merrow_runtime.models.origins import origin_of
 from merrow_runtime.models.prices import Price, PriceTable, packaged_prices
 from merrow_runtime.models.thinking import Shown, split_thinking
-from merrow_runtime.models.tokens import estimate_tokens, prompt_tokens
+from merrow_runtime.models.tokens import calls_tokens, estimate_tokens, prompt_tokens
+from merrow_runtime.models.tool_texts import calls_in
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import canonical
@@ -58,8 +58,10 @@ class OpenAIEndpoint:
         self._origin = origin_of(connection.base_url)
         self._connection = sendable(connection)
         self._dialects = OriginDialects(self._origin, dialects)
-        self._unforced: dict[tuple[str, str], SchemaMode] = {}
-        """By model and schema, what is asked of the server where this one schema goes beyond what it can force."""
+        self._unforced: dict[tuple[str, str], Dialect] = {}
+        """By model and schemas, how the server is asked where these schemas, of an answer or of tools, go beyond what it can
+        force.
+        """
         self._unlimited: set[str] = set()
         """Models that have no room for an answer of the length that is asked for where a request says nothing."""
         self._prices = packaged_prices() if prices is None else prices.over(packaged_prices())
@@ -219,8 +221,11 @@ class OpenAIEndpoint:
     def _dialect(self, request: ModelRequest) -> Dialect:
         """How the request is put."""
         dialect = self._dialects.of(request.model)
-        mode = self._unforced.get(_unforced(request)) if self._unforced and request.schema is not None else None
-        return dialect if mode is None or dialect.schema != "json_schema" else replace(dialect, schema=mode)
+        known = self._unforced.get(_unforced(request)) if self._unforced else None
+        if known is None:
+            return dialect
+        schema = known.schema if dialect.schema == "json_schema" else dialect.schema
+        return replace(dialect, schema=schema, tools=known.tools if dialect.tools == "native" else dialect.tools)
 
     def _refused(
         self,
@@ -245,7 +250,7 @@ class OpenAIEndpoint:
             return self._failures.of_status(refused.status, error, refused.headers, model, paid=answer.has_begun)
         if "invalid schema" in error.message.casefold():
             # Not this model's dialect: this one schema goes beyond what can be forced.
-            self._unforced[_unforced(request)] = following.schema
+            self._unforced[_unforced(request)] = following
         else:
             self._dialects.learn(model, dialect, following)
         return self._failures.rephrased(dialect.differing(following), model, refused.status, error)
@@ -255,26 +260,31 @@ class OpenAIEndpoint:
         if split.thinks != "no" and split.thinks != dialect.thinks:
             known = self._dialects.of(request.model)
             self._dialects.learn(request.model, known, replace(known, thinks=split.thinks))
-        text = answer.refusal or split.text
+        text, calls = answer.refusal or split.text, answer.calls.calls if request.tools else ()
+        talks = request.tools or any(message.calls for message in request.messages)
+        if talks and dialect.tools == "text" and request.schema is None and not answer.refusal:
+            text, calls = calls_in(text)
         if request.schema is not None and answer.finish == "stop" and text.strip() and not _is_json(text):
             self._dialects.learn(request.model, dialect, after_ignored_schema(dialect))
         usage = self._usage(request, answer)
         thinking = "\n".join(part for part in (answer.thinking, split.thinking) if part)
         if answer.reason == "error":
             raise self._failures.unusable("broke its answer off with an error; try again later", usage=usage)
-        if not text.strip() and answer.finish == "stop":
-            if answer.calls_tools:
+        if not text.strip() and not calls and answer.finish == "stop":
+            if answer.calls and not request.tools:
                 reason = "answered with a call of a tool that it wasn't offered"
                 raise self._failures.unusable(reason, transient=False, usage=usage)
             raise self._failures.empty(request.model, usage, thought=bool(thinking.strip()))
-        return ModelReply(text, answer.finish, usage, answer.model or request.model, seconds, thinking)
+        return ModelReply(text, answer.finish, usage, answer.model or request.model, seconds, thinking, calls)
 
     def _usage(self, request: ModelRequest, answer: EndpointAnswer) -> Usage:
         """What the server counted; where it didn't, what the offline rule says, marked so."""
         prompt, completion = answer.prompt_tokens, answer.completion_tokens
         usage = Usage(
             prompt_tokens(request) if prompt is None else prompt,
-            estimate_tokens(answer.thinking + answer.content + answer.refusal) if completion is None else completion,
+            estimate_tokens(answer.thinking + answer.content + answer.refusal) + calls_tokens(answer.calls.calls)
+            if completion is None
+            else completion,
             1,
             None,
             estimated=prompt is None or completion is None,
@@ -284,7 +294,8 @@ class OpenAIEndpoint:
 
 
 def _unforced(request: ModelRequest) -> tuple[str, str]:
-    return request.model, "" if request.schema is None else canonical(dict(request.schema.schema))
+    schema = None if request.schema is None else dict(request.schema.schema)
+    return request.model, canonical([schema, [tool.to_json() for tool in request.tools]])
 
 
 def _is_json(text: str) -> bool:

@@ -45,6 +45,12 @@ def redacted(text: str, secrets: Iterable[str] = ()) -> str:
     return _LOOKS_SECRET[2].sub(HIDDEN, text)
 
 
+def holds(text: str, secret: str) -> bool:
+    """Whether a text has a secret in it, in any of the forms that `redacted` knows."""
+    pattern = _pattern(secret)
+    return pattern is not None and pattern.search(text) is not None
+
+
 def quoted(text: str, secrets: Iterable[str] = ()) -> str:
     """What a server said, fit for one line of an error: without secrets or control characters, cut where it is long."""
     given = tuple(secrets)

@@ -8,11 +8,12 @@ itself, its figures replace these.
 
 from __future__ import annotations
 
+from collections.abc import Iterable
 from dataclasses import replace
 
 from merrow_runtime.models.endpoint import Endpoint, answer_limit_at
 from merrow_runtime.models.prices import Price
-from merrow_runtime.requests import ModelRequest
+from merrow_runtime.requests import AskedCall, ModelRequest
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import canonical
 
@@ -32,9 +33,17 @@ def estimate_tokens(text: str) -> int:
 
 
 def prompt_tokens(request: ModelRequest) -> int:
-    """The tokens of all that a request sends: its messages with what a chat format adds, and its schema."""
+    """The tokens of all that a request sends: its messages with what a chat format adds, its schema, and its tools."""
     total = TOKENS_A_REPLY + sum(TOKENS_A_MESSAGE + estimate_tokens(message.content) for message in request.messages)
+    total += calls_tokens(call for message in request.messages for call in message.calls)
+    if request.tools:
+        total += estimate_tokens(canonical([tool.to_json() for tool in request.tools]))
     return total if request.schema is None else total + estimate_tokens(canonical(dict(request.schema.schema)))
+
+
+def calls_tokens(calls: Iterable[AskedCall]) -> int:
+    """The tokens of calls of tools."""
+    return sum(TOKENS_A_MESSAGE + estimate_tokens(call.name) + estimate_tokens(call.arguments) for call in calls)
 
 
 def estimate_call(request: ModelRequest, endpoint: Endpoint, price: Price | None) -> Usage:

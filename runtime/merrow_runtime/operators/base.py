@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping, Sequence
+from collections.abc import Awaitable, Callable, Mapping, Sequence
 from dataclasses import field
 from random import Random
 from typing import TYPE_CHECKING, Any, ClassVar, Protocol, TypeVar
@@ -11,10 +11,14 @@ from merrow_runtime.environments.interface import EnvironmentStep
 from merrow_runtime.records import record
 from merrow_runtime.requests import (
     AnswerSchema,
+    Conversation,
     EnvironmentAction,
     Message,
+    ModelReply,
+    OfferedTool,
     PersonAnswer,
     PersonQuestion,
+    StepKind,
     ToolCall,
     ToolResult,
 )
@@ -118,6 +122,22 @@ class Tools(Protocol):
         """
         ...
 
+    async def converse(
+        self,
+        step: str,
+        talk: Conversation,
+        read: Callable[[ModelReply], T],
+        *,
+        offered: Sequence[OfferedTool] = (),
+        schema: AnswerSchema | None = None,
+    ) -> T:
+        """As `ask`, in a conversation that goes on; ``offered`` are the tools that the model may ask for."""
+        ...
+
+    def step(self, step: str, kind: StepKind, title: str, error: str | None = None) -> None:
+        """Tell what an agent did in a step (an event, nothing more); ``error`` is why it failed, as a sentence."""
+        ...
+
     async def evaluate(self, step: str, code: str, call: str = "solve") -> SandboxResult:
         """Run generated code in the sandbox and call one of its functions."""
         ...
@@ -150,6 +170,18 @@ class Tools(Protocol):
 
     async def remember(self, step: str, store: str, text: str) -> None:
         """Add a text to a store, once for this visit, whatever happens."""
+        ...
+
+    async def use_asked(self, step: str, call: ToolCall) -> ToolResult:
+        """As `use`, of a call that a model asked for: where the user's settings don't allow it, a person is asked. What is
+        refused or fails is a result that says so.
+        """
+        ...
+
+    async def each(self, calls: Sequence[ToolCall] | None, work: Sequence[Callable[[], Awaitable[T]]]) -> list[T]:
+        """What comes of each ``work``: one after the other, or at the same time where the ``calls`` in it, which a model asked
+        for, are allowed and may all be repeated. None stands for work that must keep its order.
+        """
         ...
 
     async def run_file(self, inputs: Mapping[str, Value]) -> Outputs:

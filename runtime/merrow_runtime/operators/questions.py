@@ -12,7 +12,7 @@ from merrow_runtime.errors import NodeFailure
 from merrow_runtime.operators.base import NodeDefinition, Task, Tools
 from merrow_runtime.operators.formats.shapes import ValueShape, shape_of
 from merrow_runtime.records import record
-from merrow_runtime.requests import AnswerSchema, Message
+from merrow_runtime.requests import AnswerSchema, Message, OfferedTool
 from merrow_runtime.values import Outputs, Value, as_text
 
 T = TypeVar("T")
@@ -33,6 +33,8 @@ class PlannedQuestion:
     """Whether a validator asks it, which the node's `max_tokens` does not limit."""
     model: str | None = None
     """Which model it is asked, where that is not the node's."""
+    tools: tuple[OfferedTool, ...] = ()
+    """The tools that it may ask for."""
 
 
 @record(frozen=True, slots=True)

@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Mapping
 
 from merrow_runtime.errors import NodeFailure
+from merrow_runtime.operators.agents.tool_agent import ToolAgent
 from merrow_runtime.operators.answer_generate import AnswerGenerate
 from merrow_runtime.operators.ask_decision import AskDecision
 from merrow_runtime.operators.assemble import Assemble
@@ -50,6 +51,7 @@ _CLASSES: tuple[type[ModelOperator], ...] = (
     Environment,
     Retrieve,
     Remember,
+    ToolAgent,
     AskDecision,
 )
 

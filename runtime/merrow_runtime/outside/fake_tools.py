@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING, Any
 
@@ -53,9 +53,10 @@ class FakeTools:
         pins: Callable[[], Mapping[Pinned, PinnedTool]],
         *,
         unattended: bool,
+        offered: Collection[Pinned] = (),
     ) -> None:
         """See `ToolServers.check`."""
-        del folder, unattended
+        del folder, unattended, offered
         missing = [pinned for pinned in tools if pinned not in self._functions]
         known = pins() if missing else {}
         for pinned in missing:
@@ -67,14 +68,25 @@ class FakeTools:
         del call
         return True
 
+    def may_use(self, call: ToolCall) -> bool:
+        """See `ToolServers.may_use`: nothing is done that somebody could refuse."""
+        del call
+        return True
+
     async def prepare(self, call: ToolCall) -> None:
         """Nothing has to be started."""
 
     async def call(
-        self, call: ToolCall, seconds: float | None, leg: ToolLeg = FIRST_LEG, asks: AsksMeanwhile | None = None
+        self,
+        call: ToolCall,
+        seconds: float | None,
+        leg: ToolLeg = FIRST_LEG,
+        asks: AsksMeanwhile | None = None,
+        *,
+        ends: bool = False,
     ) -> ToolResult:
         """See `ToolServers.call`; functions ask nobody."""
-        del leg, asks
+        del leg, asks, ends
         from merrow_runtime.sandbox import Sandbox, SandboxJob, SandboxRefusedError
 
         function, pin = self._functions[call.tool, call.pin]

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 
 from merrow_analysis.tools.pins import PinnedTool
@@ -35,6 +35,7 @@ class KnownResults:
         pins: Callable[[], Mapping[Pinned, PinnedTool]],
         *,
         unattended: bool,
+        offered: Collection[Pinned] = (),
     ) -> None:
         """Nothing is started, so that nothing can be refused."""
 
@@ -43,14 +44,25 @@ class KnownResults:
         del call
         return True
 
+    def may_use(self, call: ToolCall) -> bool:
+        """See `ToolServers.may_use`: nothing is done that somebody could refuse."""
+        del call
+        return True
+
     async def prepare(self, call: ToolCall) -> None:
         """Nothing has to be started."""
 
     async def call(
-        self, call: ToolCall, seconds: float | None, leg: ToolLeg = FIRST_LEG, asks: AsksMeanwhile | None = None
+        self,
+        call: ToolCall,
+        seconds: float | None,
+        leg: ToolLeg = FIRST_LEG,
+        asks: AsksMeanwhile | None = None,
+        *,
+        ends: bool = False,
     ) -> ToolResult:
         """See `ToolServers.call`. Raises `ReplayMiss` for a call whose result is not known."""
-        del seconds, leg, asks
+        del seconds, leg, asks, ends
         digest = hashlib.sha256(canonical(call.to_json()).encode("utf-8", "surrogatepass")).hexdigest()
         known = await self._known.get(result_key(digest))
         if known is not None:

@@ -3,22 +3,21 @@
 from __future__ import annotations
 
 import asyncio
-import sys
-from collections.abc import Callable, Mapping
+from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
 
 from merrow_analysis.tools.pins import LOCAL, PinnedTool, PinsError, pinned
 from merrow_runtime.calls.tool_servers import FIRST_LEG, AsksMeanwhile, Pinned
 from merrow_runtime.errors import ToolFailure, UsageFailure
-from merrow_runtime.models.redaction import redacted
+from merrow_runtime.models.redaction import holds
 from merrow_runtime.models.tool_servers import ToolServer, digest
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.outside.consent import ConsentFailure, Consents
 from merrow_runtime.outside.known_servers import KnownServers
 from merrow_runtime.outside.local_tools import LocalTool
 from merrow_runtime.outside.pinned_results import check_result
-from merrow_runtime.program.tool_parameters import GYMNASIUM, UNPINNED, pin_text
+from merrow_runtime.program.tool_parameters import pin_text
 from merrow_runtime.program.workspace import WorkspaceFinder
 from merrow_runtime.provenance import listed
 from merrow_runtime.requests import ToolCall, ToolLeg, ToolQuestions, ToolResult
@@ -26,9 +25,6 @@ from merrow_runtime.values import canonical
 
 if TYPE_CHECKING:
     from merrow_runtime.outside.sessions import Sessions
-
-
-GYMNASIUM_HOST = "merrow_runtime.outside.hosts.gymnasium_host"
 
 
 class NotAgreedFailure(ConsentFailure):
@@ -63,10 +59,12 @@ class NotAgreedFailure(ConsentFailure):
 
 
 class UserServers:
-    """`merrow_runtime.calls.tool_servers.ToolServers` of a run. ``key`` gives what no tool is ever sent, if there is such."""
+    """`merrow_runtime.calls.tool_servers.ToolServers` of a run. ``key`` gives what no tool is ever sent, if there is such.
+    ``people`` says that somebody can be asked, which servers are told.
+    """
 
-    def __init__(self, key: Callable[[], str | None]) -> None:
-        self._key = key
+    def __init__(self, key: Callable[[], str | None], *, people: bool = True) -> None:
+        self._key, self._people = key, people
         self._known: dict[Path, KnownServers] = {}
         self._servers: dict[tuple[str, str], ToolServer] = {}
         self._pins: dict[Pinned, PinnedTool] = {}
@@ -84,6 +82,7 @@ class UserServers:
         pins: Callable[[], Mapping[Pinned, PinnedTool]],
         *,
         unattended: bool = False,
+        offered: Collection[Pinned] = (),
     ) -> None:
         """See `ToolServers.check`. Nothing is started. Raises `NotAgreedFailure`, or another `UsageFailure`: for a server that
         does not exist or may not be started, and for tools that may not run ``unattended``.
@@ -97,9 +96,6 @@ class UserServers:
             self._pins |= pins()
         for (tool, pin), node in tools.items():
             server, _, name = tool.partition(".")
-            if pin.startswith(GYMNASIUM):
-                self._servers[tool, pin] = _of_gymnasium(pin.removeprefix(GYMNASIUM), known)
-                continue
             if server == LOCAL:
                 _check_file(known.named(tool).tool, pin)
                 self._servers[tool, pin] = started = known.startable(tool)  # The user has agreed to its text.
@@ -108,6 +104,8 @@ class UserServers:
             if unattended and not (started.may_call(name) and started.may_repeat(name)):
                 raise UsageFailure(_not_unattended(node, tool, started))
             if server == LOCAL:
+                continue
+            if (tool, pin) in offered:
                 continue
             agreement = agreement_on(tool, pin, known)
             if not started.may_call(name) and not known.consents.has(agreement):
@@ -119,14 +117,16 @@ class UserServers:
         """See `ToolServers.may_repeat`."""
         return self._server(call).may_repeat(_name(call.tool))
 
+    def may_use(self, call: ToolCall) -> bool:
+        """See `ToolServers.may_use`. To a tool of the workspace's own the user has agreed, whatever it is given."""
+        return call.tool.partition(".")[0] == LOCAL or self._server(call).may_call(_name(call.tool))
+
     async def prepare(self, call: ToolCall) -> None:
         """See `ToolServers.prepare`."""
-        key, arguments = self._key(), canonical(call.arguments)
-        if key is not None and redacted(arguments, (key,)) != redacted(arguments):
+        key = self._key()
+        if key is not None and holds(canonical(call.arguments), key):
             raise ToolFailure(f"The arguments for {call.tool} hold the key of an endpoint, which no tool is given.")
         server = self._server(call)
-        if call.pin == UNPINNED or call.pin.startswith(GYMNASIUM):
-            return  # What an environment's tools are is said by the language.
         if call.tool.partition(".")[0] == LOCAL:
             return  # It is started only while its file is the one that was pinned.
         name = _name(call.tool)
@@ -134,16 +134,23 @@ class UserServers:
         try:
             now = pinned(server.name, tools[name]) if name in tools else None
         except PinsError as problem:
-            raise ToolFailure(str(problem)) from None
+            raise ToolFailure(str(problem), differs=True) from None
         if now is None:
-            raise ToolFailure(f"The server `{server.name}` no longer has the tool {call.tool}.")
+            raise ToolFailure(f"The server `{server.name}` no longer has the tool {call.tool}.", differs=True)
         if pin_text(now) != call.pin:
             raise ToolFailure(
-                f"The tool {call.tool} is not as it was pinned. See what is different with: merrow tools check"
+                f"The tool {call.tool} is not as it was pinned. See what is different with: merrow tools check",
+                differs=True,
             )
 
     async def call(
-        self, call: ToolCall, seconds: float | None, leg: ToolLeg = FIRST_LEG, asks: AsksMeanwhile | None = None
+        self,
+        call: ToolCall,
+        seconds: float | None,
+        leg: ToolLeg = FIRST_LEG,
+        asks: AsksMeanwhile | None = None,
+        *,
+        ends: bool = False,
     ) -> ToolResult | ToolQuestions:
         """See `ToolServers.call`."""
         server = self._server(call)
@@ -154,14 +161,14 @@ class UserServers:
             raise ToolFailure(f"The tool {call.tool} did not answer within its `timeout` of {seconds:g} s.") from None
         if isinstance(result, ToolQuestions):
             return result
-        if not result.is_whole and not result.is_error:
+        if not (result.is_whole or result.is_error or ends):
             raise ToolFailure(
                 f"The tool {call.tool} gave more than the {server.max_result:,} bytes that a result may have; raise `max_result`"
                 f" in [servers.{server.name}] of your settings.",
                 answered=True,
             )
         fields = result.structured if isinstance(result.structured, dict) else None
-        if not result.is_error:
+        if result.is_whole and not result.is_error:
             check_result(call.tool, self._pins.get((call.tool, call.pin)), result.structured)
         return ToolResult(result.text, fields, result.is_error)
 
@@ -175,43 +182,11 @@ class UserServers:
         if self._sessions is None:
             from merrow_runtime.outside.sessions import Sessions  # it takes half a second
 
-            self._sessions = Sessions(proxy=read_user_settings().proxy)
+            self._sessions = Sessions(proxy=read_user_settings().proxy, people=self._people)
         return self._sessions
 
     def _server(self, call: ToolCall) -> ToolServer:
         return self._servers[call.tool, call.pin]
-
-
-class NotStartedFailure(ConsentFailure):
-    """A workflow acts in the environment ``name`` of the package gymnasium, which is a program that the user has not agreed to
-    start for workflows of this ``workspace``. ``digest`` is what is kept of the consent.
-    """
-
-    question = "Start it? It can do all that you can do on this machine."
-    button = "Start"
-
-    def __init__(self, name: str, digest: str, workspace: str) -> None:
-        self.name, self.digest, self.workspace = name, digest, workspace
-        self.situation = f"The workflow acts in {name} of the package gymnasium, which is started as a program."
-        super().__init__(f"{self.situation} Agree on a terminal, where `merrow run` asks.")
-
-    def is_given(self) -> bool:
-        """See `ConsentFailure.is_given`."""
-        return Consents().has(self.digest)
-
-    def agree(self) -> None:
-        """Keep that the user agrees. Raises `InputError`."""
-        Consents().add(self.digest, self.name, self.workspace)
-
-
-def _of_gymnasium(name: str, known: KnownServers) -> ToolServer:
-    """The server of an environment of the package gymnasium. Raises `NotStartedFailure`."""
-    # -I: what it imports comes from this Python, and not from the current folder.
-    server = ToolServer("gymnasium", (sys.executable, "-I", "-m", GYMNASIUM_HOST, name))
-    agreed = digest({**server.definition(), "workspace": str(known.workspace)})
-    if not known.consents.has(agreed):
-        raise NotStartedFailure(name, agreed, str(known.workspace))
-    return server
 
 
 def agreement_on(tool: str, pin: str, known: KnownServers) -> str:

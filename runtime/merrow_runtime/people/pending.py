@@ -132,6 +132,13 @@ class PendingQuestions:
         finally:
             self._pending.pop((known.key, digest), None)
 
+    def has_put(self, key: CallKey, digest: str) -> bool:
+        """Whether a question was put before, in whichever process, and not withdrawn."""
+        if self._known is None:
+            self._read()
+        known = (self._known or {}).get((key, digest))
+        return known is not None and known.state != "withdrawn"
+
     def withdraw(self, visits: Collection[Visit]) -> None:
         """Close the questions of visits that nothing needs any more, and of what they have called, with the next commit."""
         places = [f"{visit.lasting}/" for visit in visits]

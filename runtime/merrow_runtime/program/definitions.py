@@ -19,7 +19,7 @@ from merrow_analysis.definitions.templates import PromptTemplate
 from merrow_analysis.definitions.types import ANY, BUILT_IN, TEXT, Type, TypeTable, innermost, item_of
 from merrow_analysis.graph.instructions import agent_of, knows_aims, memory_of
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.graph.resolve import called_path, store_name
+from merrow_analysis.graph.resolve import called_path, may_ask_person, store_name
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.formats.shapes import ValueShape, shape_of
@@ -34,7 +34,7 @@ from merrow_runtime.program.environment_parameters import environment_parameters
 from merrow_runtime.program.fallbacks import check_fallback_case, empties, fallback_of, plain_value
 from merrow_runtime.program.node_prompts import aims_of, prompt_text_of
 from merrow_runtime.program.titles import title_of
-from merrow_runtime.program.tool_parameters import tool_parameters
+from merrow_runtime.program.tool_parameters import agent_parameters, tool_parameters
 from merrow_runtime.program.validating import Validation, resolve_validation
 from merrow_runtime.store.rows import definition_name
 from merrow_runtime.values import Outputs, Value, canonical
@@ -252,7 +252,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
                 if parameters.get(key) is not None
             },
             **({} if called is None else {"file": called.place, "text": _texts(called)}),
-            **(tool_parameters(node) if spec.is_tool else {}),
+            **(tool_parameters(node) if spec.is_tool else agent_parameters(node) if spec.is_agent else {}),
             **(environment_parameters(node, settings) if spec.is_environment else {}),
             **(_store_parameters(node, settings) if spec.uses_store else {}),
         },
@@ -305,7 +305,7 @@ def _simulated(definition: NodeDefinition, person: str) -> NodeDefinition:
 def asks_people(workflow: Workflow) -> bool:
     """Whether a workflow, or a file that it calls, asks people."""
     nodes = (node for reached in workflow.reached() for node in reached.graph.nodes)
-    return any(node.spec is not None and node.spec.is_human for node in nodes)
+    return any((node.spec is not None and node.spec.is_human) or may_ask_person(node.resolution) for node in nodes)
 
 
 def _output(node: TypedNode, model: str, validation: Validation) -> Step:

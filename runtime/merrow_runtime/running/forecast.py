@@ -16,6 +16,8 @@ from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_analysis.graph.plain_steps import is_played
 from merrow_runtime.frontier import Chose, Frontier, Gave, Inputs, Outcome, Start
 from merrow_runtime.models.endpoint import Endpoint
+from merrow_runtime.operators.agents.offers import most_steps, offered_tools
+from merrow_runtime.operators.agents.tool_agent import ToolAgent
 from merrow_runtime.operators.base import Given, Remembered, Task
 from merrow_runtime.operators.formats.planned import MOST_CALLS
 from merrow_runtime.operators.formats.shapes import placeholder, shape_of
@@ -198,6 +200,7 @@ class _Forecaster:
             text = None if definition.prompt is None else str(definition.prompt)
             asks = step.operator.question(Task(replace(definition, prompt=text), {})).ask
         tool = str(definition.parameters["tool"]) if isinstance(step.operator, Tool) else None
+        is_agent = isinstance(step.operator, ToolAgent)
         return PlannedNode(
             node.id,
             definition.operator,
@@ -209,6 +212,8 @@ class _Forecaster:
             played=is_played(node),
             person=asks,
             tool=tool,
+            offered=tuple(name for name, _ in offered_tools(definition)) if is_agent else (),
+            steps=most_steps(definition) if is_agent else 0,
         )
 
     def _call(self, visit: Visit, step: Step, called: Workflow, inputs: Inputs) -> tuple[tuple[PlannedNode, ...], Cost]:

@@ -85,7 +85,9 @@ def _cost(node: PlannedNode, steps: Mapping[int, Step], graph: TypedGraph, endpo
         model = definition.model if question.model is None else question.model
         price: Price | None = price_at(endpoint, model)
         priced = priced and price is not None
-        request = ModelRequest(model, question.messages, definition.temperature, limit, schema=question.schema)
+        request = ModelRequest(
+            model, question.messages, definition.temperature, limit, schema=question.schema, tools=question.tools
+        )
         longest = estimate_call(request, endpoint, price)
         prompt = prompt_tokens(request)
         shortest_cost = 0.0 if price is None else price.cost(Usage(prompt, 0, 1))

@@ -76,6 +76,9 @@ class PlannedNode:
     """What it asks a person, where it does."""
     tool: str | None = None
     """The tool that it calls, where it does, by its name in workflows."""
+    offered: tuple[str, ...] = ()
+    """The tools that its model may use, a person among them, in up to so many ``steps``."""
+    steps: int = 0
 
     def to_json(self) -> dict[str, Any]:
         calls = {} if self.costs is None else {"calls": self.costs.bounds[0].to_json()}
@@ -91,6 +94,7 @@ class PlannedNode:
             **({"played": True} if self.played else {}),
             **({} if self.person is None else {"person": self.person}),
             **({} if self.tool is None else {"tool": self.tool}),
+            **({} if not self.offered else {"tools": {"names": list(self.offered), "steps": self.steps}}),
             "questions": [
                 {
                     "step": question.step,

@@ -11,7 +11,7 @@ from typing import TYPE_CHECKING, Any
 from merrow_analysis.definitions.settings import BudgetSettings, Refine
 from merrow_analysis.graph.boxes.composites import loop_settings
 from merrow_analysis.graph.nodes import TypedGraph
-from merrow_analysis.graph.resolve import store_name
+from merrow_analysis.graph.resolve import may_ask_person, store_name
 from merrow_runtime.calls.account import RunAccount
 from merrow_runtime.calls.calling import Calling
 from merrow_runtime.calls.carried import Carried
@@ -179,7 +179,11 @@ class PreparedRun:
         given = {part for name in options.set_outputs for part in name.partition(".")[0].split("/")}
         for step in self.steps.values() if self.only is None else [self.steps[self.only.node.index]]:
             name = step.node.id
-            is_asked = isinstance(step.operator, Human) or (step.called is not None and asks_people(step.called))
+            is_asked = (
+                isinstance(step.operator, Human)
+                or may_ask_person(step.node.resolution)
+                or (step.called is not None and asks_people(step.called))
+            )
             if is_asked and name not in given:
                 raise UsageFailure(
                     f"Node {name} asks a person, and nobody could answer, since this run is not stored; store it, or run it on a"
@@ -231,13 +235,15 @@ class PreparedRun:
         """Raise `UsageFailure` where a tool can't be called: `NotAgreedFailure` where the user has not said that it may."""
         root = self.root or root_of(workflow)
         for reached, steps in self._at_work(workflow, by_place):
-            calling = tools_of(step.definition for step in steps)
+            definitions = [step.definition for step in steps]
+            calling, fixed = tools_of(definitions), tools_of(definitions, agents=False)
             if not calling:
                 continue
             self._calls_tools = True
             if self.asks:
                 folder, pins = folder_of(reached, root), partial(pins_of, reached)
-                self.resources.tools.check(folder, calling, pins, unattended=self.options.unattended)
+                offered = calling.keys() - fixed.keys()
+                self.resources.tools.check(folder, calling, pins, unattended=self.options.unattended, offered=offered)
 
     def _at_work(self, workflow: Workflow, by_place: Mapping[str, Steps]) -> Iterator[tuple[Workflow, Iterable[Step]]]:
         """The files of a run, each with those of its nodes that can run."""

@@ -39,6 +39,9 @@ def _node(number: int, node: PlannedNode) -> Iterator[str]:
         yield f"   asks a person: {visible(' '.join(node.person.split()))}"
     if node.tool is not None:
         yield f"   calls the tool {visible(node.tool)}"
+    if node.offered:
+        steps = "1 step" if node.steps == 1 else f"{node.steps} steps"
+        yield f"   its model may use {visible(', '.join(node.offered))}, in up to {steps}"
     if node.why_open is not None:
         yield f"   {node.why_open}"
     for question in node.questions:

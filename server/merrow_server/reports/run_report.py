@@ -17,6 +17,7 @@ from merrow_runtime.store.rows import SENT
 from merrow_runtime.values import output_at
 from merrow_runtime.visit import Visit, is_called
 from merrow_runtime.workflow import restore
+from merrow_server.reports.agent_steps import agent_steps
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
@@ -158,6 +159,7 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
                 ),
                 "id": own,
                 "path": visits[name].path if name in visits else "",
+                **({"steps": steps} if (steps := agent_steps(calls.get(name, []))) else {}),
                 "calls": [_call(call) for call in calls.get(name, [])],
             }
             for name in dict.fromkeys([*ended, *calls, *(name for name, _, _ in lost)])

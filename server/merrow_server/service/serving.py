@@ -21,7 +21,7 @@ from merrow_runtime.errors import RunFailure
 from merrow_runtime.operators.formats.shapes import placeholder, shape_of
 from merrow_runtime.options import RunOptions
 from merrow_runtime.outside.user_servers import UserServers
-from merrow_runtime.program.definitions import meanings_of
+from merrow_runtime.program.definitions import asks_people, meanings_of
 from merrow_runtime.program.inputs import type_of_input
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
 from merrow_runtime.running.forecast import dry_run
@@ -182,7 +182,7 @@ def _about(
     yield from chosen.notices
     yield f"{PurePath(workflow.name).name} is served at {address}, to programs on this machine alone."
     yield "  POST /runs     a run with the inputs in the body, as JSON"
-    if _asks_people(workflow):
+    if asks_people(workflow):
         yield "  POST /runs/ID/answers  the answer to a question that a run asks people"
         yield f"  {PATH}#TOKEN    a page to answer on, in a browser"
     yield "  /openapi.json  what it takes and gives"
@@ -201,12 +201,6 @@ def _about(
     yield (
         f"At most {limits.most_runs} runs at a time; no further one once they have cost ${limits.total_usd:g}. Each is in the"
         " journal: merrow runs"
-    )
-
-
-def _asks_people(workflow: Workflow) -> bool:
-    return any(
-        node.spec is not None and node.spec.is_human for called in workflow.reached() for node in called.graph.nodes
     )
 
 

@@ -51,10 +51,11 @@ WAYS: dict[str, tuple[dict[str, Any], list[dict[str, Any]]]] = {
 
 def test_every_operator_of_the_language_runs_and_decisions_that_ask() -> None:
     assert set(BUILT_IN) == {spec.name for spec in BUILT_IN_OPERATORS}
-    # What a Tool takes and gives is said by its pin (`tests.tools`), and an Environment acts in one (`tests.environments`).
-    assert set(BUILT_IN) - {"Decision", "Tool", "Environment"} == set(WAYS)
+    # What a Tool takes and gives is said by its pin, and what an agent asks by what its tools give (`tests.tools`); an
+    # Environment acts in one (`tests.environments`).
+    assert set(BUILT_IN) - {"Decision", "Tool", "ToolAgent", "Environment"} == set(WAYS)
     for spec in BUILT_IN_OPERATORS:
-        if not (spec.is_decision or spec.is_tool):
+        if not (spec.is_decision or spec.is_tool or spec.is_agent):
             assert list(OUTPUTS[spec.name]) == [port.name for port in spec.outputs]
 
 

@@ -293,6 +293,8 @@ export class Progress {
         return { state: 'asking', detail: inLine(event.question ?? '', LONGEST_ASKED) };
       case 'node_answered':
         return known?.state === 'asking' ? { state: 'running', detail: '', since: event.at, began: event.number } : undefined;
+      case 'node_step':
+        return known?.state === 'running' ? { ...known, detail: inLine(`${event.step ?? ''}: ${event.title ?? ''}`, LONGEST_ASKED) } : undefined;
       case 'node_judged': {
         const judged = judgedText(event);
         return judged === '' || known?.state !== 'running' ? undefined : { ...known, detail: judged };

@@ -30,6 +30,8 @@ export interface RunEvent {
   readonly notices?: readonly string[];
   readonly text?: string;
   readonly step?: string;
+  /** Of `node_step`: what an agent did. */
+  readonly title?: string;
   readonly sample?: number;
   readonly reason?: string;
   readonly wait?: number;

@@ -10,7 +10,7 @@ from collections import Counter
 from collections.abc import Iterator, Mapping
 from typing import NamedTuple
 
-from merrow_analysis.definitions.operators import REMEMBER, TOOL
+from merrow_analysis.definitions.operators import REMEMBER, TOOL, TOOL_AGENT
 from merrow_analysis.graph.bare.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.measures.call_bounds import most_calls
@@ -18,7 +18,7 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 
 _NO_NAMES: Mapping[str, str] = {}
 
-_ACTS_BY = {TOOL.name: TOOL.parameters, REMEMBER.name: REMEMBER.parameters}
+_ACTS_BY = {spec.name: spec.parameters for spec in (TOOL, TOOL_AGENT, REMEMBER)}
 """What no repair may change at nodes with these operators."""
 
 _Cases = frozenset[str] | None

@@ -15,7 +15,7 @@ from merrow_analysis.ide.completion.boxes import box_values, operator_of_title
 from merrow_analysis.ide.completion.front_matter import add_memories, add_types
 from merrow_analysis.ide.completion.items import CompletionItems
 from merrow_analysis.ide.completion.paths import path_place
-from merrow_analysis.ide.completion.tools import constant_items, tool_in_label, tool_items
+from merrow_analysis.ide.completion.tools import agent_tool_items, constant_items, tool_in_label, tool_items
 from merrow_analysis.ide.cursor.label_place import label_place
 from merrow_analysis.ide.cursor.metadata_place import metadata_place
 from merrow_analysis.ide.cursor.place import InStatement
@@ -27,6 +27,7 @@ from merrow_analysis.places.constant_places import WITH
 from merrow_analysis.syntax.shapes import SHAPES, is_shape
 
 _PROMPT_KEYS = ("role", "instruction")
+_LIST_KEY = "tools"
 _PATH_KEY = "workflow"
 _DEADLINES = (("2h", "two hours"), ("2d", "two days"), ("1w", "a week"))
 
@@ -93,6 +94,8 @@ def label_items(items: CompletionItems, place: InStatement) -> None:
     elif here.key == WITH:
         typed_text = text[shift + here.start :].removeprefix("'").removeprefix('"')
         constant_items(items, typed_text, tool_in_label(f"{text}{place.after}"), node)
+    elif here.key == _LIST_KEY:
+        agent_tool_items(items, text[shift + here.start :].removeprefix("'").removeprefix('"'))
     elif here.kind == "value":
         _values(items, (here.key,), length, node, in_label=True)
 
@@ -122,6 +125,9 @@ def metadata_items(items: CompletionItems, place: InStatement) -> None:
     if here.path == (WITH,) and not here.is_key:
         typed_text = place.before[len(place.before) - here.length :]
         constant_items(items, typed_text, here.values.get("tool", ""), typed_node(items.analysis, name))
+        return
+    if here.path == (_LIST_KEY,) and not here.is_key:
+        agent_tool_items(items, place.before[len(place.before) - here.length :].removeprefix("'"))
         return
     if here.in_text:
         return

@@ -35,8 +35,8 @@ def operator_items(items: CompletionItems, length: int, rank: int) -> None:
     sources = _sources(items, graph)
     for spec in graph.operators.specs.values():
         node = _new_id(graph, spec)
-        tool = _first_tool(items) if spec.is_tool else None
-        spec = spec if tool is None else tool.spec(graph.types)
+        tool = _first_tool(items) if spec.is_tool or spec.is_agent else None
+        spec = spec if tool is None or spec.is_agent else tool.spec(graph.types)
         lines = _lines(items, graph, sources, spec, node, "server.tool" if tool is None else tool.name)
         items.add(
             spec.name,
@@ -114,6 +114,9 @@ def _lines(
     elif spec.is_environment:
         name_of = next(iter(items.analysis.settings.environments), TEXTCRAFT)
         lines = [_SnippetLine((node, f'["{spec.name}<br/>(env: ', _Stop(name_of), ')"]'))]
+    elif spec.is_agent:
+        role = _Stop("role")
+        lines = [_SnippetLine((node, f'["{spec.name}<br/>(role: ', role, ", tools: '", _Stop(tool), "')\"]"))]
     elif spec.instruction_key is not None:
         key = spec.instruction_key
         lines = [_SnippetLine((node, f'["{spec.name}<br/>({key}: ', _Stop(key), ')"]'))]

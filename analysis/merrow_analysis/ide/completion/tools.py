@@ -12,10 +12,12 @@ from merrow_analysis.graph.resolve import tool_name
 from merrow_analysis.ide.completion.items import CompletionItems
 from merrow_analysis.ide.cursor.yaml_place import yaml_place
 from merrow_analysis.text import Position, Range
+from merrow_analysis.tools.listed import PERSON, listed_tools
 from merrow_analysis.tools.pinned_tools import PinnedTools
 from merrow_analysis.tools.pins import shown
 
-_NAME_END = re.compile(r"[\w./-]*")
+_NAME = re.compile(r"[\w./-]*")
+_LIST_REST = re.compile(r"[\w./, -]*")
 _KEY = re.compile(r"([\w-]+)[ \t]*:(?=\s|$)")
 _IN_LABEL = re.compile(r"\btool[ \t]*:[ \t]*[\"']?([\w./-]+)")
 _LONGEST = 100
@@ -31,7 +33,7 @@ def tool_items(items: CompletionItems, length: int, taken: Container[str] = ()) 
     """Add the names of all pinned tools, those that the workflow may use first; ``length`` of one is before the cursor."""
     tools = pinned_tools(items.analysis)
     column = items.position.column
-    end = _NAME_END.match(items.line, column).end() if length else column  # type: ignore[union-attr]  # matches anything
+    end = _NAME.match(items.line, column).end() if length else column  # type: ignore[union-attr]  # matches anything
     place = Range(Position(items.position.line, column - length), Position(items.position.line, end))
     for tool in () if tools is None else tools.pins.all():
         if tool.full_name not in taken and tools is not None and tools.find(tool.full_name).problem is None:
@@ -39,6 +41,21 @@ def tool_items(items: CompletionItems, length: int, taken: Container[str] = ()) 
             detail = words if len(words) <= _LONGEST else f"{words[: _LONGEST - 1]}\u2026"
             rank = 0 if tool.full_name in items.analysis.settings.tools else 1
             items.add(tool.full_name, "value", place, rank=rank, detail=detail, subject=("tool", tool.full_name))
+
+
+def agent_tool_items(items: CompletionItems, text: str) -> None:
+    """Add the tools that an agent may be offered beside those of its list; ``text`` is the beginning of that."""
+    own = text.rpartition(",")[2].lstrip()
+    rest = _LIST_REST.match(items.line, items.position.column)
+    following = "" if rest is None else rest[0]
+    before = text[: len(text) - len(own)]
+    taken = {name for name, _ in listed_tools(f"{before},{following.partition(',')[2]}")}
+    tool_items(items, len(own), taken)
+    if PERSON not in taken:
+        length = len(own) + (len(_NAME.match(following)[0]) if own else 0)  # type: ignore[index]  # matches anything
+        start = items.position.column - len(own)
+        place = Range(Position(items.position.line, start), Position(items.position.line, start + length))
+        items.add(PERSON, "value", place, rank=1, detail="Lets the agent ask a person.")
 
 
 def tool_in_label(label: str) -> str:

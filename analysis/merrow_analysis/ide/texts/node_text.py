@@ -11,7 +11,7 @@ from merrow_analysis.graph.instructions import agent_of, memory_of, prompt_of, r
 from merrow_analysis.graph.measures.metrics import metrics
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
-from merrow_analysis.graph.resolve import Claim, environment_name, store_name
+from merrow_analysis.graph.resolve import Claim, environment_name, named_tools, store_name
 from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import edge_notes
 from merrow_analysis.ide.texts.environment_text import environment_text
@@ -24,6 +24,7 @@ from merrow_analysis.ide.texts.validator_text import validation_text
 from merrow_analysis.rules.reporting import claim_range
 
 _MOST_EDGES = 12
+_MOST_TOOLS = 8
 _KINDS = {"input": "an input of the workflow", "output": "an output of the workflow", "unknown": "operator not known"}
 
 
@@ -58,8 +59,8 @@ def node_text(analysis: Analysis, node: TypedNode) -> Markup:
     store = analysis.settings.stores.get(store_name(node.resolution) or "")
     if store is not None:
         text.join(store_text(analysis, store))
-    if node.resolution.tool is not None:
-        text.join(tool_text(analysis, node.resolution.tool.name))
+    for used in named_tools(node.resolution)[:_MOST_TOOLS]:
+        text.join(tool_text(analysis, used.name))
     text.join(validation_text(analysis, node))
     text.join(_asked(analysis, node))
     text.join(memory_text(analysis, node))

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterator
+from collections.abc import Iterator, Sequence
 
 from merrow_analysis.diagnostics import Diagnostic, Fix, Severity
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.measures.call_bounds import most_calls
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.graph.resolve import constants_of, tool_name
+from merrow_analysis.graph.resolve import NamedTool, constants_of, may_ask_person, named_tools, tool_name
 from merrow_analysis.places.constant_places import WITH, constant_range, text_range
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.fix_context import asked
@@ -70,34 +70,46 @@ def check_tools(context: GraphContext) -> Iterator[Diagnostic]:
     if not (users or listed):
         return
     pinned = KnownNames(() if outside is None else outside.tools.pins.names())
+    used: set[str] = set()
     for node in users:
-        name, tool = tool_name(node.resolution), node.resolution.tool
-        place = parameter_range(node, "tool")
-        if name is None:
-            yield report(
-                UNPINNED_TOOL, place, f"{named(node)}: `tool` names no tool; write `tool: web.search`, for example."
-            )
-            continue
-        if tool is None:
-            continue  # Nobody can look at files.
-        place = text_range(node, "tool", (0, len(name)))
-        if tool.problem is not None:
-            near, told = _problem(tool, pinned)
-            fixes = () if near is None else other_tool(context, node, name, near)
-            yield report(UNPINNED_TOOL, place, f"{named(node)}: {told}", fixes=fixes)
-            continue
-        if name not in listed:
-            message = f"{named(node)} uses {name}, which `{TOOLS}` in the front matter does not list; add it there."
-            yield report(UNDECLARED_TOOL, place, message, fixes=declare_tool(context, name))
-        yield from _constants(node)
-    used = {tool_name(node.resolution) for node in users}
+        tools = named_tools(node.resolution)
+        used.update(one.name for one in tools)
+        yield from _names_none(node, tools)
+        for one in tools:
+            if outside is None:
+                continue  # Nobody can look at files.
+            tool = outside.tools.find(one.name)
+            if tool.problem is None and one.name in listed:
+                continue
+            place = text_range(node, one.key, one.span)
+            if tool.problem is not None:
+                near, told = _problem(tool, pinned)
+                fixes = () if near is None else other_tool(context, node, one, near)
+                yield report(UNPINNED_TOOL, place, f"{named(node)}: {told}", fixes=fixes)
+            else:
+                message = (
+                    f"{named(node)} uses {one.name}, which `{TOOLS}` in the front matter does not list; add it there."
+                )
+                yield report(UNDECLARED_TOOL, place, message, fixes=declare_tool(context, one.name))
+        if node.resolution.tool is not None and node.resolution.tool.problem is None:
+            yield from _constants(node)
     for number, name in enumerate(listed if outside is not None else ()):
-        tool = None if name in used or outside is None else outside.tools.find(name)
-        if tool is not None and tool.problem is not None:
+        unused = None if name in used or outside is None else outside.tools.find(name)
+        if unused is not None and unused.problem is not None:
             place = context.place_of((TOOLS, number)) or context.top
-            near, told = _problem(tool, pinned)
+            near, told = _problem(unused, pinned)
             fixes = other_listed_tool(context, name, near)
             yield report(UNPINNED_TOOL, place, f"`{TOOLS}`: {told}", fixes=fixes)
+
+
+def _names_none(node: TypedNode, tools: Sequence[NamedTool]) -> Iterator[Diagnostic]:
+    """A Tool without a tool, or an agent that is offered none."""
+    if tools or may_ask_person(node.resolution):
+        return
+    is_agent = node.spec is not None and node.spec.is_agent
+    key, example = ("tools", "tools: 'web.search, web.fetch'") if is_agent else ("tool", "tool: web.search")
+    message = f"{named(node)}: `{key}` names no tool; write `{example}`, for example."
+    yield report(UNPINNED_TOOL, parameter_range(node, key), message)
 
 
 def _problem(tool: KnownTool, pinned: KnownNames) -> tuple[str | None, str]:
@@ -110,7 +122,9 @@ def _users(context: GraphContext) -> list[TypedNode]:
     """The nodes that use tools."""
     graph = context.graph
     handles = [
-        handle for handle in graph.ranked if (spec := graph.resolutions[handle].spec) is not None and spec.is_tool
+        handle
+        for handle in graph.ranked
+        if (spec := graph.resolutions[handle].spec) is not None and (spec.is_tool or spec.is_agent)
     ]
     return graph.at(handles) if handles else []
 
@@ -145,14 +159,16 @@ def check_tools_in_boxes(context: GraphContext) -> Iterator[Diagnostic]:
     """Findings about tools that are used many times."""
     graph = context.graph
     for node in _users(context):
-        boxes, name = graph.composites.around(node.id), tool_name(node.resolution)
-        if not boxes or name is None or node.kind != "operator" or context.permissions.may_repeat(name):
+        boxes, may_repeat = graph.composites.around(node.id), context.permissions.may_repeat
+        names = [one.name for one in named_tools(node.resolution) if not may_repeat(one.name)]
+        if not boxes or not names or node.kind != "operator":
             continue
         most = most_calls(graph, node)
+        often = f"{'any number of' if most is None else f'up to {most:,}'} times"
+        does = f"use {names[0]} {often}" if node.resolution.tool is not None else f"run it {often}, with {names[0]}"
         message = (
-            f"{named(node)} is in {boxes[0]}, so a run may use {name} {'any number of' if most is None else f'up to {most:,}'} "
-            "times. If once is meant, move it out of the box; if using it again does no harm, list it in `repeatable` of its "
-            "server in your own settings."
+            f"{named(node)} is in {boxes[0]}, so a run may {does}. If once is meant, move it out of the box; if using the tool "
+            "again does no harm, list it in `repeatable` of its server in your own settings."
         )
         yield report(EFFECT_IN_ITEMS, node.flow.range, message)
 
@@ -164,7 +180,10 @@ def check_guards(context: GraphContext) -> Iterator[Diagnostic]:
     users = [
         node
         for node in _users(context)
-        if node.kind == "operator" and not context.permissions.may_use(tool_name(node.resolution) or "")
+        # Before an agent uses such a tool, a person is asked.
+        if node.kind == "operator"
+        and node.resolution.tool is not None
+        and not context.permissions.may_use(tool_name(node.resolution) or "")
     ]
     if not users:
         return

@@ -8,7 +8,7 @@ from merrow_analysis.definitions.settings import WorkflowSettings
 from merrow_analysis.diagnostics import Fix
 from merrow_analysis.edits.front_entries import Front, add_entry, write_value
 from merrow_analysis.graph.nodes import TypedNode
-from merrow_analysis.graph.resolve import constants_of
+from merrow_analysis.graph.resolve import NamedTool, constants_of
 from merrow_analysis.places.constant_places import WITH, constant_range, text_offset, text_range
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.key_fixes import remove_key, written_keys_of
@@ -47,11 +47,12 @@ def declare_tool(context: GraphContext, name: str) -> Iterator[Fix]:
         yield fix(f"Add {name} to {TOOLS}", [edit], safe=False)
 
 
-def other_tool(context: GraphContext, node: TypedNode, name: str, near: str) -> Iterator[Fix]:
+def other_tool(context: GraphContext, node: TypedNode, named: NamedTool, near: str) -> Iterator[Fix]:
     """Write the tool that was probably meant, at a node and in the list of tools, if it is there by the wrong name."""
-    if text_offset(node, "tool") is None:
+    if text_offset(node, named.key) is None:
         return
-    edits = [TextEdit(text_range(node, "tool", (0, len(name))), near)]
+    name = named.name
+    edits = [TextEdit(text_range(node, named.key, named.span), near)]
     if name in context.settings.tools:
         edit = with_tools(
             context.front, context.settings, [near if tool == name else tool for tool in context.settings.tools]

@@ -284,6 +284,10 @@ def _line(event: Event, begun: set[str]) -> str | None:
             return style(f"{_who(event)} asks a person: {question}", fg="cyan")
         case "node_answered":
             return _answered(_who(event), str(data.get("action", "")), visible(str(data.get("by", ""))))
+        case "node_step":
+            step, title = str(data.get("step", "")), visible(str(data.get("title", "")))
+            failed = "" if data.get("error") is None else f": {visible(str(data['error']))}"
+            return style(f"{_who(event)} {step}: {title}{failed}", fg="yellow" if failed else None)
         case "node_failed":
             return style(f"{_who(event)} failed: {_error(event)}", fg="red")
         case "revision_applied":

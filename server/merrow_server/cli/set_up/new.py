@@ -47,6 +47,7 @@ def command(ctx: click.Context, name: str | None, template: str, listing: bool, 
 
     .mmd is added to a NAME that does not end with .mmd or .mermaid.
     """
+    from merrow_runtime.provenance import listed
     from merrow_server.templates import templates
 
     known = templates()
@@ -80,6 +81,12 @@ def command(ctx: click.Context, name: str | None, template: str, listing: bool, 
         ctx.exit(MISUSED)
     quoted = shlex.quote(str(path))
     echo(f"{path} is written: {known[template].title}.")
+    tools = known[template].tools
+    if tools:
+        server = tools[0].partition(".")[0]
+        echo(
+            f"It uses {listed(tools)}. Pin the tools that it is to use: merrow tools add {server}, merrow tools pull {server}"
+        )
     echo(f"Next: merrow check {quoted}, then merrow run {quoted} --dry-run")
     ctx.exit(OK)
 

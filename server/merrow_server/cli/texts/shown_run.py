@@ -10,7 +10,6 @@ from merrow_analysis.definitions.operators import HUMAN
 from merrow_analysis.people.forms import NOTE
 from merrow_analysis.suggest import closest
 from merrow_runtime.loop_sentences import exhausted_sentences
-from merrow_runtime.operators.prompts.prompting import passages_of
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by
 from merrow_runtime.values import as_text
 from merrow_server.cli.texts.questions import question_lines
@@ -174,15 +173,23 @@ def _one(node: dict[str, Any], visits: Sequence[str]) -> Iterator[str]:
         yield from _part(
             f"memory of {entry.get('node', '')}", "missing in the journal" if text is None else as_text(text)
         )
+    if node.get("steps"):
+        yield f"\n{style('Steps', bold=True)}"
+    for step in node.get("steps", ()):
+        failed = "" if step["error"] is None else style(f": {_text(step['error'])}", fg="yellow")
+        yield f"{step['step']}: {_text(step['title'])}{failed}"
     for call in node["calls"]:
         sample = f", sample {call['sample'] + 1}" if call["sample"] else ""
         attempt = f", attempt {call['attempt'] + 1}" if call["attempt"] else ""
         heading = f"{call['step']}{sample}{attempt} ({call['kind']}, {_from(call)}, {duration(call['seconds'])})"
-        for message in call["request"].get("messages", ()):
+        # Of a step of an agent, what was added since the one before.
+        for message in call["request"].get("messages", call["request"].get("new", ())):
             yield from _part(f"{heading}: {message['role']}", message["content"])
         if call["kind"] != "model":
             yield from _part(f"{heading}: request", as_text(call["request"]))
         answer = call["result"].get("text") if call["kind"] == "model" else as_text(call["result"])
+        if call["kind"] == "model" and call["result"].get("calls"):
+            answer = "\n".join((answer or "", as_text(call["result"]["calls"]))).strip()
         yield from _part(f"{heading}: {'answer' if call['usable'] else 'answer that could not be used'}", answer or "")
     for name, value in _outputs(node).items():
         yield from _part(f"output {name}", _text(value))
@@ -229,9 +236,8 @@ def _from(call: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value line by line, documents as the passages that they are, with what could drive a terminal made visible."""
-    passages = passages_of(value)
-    return plain(as_text(value) if passages is None else "\n\n".join(passages)).removesuffix("\n")
+    """A value line by line, with what could drive a terminal made visible."""
+    return plain(as_text(value)).removesuffix("\n")
 
 
 def _short(value: Any) -> str:

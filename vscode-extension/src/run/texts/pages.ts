@@ -128,7 +128,8 @@ export function givenValues(node: NodeReport): { readonly port: string; readonly
 
 /** The messages of a question to a model, or what was handed to the sandbox. */
 export function messages(call: Call): { readonly role: string; readonly content: string }[] {
-  const given = call.request['messages'];
+  // Of a step of an agent, what was added since the one before.
+  const given = call.request['messages'] ?? call.request['new'];
   if (Array.isArray(given)) {
     return given.map((message: Values) => ({ role: valueText(message['role']), content: valueText(message['content']) }));
   }
@@ -137,7 +138,10 @@ export function messages(call: Call): { readonly role: string; readonly content:
 }
 
 export function answer(call: Call): string {
-  if (call.kind === 'model') return valueText(call.result['text'] ?? '');
+  if (call.kind === 'model') {
+    const { text, calls } = call.result;
+    return [valueText(text ?? ''), calls === undefined ? '' : valueText(calls)].filter((part) => part !== '').join('\n');
+  }
   return ['value', 'stdout', 'stderr', 'error', 'traceback']
     .filter((key) => call.result[key] !== undefined && call.result[key] !== '' && call.result[key] !== null)
     .map((key) => `${key}: ${valueText(call.result[key])}`)

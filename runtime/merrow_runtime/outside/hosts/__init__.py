@@ -1,1 +1,0 @@
-"""Programs that have environments in a process of their own, as servers of the Model Context Protocol."""
