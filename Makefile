@@ -16,6 +16,8 @@ BIN := .venv/bin
 export PYTHONPYCACHEPREFIX := $(CURDIR)/.cache/bytecode
 unexport PYTHONDONTWRITEBYTECODE
 NPM_FOLDERS := vscode-extension tests/oracle tests/runtime/third_party tests/server/sarif_schema
+# What only `make test-all` installs.
+SERVERS := tests/tools/servers
 
 # A stamp's name holds a checksum of the folder's place and of what is installed in it. So a folder that CI keeps from
 # another run is used exactly where the same versions are wanted at the same place.
@@ -88,7 +90,7 @@ $(call npm_stamp,$(1)):
 	@cd $(1) && npm ci --no-audit --no-fund --no-update-notifier --loglevel=error >/dev/null
 	@touch $$@
 endef
-$(foreach folder,$(NPM_FOLDERS),$(eval $(call npm_rule,$(folder))))
+$(foreach folder,$(NPM_FOLDERS) $(SERVERS),$(eval $(call npm_rule,$(folder))))
 
 # A real VS Code workbench for the end-to-end tests; kept in the cache folder, or in $E2E_HOME.
 workbench-setup: $(NPM)
@@ -156,7 +158,7 @@ FAILED := $(CURDIR)/.cache/failed-parts
 
 # Two lines at once, as in `make test`: the long one of tests, and the others one after another.
 test-all: export MERROW_TEST_ALL := 1
-test-all: setup .venv-inspect/bin/inspect
+test-all: setup .venv-inspect/bin/inspect .venv-servers/bin/mcp-server-time $(call npm_stamp,$(SERVERS))
 	@rm -rf $(NOT_RUN) $(FAILED) && mkdir -p $(NOT_RUN)
 	@echo "Testing all of it in two lines at once, which takes up to an hour; each prints its output when it is done."
 	@scripts/in_memory.sh $(MAKE) $(PARALLEL) first-line second-line
@@ -172,6 +174,10 @@ first-line second-line:
 # A program that is no dependency, for the test that it reads what we write.
 .venv-inspect/bin/inspect:
 	@python3 -m venv .venv-inspect && .venv-inspect/bin/pip install --quiet inspect-ai
+
+# Servers of tools that others wrote.
+.venv-servers/bin/mcp-server-time:
+	@python3 -m venv .venv-servers && .venv-servers/bin/pip install --quiet mcp-server-time
 
 # Against a real model: llama.cpp's server with a tiny one, and LiteLLM's proxy in front of it, each in an environment of its own. Without
 # the proxy, whose packages are 600 MB, it fails unless told so: make real-model WITHOUT_LITELLM=1. `REAL=tests/real_model/test_commands.py`
@@ -228,4 +234,4 @@ docs: $(DEV)
 	@$(BIN)/python scripts/make_images.py
 
 clean:
-	@rm -rf .venv .venv-lowest .venv-inspect .venv-real-model .venv-litellm dist $(NPM_FOLDERS:%=%/node_modules) .mypy_cache .ruff_cache .pytest_cache .cache .import_linter_cache
+	@rm -rf .venv .venv-lowest .venv-inspect .venv-servers .venv-real-model .venv-litellm dist $(NPM_FOLDERS:%=%/node_modules) $(SERVERS)/node_modules .mypy_cache .ruff_cache .pytest_cache .cache .import_linter_cache

@@ -92,7 +92,8 @@ class EndpointFailure(RunFailure):
     ``transient`` tells that a later try may succeed; ``fatal`` that no call to this endpoint (or, with ``model``, of this
     model there) can succeed: it stops them all at once. ``retry_after`` is in seconds, as the endpoint asked. ``usage`` is
     what the try has used all the same; ``paid`` that it was perhaps paid where nothing tells what it used. ``sent`` is False
-    where the endpoint was not reached, so that nothing can have been paid.
+    where the endpoint was not reached, so that nothing can have been paid. ``too_many`` says that it takes no more calls for
+    now, whoever makes them.
     """
 
     code = "endpoint"
@@ -109,8 +110,10 @@ class EndpointFailure(RunFailure):
         paid: bool = False,
         remedy: Remedy | None = None,
         sent: bool = True,
+        too_many: bool = False,
     ) -> None:
         super().__init__(message, remedy=remedy)
+        self.too_many = too_many
         self.usage = usage
         self.paid = paid
         self.sent = sent

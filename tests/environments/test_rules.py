@@ -221,3 +221,25 @@ def test_a_change_by_a_machine_adds_no_environment_and_lets_none_act_more_often(
 def test_a_plan_acts_in_no_environment() -> None:
     with pytest.raises(AnswerFailure, match="Environment"):
         load_planned(flow(GAME, "PROBLEM -->|task| GAME", "GAME --> RETURN"))
+
+
+@pytest.mark.parametrize(
+    ("env", "front", "titles"),
+    [
+        ("textkraft", "", ["Write textcraft", "Declare environment textkraft in the front matter"]),
+        ("hose", "{house: {server: alfworld}}", ["Write house", "Declare environment hose in the front matter"]),
+        ("zoo", "", ["Declare environment zoo in the front matter"]),
+        ("", "", ["Write env: textcraft"]),
+        ("", "{house: {server: alfworld}}", ["Write env: house"]),
+    ],
+)
+def test_an_environment_is_shipped_or_declared(env: str, front: str, titles: list[str]) -> None:
+    head = f"---\nworkflow:\n  environments: {front}\n---\n" if front else ""
+    game = 'GAME["Environment<br/>(env: %s)"]' % env if env else 'GAME["Environment<br/>"]'  # noqa: UP031
+    text = flow(game, "PROBLEM -->|task| GAME", "GAME --> RETURN", front=head)
+    (finding,) = (one for one in analyse(text).diagnostics if one.severity is Severity.ERROR)
+    assert (finding.code, finding.range.start.line) == ("MW505", line_of(text, "GAME["))
+    fixes = list(finding.fixes)
+    assert [one.title for one in fixes] == titles
+    for one in fixes:
+        assert found(apply_edits(text, list(one.edits))) == []

@@ -197,6 +197,31 @@ def test_two_processes_share_what_a_minute_allows(limit: str) -> None:
         assert all("Calls to " in err for err in ends)
 
 
+def test_a_refusal_of_one_process_holds_up_another() -> None:
+    """Without any limits of the user's own."""
+    came: list[float] = []
+
+    def refuses_the_first(_: Received) -> Step:
+        came.append(time.monotonic())
+        return Status(429, headers={"Retry-After": "4"}) if len(came) == 1 else Reply("forty-two", usage=COUNTED)
+
+    with serving(refuses_the_first) as server:
+        settings(server.origin, "")
+        command = [sys.executable, "-m", "merrow_server", "run", "flow.mmd", "--base-url", server.base_url, "--fresh"]
+        command += ["--input", "problem=x", "--json"]
+        first = subprocess.Popen(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True)
+        assert first.stdout is not None
+        while '"node_retrying"' not in first.stdout.readline():
+            pass
+        second = subprocess.run(command, stdout=subprocess.PIPE, stderr=subprocess.DEVNULL, text=True, check=True)
+        first.communicate()
+    assert first.returncode == 0
+    # Both wait until the pause is over, and the other one did not try for itself.
+    assert "node_retrying" not in second.stdout
+    assert came[1] - came[0] >= 3.9
+    assert len(came) == 5
+
+
 @pytest.mark.parametrize(
     ("limit", "says"),
     [

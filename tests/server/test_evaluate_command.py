@@ -78,7 +78,7 @@ def test_the_table_and_the_score(server: OpenAIServer) -> None:
     assert done.code == 0, done.err
     assert len(server.requests) == 24
     lines = done.out.splitlines()
-    assert lines[0].split() == ["inputs", "item", "status", "read", "gold", "reason", "cost", "seconds", "run"]
+    assert lines[0].split() == ["inputs", "item", "status", "answer", "expected", "reason", "cost", "seconds", "run"]
     assert re.split(r"  +", lines[1])[:5] == ["What is 3 plus 3?", "q3", "wrong", "7", "6"]
     assert "Score 0.917 [0.646, 0.996] on 12 items (numeric, 95 % interval)" in done.out
     assert "11 right, 1 wrong" in done.out
@@ -347,7 +347,7 @@ def test_each_format_is_read_by_others(server: OpenAIServer, capsys: pytest.Capt
     assert [suite.get(name) for name in ("tests", "failures", "errors", "skipped")] == ["12", "1", "0", "1"]
     cases = suite.findall("testcase")
     assert (len(cases), cases[0].find("failure") is not None, cases[1].find("skipped") is not None) == (12, True, True)
-    assert "read: 7\ngold: 6" in (cases[0].findtext("failure") or "")
+    assert "answer: 7\nexpected: 6" in (cases[0].findtext("failure") or "")
     notice, *others = done["github"].out.splitlines()
     assert notice.startswith("::notice file=flow.mmd,title=merrow evaluate::Score 0.909 [")
     assert others[0].startswith("::error file=flow.mmd,")

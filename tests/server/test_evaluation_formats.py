@@ -289,6 +289,7 @@ def row_of(number: int, status: str, text: str) -> dict[str, Any]:
         "run": f"e1/q{number}",
         "exhausted": 0,
         **said,
+        "fields": {},
     }
 
 
@@ -444,7 +445,7 @@ def test_html_has_a_row_for_each_answer_and_folds_what_is_long() -> None:
     page = as_html(rich_report(), [])
     lines, long, longer = folded("2\nlines", "2"), "x" * 120, folded("x" * 121, "x" * 80)
     assert cells(page) == [
-        ["b&lt;d", "q0 b&lt;d (1)", status("failed"), *["b&lt;d"] * 3, "as read", "$0.0010", "1.50", "e1/q0"],
+        ["b&lt;d", "q0 b&lt;d (1)", status("failed"), *["b&lt;d"] * 3, "as the answer", "$0.0010", "1.50", "e1/q0"],
         [
             lines,
             folded("q0 2\nlines (2)", "q0 2"),
@@ -452,7 +453,7 @@ def test_html_has_a_row_for_each_answer_and_folds_what_is_long() -> None:
             lines,
             lines,
             "",
-            "as read",
+            "as the answer",
             "$0.0010",
             "0.50",
             "e1/q0",
@@ -647,8 +648,8 @@ def test_ci_gets_what_an_evaluation_came_to() -> None:
         f'  <testsuite name="/w/flow.mmd" {counts}>',
         case.format("q0 b&lt;d (1)", "1.500") + ">",
         '      <failure message="b&lt;d" type="failed">inputs: b&lt;d',
-        "read: b&lt;d",
-        "gold: b&lt;d",
+        "answer: b&lt;d",
+        "expected: b&lt;d",
         "run: e1/q0</failure>",
         "    </testcase>",
         case.format("q0 2␊lines (2)", "0.500") + ">",
@@ -660,8 +661,8 @@ def test_ci_gets_what_an_evaluation_came_to() -> None:
         "    </testcase>",
         case.format("q1  (2)", "0.000") + ">",
         '      <error message="" type="invalid">inputs: ',
-        "read: ",
-        "gold: ",
+        "answer: ",
+        "expected: ",
         "run: e1/q1</error>",
         "    </testcase>",
         case.format("q2 why? (2)", "1.500") + ">",
@@ -693,6 +694,6 @@ def test_ci_gets_what_an_evaluation_came_to() -> None:
     assert notice == "::notice file=/w/flow.mmd,title=merrow evaluate::Score 0.500 [0.250, 0.750] on 22 items (exact)"
     assert gate == "::error file=/w/flow.mmd,title=merrow evaluate%3A gate failed::It is low."
     assert items == [
-        f"::warning file=/w/flow.mmd,title=Item q{number} a%3A wrong::a Read: a. Gold: a. Run: e1/q{number}"
+        f"::warning file=/w/flow.mmd,title=Item q{number} a%3A wrong::a Answer: a. Expected: a. Run: e1/q{number}"
         for number in range(1, 20, 2)
     ]

@@ -377,7 +377,7 @@ def test_of_many_failures_the_first_are_shown_with_aligned_columns(
     assert lines.pop() == f"and 2 more: merrow show {one['evaluation']}"
     ids = {str(row["id"]) for row in rows}
     assert len({re.split(r"  +", line)[1] for line in lines} & ids) == len(lines) == 50
-    column = cell_len(head.partition("gold")[0])
+    column = cell_len(head.partition("expected")[0])
     long = [line for line in lines if line.count("...") == 2]
     assert len(long) > 30
     for line in long:

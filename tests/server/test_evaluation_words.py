@@ -38,7 +38,7 @@ def test_an_evaluation_is_a_table_with_a_score() -> None:
     ]
     report = report_of(rows)
     assert list(report_lines(report, whole=True)) == [
-        f"inputs{' ' * 36}item{' ' * 22}status  read{' ' * 23}  gold{' ' * 23}  reason{' ' * 44}cost     seconds  run",
+        f"inputs{' ' * 36}item{' ' * 22}status  answer{' ' * 21}  expected{' ' * 19}  reason{' ' * 44}cost     seconds  run",
         f"unknown{' ' * 35}{'n' * 21}...  failed  a b{' ' * 24}  a b{' ' * 24}  a b{' ' * 47}$0.0010  1.5 s    e1/q0",
         f"{'漢' * 20}  {'n' * 24}  wrong   {'漢' * 12}...  {'漢' * 12}...  {'r' * 45}...  $0.0010  1.5 s    e␛/1",
         f'{{ "A": "a\\u001b", "B": [ 1 ] }}{" " * 12}q2{" " * 22}  right   {" " * 29}{" " * 29}{" " * 50}$0.0010  1 min    e1/q2',

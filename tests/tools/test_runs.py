@@ -6,6 +6,7 @@ import json
 import os
 import sys
 from pathlib import Path
+from typing import Any
 
 import pytest
 from tests.server.program import Outcome, in_process
@@ -333,3 +334,23 @@ def test_no_server_is_left_behind(space: Workspace, capsys: pytest.CaptureFixtur
         process for process in Path("/proc").glob("[0-9]*/cmdline") if os.fsencode(space.log) in process.read_bytes()
     ]
     assert left == []
+
+
+def test_a_call_of_a_tool_is_two_commits_and_one_where_it_may_be_repeated(
+    space: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    commits: list[list[str]] = []
+    transaction = DatabaseConnection.transaction
+
+    def counted(database: DatabaseConnection, *given: Any, **named: Any) -> Any:
+        commits.append([])
+        database.set_trace_callback(commits[-1].append)
+        return transaction(database, *given, **named)
+
+    monkeypatch.setattr(DatabaseConnection, "transaction", counted)
+    space.write(ONE)
+    for lines, most in ((("allow = true",), 2), (("allow = true", 'repeatable = ["send"]'), 1)):
+        space.settings(*lines)
+        commits.clear()
+        assert ran(capsys, "--input", "BODY=hello").code == 0
+        assert sum(any("INTO calls" in statement for statement in commit) for commit in commits) == most

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import re
 from collections.abc import Mapping
 from dataclasses import dataclass
 from typing import Any
@@ -14,6 +15,8 @@ SHIPPED: Mapping[str, str] = {
     "using 1 oak log` and `inventory`."
 }
 """The environments that every workflow may use, each with what it is."""
+SERVER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
+"""What a server of tools may be called."""
 
 
 @dataclass(frozen=True, slots=True)

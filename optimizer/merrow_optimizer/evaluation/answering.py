@@ -5,16 +5,16 @@ from __future__ import annotations
 import asyncio
 import hashlib
 import re
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from dataclasses import replace
 from typing import Any
 
-from merrow_optimizer.evaluation.endings import Fatal, ItemOutcome, ending_of
+from merrow_optimizer.evaluation.endings import RETURN, Fatal, ItemOutcome, all_outputs, ending_of
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key
 from merrow_optimizer.evaluation.metrics.reward import with_episode
 from merrow_optimizer.evaluation.plan import Plan
-from merrow_optimizer.evaluation.scores import InvalidItemError, Status
+from merrow_optimizer.evaluation.scores import FieldScore, InvalidItemError, Status
 from merrow_optimizer.evaluation.unattended import unattended
 from merrow_runtime.asking.asker import ACCOUNT, PurposeAccount
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
@@ -111,17 +111,18 @@ class Answering:
             result = await self._run_when_free(name, item, repeat)
         except MonthSpent as failure:  # before it began
             outcome = ItemOutcome(Status.UNANSWERED, None, "", failure.sentence)
-            return ScoreRecord(item.id, repeat, *outcome, paid, 0.0, "", work, scored), Fatal.BUDGET
+            return _record(item, repeat, outcome, paid, 0.0, "", work, scored), Fatal.BUDGET
         ending = ending_of(result, self._outputs)
         if ending.status is None and plan.metric.of_episode:
             ending = ending._replace(output=with_episode(result, ending.output))
-        outcome, used, fatal = ending.scored, NOTHING, ending.fatal
+        outcome, used, fatal = self._with_fields(item, ending.scored), NOTHING, ending.fatal
         if ending.status is None:
-            outcome, used, fatal = await self._scored(item, repeat, ending.output)
+            outcome, used, fatal = await self._scored(item, repeat, ending.output, ending.others)
         output = output_text(ending.output) if ending.status is None else None
+        others = None if ending.others is None else output_text(ending.others)
         usage = paid + result.usage + used
         seconds, stopped = result.seconds, len(result.exhausted)
-        return ScoreRecord(item.id, repeat, *outcome, usage, seconds, name, work, scored, output, stopped), fatal
+        return _record(item, repeat, outcome, usage, seconds, name, work, scored, output, stopped, others), fatal
 
     def unfinished(self, item: Item, repeat: int) -> ScoreRecord | None:
         """After `answer` was cancelled, what it has paid so far, as an item without an answer; None where it paid nothing, and
@@ -143,9 +144,7 @@ class Answering:
         work = self.plan.work_key(item.id, repeat)
         outcome = ItemOutcome(Status.UNANSWERED, None, "", "It was stopped before there was an answer.")
         seconds = 0.0 if run is None else run.seconds or 0.0
-        return ScoreRecord(
-            item.id, repeat, *outcome, usage, seconds, name, work, score_key(work, item, self.plan.metric)
-        )
+        return _record(item, repeat, outcome, usage, seconds, name, work, score_key(work, item, self.plan.metric))
 
     async def _known(
         self, item: Item, repeat: int, known: ScoreRecord, scored: bytes
@@ -154,14 +153,30 @@ class Answering:
         where nothing of it can be used.
         """
         same = known.scored == scored and known.status in (Status.RIGHT, Status.WRONG)
-        outcome, used = ItemOutcome(Status(known.status), known.value, known.read, known.reason), NOTHING
-        fatal: Fatal | None = None
-        if not same and known.status != Status.FAILED:
-            if known.output is None:
+        outcome = ItemOutcome(Status(known.status), known.value, known.read, known.reason, known.fields)
+        used, fatal = NOTHING, None
+        if known.status == Status.FAILED:
+            outcome = self._with_fields(item, outcome)
+        elif not same:
+            if known.output is None or self._lacks_outputs(known):
                 return None
-            outcome, used, fatal = await self._scored(item, repeat, output_of(known.output))
+            others = None if known.others is None else output_of(known.others)
+            outcome, used, fatal = await self._scored(item, repeat, output_of(known.output), others)
         seconds, run, output, stopped = known.seconds, known.run, known.output, known.exhausted
-        return ScoreRecord(item.id, repeat, *outcome, used, seconds, run, known.work, scored, output, stopped), fatal
+        return _record(
+            item, repeat, outcome, used, seconds, run, known.work, scored, output, stopped, known.others
+        ), fatal
+
+    def _lacks_outputs(self, known: ScoreRecord) -> bool:
+        """Whether an answer is without those outputs that are scored, as an older Merrow kept it."""
+        return (
+            self.plan.metric.reads_all and RETURN in self._outputs and len(self._outputs) > 1 and known.others is None
+        )
+
+    def _with_fields(self, item: Item, outcome: ItemOutcome) -> ItemOutcome:
+        """Of an item that failed, with what that means for the fields."""
+        fields = self.plan.metric.failed(item, outcome.reason) if outcome.status is Status.FAILED else None
+        return outcome._replace(fields=_plain(fields))
 
     def _status(self, name: str) -> RunStatus | None:
         """How a run of this name ended, as far as recorded; None where there is none. What was looked up counts once."""
@@ -233,13 +248,15 @@ class Answering:
         nodes = (record for record in self._own.told(run) if isinstance(record, NodeRecord))
         return any(record.failed is not None and record.failed.code == EndpointFailure.code for record in nodes)
 
-    async def _scored(self, item: Item, repeat: int, output: Any) -> tuple[ItemOutcome, Usage, Fatal | None]:
+    async def _scored(
+        self, item: Item, repeat: int, output: Any, others: Mapping[str, Any] | None
+    ) -> tuple[ItemOutcome, Usage, Fatal | None]:
         """What the metric says of an answer, what it used for that, and whether no other answer can be had now."""
         scoring = PurposeAccount(run_name(self._beginning, item.id, repeat))
         ACCOUNT.set(scoring)
         fatal: Fatal | None = None
         try:
-            outcome = await self._judged(item, output)
+            outcome = await self._judged(item, all_outputs(output, others) if self.plan.metric.reads_all else output)
         except (EndpointFailure, BudgetFailure) as failure:  # of a metric that asks a model
             outcome = ItemOutcome(Status.UNANSWERED, None, "", failure.sentence)
             if isinstance(failure, BudgetFailure):
@@ -270,6 +287,41 @@ class Answering:
         if not 0 <= score.value <= 1:
             reason = f"The metric {metric.name} gave {score.value}, which is not from 0 to 1."
             return ItemOutcome(Status.INVALID, None, score.read, reason)
-        return ItemOutcome(
-            Status.RIGHT if score.value == 1 else Status.WRONG, float(score.value), score.read, score.reason
-        )
+        status = Status.RIGHT if score.value == 1 else Status.WRONG
+        return ItemOutcome(status, float(score.value), score.read, score.reason, _plain(score.fields))
+
+
+def _plain(fields: Mapping[str, FieldScore] | None) -> dict[str, dict[str, Any]] | None:
+    return None if fields is None else {name: field.to_json() for name, field in fields.items()}
+
+
+def _record(
+    item: Item,
+    repeat: int,
+    outcome: ItemOutcome,
+    usage: Usage,
+    seconds: float,
+    run: str,
+    work: bytes,
+    scored: bytes,
+    output: str | None = None,
+    exhausted: int = 0,
+    others: str | None = None,
+) -> ScoreRecord:
+    return ScoreRecord(
+        item.id,
+        repeat,
+        outcome.status,
+        outcome.value,
+        outcome.read,
+        outcome.reason,
+        usage,
+        seconds,
+        run,
+        work,
+        scored,
+        output,
+        exhausted,
+        outcome.fields,
+        others,
+    )

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
 from enum import Enum
 from typing import Any, NamedTuple
 
@@ -32,12 +32,15 @@ class Fatal(Enum):
 
 
 class ItemOutcome(NamedTuple):
-    """What an item came to; ``value`` is None where it doesn't count, ``read`` what was taken for the answer."""
+    """What an item came to; ``value`` is None where it doesn't count, ``read`` what was taken for the answer, ``fields`` what
+    each field is worth where they are scored, as a `ScoreRecord` has that.
+    """
 
     status: Status
     value: float | None
     read: str
     reason: str
+    fields: Mapping[str, Mapping[str, Any]] | None = None
 
 
 class Ending(NamedTuple):
@@ -45,6 +48,8 @@ class Ending(NamedTuple):
 
     status: Status | None
     output: Any = None
+    others: Mapping[str, Any] | None = None
+    """The values of the other outputs where RETURN is one of several; where it has none, all of them."""
     reason: str = ""
     fatal: Fatal | None = None
 
@@ -72,10 +77,16 @@ def ending_of(result: RunResult, outputs: Sequence[str]) -> Ending:
         name = outputs[0] if len(outputs) == 1 else RETURN
         if name not in result.outputs:
             return Ending(Status.FAILED, reason=f"No value reached {name}.")
-        return Ending(None, result.outputs[name])
+        others = {each: value for each, value in result.outputs.items() if each != name}
+        return Ending(None, result.outputs[name], None if len(outputs) == 1 else others)
     if not result.outputs:
         return Ending(Status.FAILED, reason="No value reached an output.")
-    return Ending(None, dict(result.outputs))
+    return Ending(None, dict(result.outputs), dict(result.outputs) if RETURN in outputs else None)
+
+
+def all_outputs(output: Any, others: Mapping[str, Any] | None) -> Any:
+    """The values of all outputs by their ids where there are several, of an answer and the ``others`` of its ending."""
+    return output if others is None or output == others else {**others, RETURN: output}
 
 
 def _failed(failure: RunFailure) -> Ending:

@@ -336,7 +336,8 @@ def forecast(plan: Plan, known: Known) -> EvaluationForecast:
             return Bounds(least, most)
         return Bounds(least + more.least, None if most is None or more.most is None else most + more.most)
 
-    judging = None if plan.asking is None else Bounds(judged, JUDGED_MOST * judged)
+    judges = 0 if plan.asking is None else judged * plan.metric.judges
+    judging = None if plan.asking is None else Bounds(judges, JUDGED_MOST * judges)
     return EvaluationForecast(
         len(plan.items),
         plan.repeats,

@@ -2,7 +2,8 @@
 
 from __future__ import annotations
 
-from dataclasses import dataclass
+from collections.abc import Mapping
+from dataclasses import asdict, dataclass
 from enum import StrEnum
 from typing import Any, Protocol
 
@@ -24,12 +25,29 @@ class Status(StrEnum):
 
 
 @dataclass(frozen=True, slots=True)
+class FieldScore:
+    """What one field of an answer is worth: a value from 0 to 1, the answer and the right one as texts, and why."""
+
+    value: float
+    read: str
+    gold: str
+    reason: str
+
+    def to_json(self) -> dict[str, Any]:
+        """As journals and reports have it."""
+        return asdict(self)
+
+
+@dataclass(frozen=True, slots=True)
 class Score:
-    """What a metric says of one answer: a value from 0 to 1, what it read as the answer, and why it is worth that."""
+    """What a metric says of one answer: a value from 0 to 1, what it read as the answer, and why it is worth that; and the same
+    of each field where the metric scores fields.
+    """
 
     value: float
     read: str
     reason: str
+    fields: Mapping[str, FieldScore] | None = None
 
 
 class InvalidItemError(Exception):
@@ -63,6 +81,20 @@ class Metric(Protocol):
         Raises:
             InvalidItemError: the item's data can't be scored, or the metric failed on it.
         """
+        ...
+
+    @property
+    def judges(self) -> int:
+        """How many questions it asks a model for one answer."""
+        ...
+
+    @property
+    def reads_all(self) -> bool:
+        """Whether of a workflow with several outputs it scores the values of all, by their ids."""
+        ...
+
+    def failed(self, item: Item, reason: str) -> Mapping[str, FieldScore] | None:
+        """What the fields of an item without an answer are worth; None where the metric scores no fields."""
         ...
 
     async def close(self) -> None:

@@ -6,9 +6,10 @@ import math
 from array import array
 from collections import Counter
 from collections.abc import Iterable, Iterator, Mapping, Sequence
-from dataclasses import dataclass
+from dataclasses import dataclass, field
 from typing import Any
 
+from merrow_optimizer.evaluation.field_summary import CountedField, FieldSummary
 from merrow_optimizer.evaluation.scores import Status
 from merrow_optimizer.evaluation.statistics.intervals import Interval, interval_of
 from merrow_optimizer.evaluation.statistics.paired import PairedDifference, compare, interval_method
@@ -28,7 +29,8 @@ class Summary:
 
     ``score`` is the mean over items of their mean over repeats; None where nothing is counted. ``pass_hat`` has pass^k for
     k = 1 to the number of repeats; ``flaky`` the ids of items that were right only sometimes. ``exhausted`` counts the answers
-    of runs in which a Loop still wanted another turn when its turns or its budget ran out.
+    of runs in which a Loop still wanted another turn when its turns or its budget ran out. ``fields`` has the same of each field
+    of the answers, where these are scored.
     """
 
     items: int
@@ -41,6 +43,7 @@ class Summary:
     flaky: Sequence[str]
     usage: Usage
     exhausted: int = 0
+    fields: Mapping[str, FieldSummary] = field(default_factory=dict)
 
     @property
     def left_out(self) -> int:
@@ -67,6 +70,8 @@ class Summary:
         }
         if self.repeats > 1:
             shown |= {"pass_hat": list(self.pass_hat), "flaky": list(self.flaky)}
+        if self.fields:
+            shown["fields"] = {name: field.to_json() for name, field in self.fields.items()}
         return shown
 
 
@@ -113,8 +118,13 @@ def item_means(scores: Iterable[ScoreRecord]) -> dict[str, float]:
     return dict(zip(counted.places, counted.means(), strict=True))
 
 
-def summary_of(scores: Iterable[ScoreRecord], items: int, repeats: int) -> Summary:
-    """The summary of an evaluation of so many items and repeats, with the scores that there are."""
+def summary_of(
+    scores: Iterable[ScoreRecord], items: int, repeats: int, fields: Mapping[str, Mapping[str, Any]] | None = None
+) -> Summary:
+    """The summary of an evaluation of so many items and repeats, with the scores that there are. ``fields`` are those that are
+    scored, by name: the ``metric`` of each and its ``labels``.
+    """
+    of_fields = {name: CountedField(known["metric"], known.get("labels")) for name, known in (fields or {}).items()}
     answers: Counter[Status] = Counter()
     counted, usage, exhausted = _Counted(), NOTHING, 0
     for score in scores:
@@ -123,6 +133,8 @@ def summary_of(scores: Iterable[ScoreRecord], items: int, repeats: int) -> Summa
         exhausted += score.exhausted > 0
         if score.status in COUNTED:
             counted.add(score)
+            for name, of_field in of_fields.items():
+                of_field.add(score, (score.fields or {}).get(name))
     means = counted.means()
     return Summary(
         items,
@@ -135,19 +147,22 @@ def summary_of(scores: Iterable[ScoreRecord], items: int, repeats: int) -> Summa
         sorted(item for item, pair in zip(counted.places, counted.pairs(), strict=True) if is_flaky(*pair)),
         usage,
         exhausted,
+        {name: of_field.summary(repeats) for name, of_field in of_fields.items()},
     )
 
 
 @dataclass(frozen=True, slots=True)
 class Comparison:
     """Two evaluations on the items that both scored. ``better`` and ``worse`` are the ids of items that turned; ``left_out`` is
-    how many items only one of them has a score for. ``difference`` is None where they share no item.
+    how many items only one of them has a score for. ``difference`` is None where they share no item. ``fields`` has the
+    difference in each field that both scored.
     """
 
     difference: PairedDifference | None
     better: Sequence[str]
     worse: Sequence[str]
     left_out: int
+    fields: Mapping[str, PairedDifference] = field(default_factory=dict)
 
     def to_json(self) -> dict[str, Any]:
         """As reports show it."""
@@ -159,29 +174,63 @@ class Comparison:
             "items": 0,
         }
         if difference is not None:
-            shown |= {
-                "items": difference.items,
-                "difference": difference.difference,
-                "interval": list(difference.interval),
-                "interval_method": interval_method(difference.test),
-                "test": difference.test,
-                "p": difference.p,
-                "p_worse": difference.p_worse,
-                "showable": difference.showable,
-            }
+            shown |= _object(difference)
+        if self.fields:
+            shown["fields"] = {name: _object(each) for name, each in self.fields.items()}
         return shown
 
 
-def compared(before: Iterable[ScoreRecord], after: Iterable[ScoreRecord], *, repeats: int) -> Comparison:
-    """Compare two evaluations item by item; ``repeats`` is the greater number of theirs."""
-    first, second = item_means(before), item_means(after)
+def _object(difference: PairedDifference) -> dict[str, Any]:
+    return {
+        "items": difference.items,
+        "difference": difference.difference,
+        "interval": list(difference.interval),
+        "interval_method": interval_method(difference.test),
+        "test": difference.test,
+        "p": difference.p,
+        "p_worse": difference.p_worse,
+        "showable": difference.showable,
+    }
+
+
+def compared(
+    before: Iterable[ScoreRecord], after: Iterable[ScoreRecord], *, repeats: int, fields: Sequence[str] = ()
+) -> Comparison:
+    """Compare two evaluations item by item, and in each of the ``fields`` that both scored; ``repeats`` is the greater number of
+    theirs.
+    """
+    first, *first_fields = _means(before, fields)
+    second, *second_fields = _means(after, fields)
+    difference = _difference(first, second, repeats)
     common = sorted(first.keys() & second.keys())
-    difference = None
-    if common:
-        difference = compare([first[item] for item in common], [second[item] for item in common], repeats=repeats)
+    of_fields = {
+        name: each
+        for name, one, other in zip(fields, first_fields, second_fields, strict=True)
+        if (each := _difference(one, other, repeats)) is not None
+    }
     return Comparison(
         difference,
         [item for item in common if second[item] > first[item] + _EQUAL],
         [item for item in common if second[item] < first[item] - _EQUAL],
         len(first.keys() ^ second.keys()),
+        of_fields,
     )
+
+
+def _means(scores: Iterable[ScoreRecord], fields: Sequence[str]) -> list[dict[str, float]]:
+    """The mean of each item, and in each of the fields."""
+    counted, of_fields = _Counted(), [CountedField("", None) for _ in fields]
+    for score in scores:
+        if score.status in COUNTED:
+            counted.add(score)
+            for name, of_field in zip(fields, of_fields, strict=True):
+                of_field.add(score, (score.fields or {}).get(name))
+    whole = dict(zip(counted.places, counted.means(), strict=True))
+    return [whole, *(dict(of_field.means()) for of_field in of_fields)]
+
+
+def _difference(first: Mapping[str, float], second: Mapping[str, float], repeats: int) -> PairedDifference | None:
+    common = sorted(first.keys() & second.keys())
+    if not common:
+        return None
+    return compare([first[item] for item in common], [second[item] for item in common], repeats=repeats)

@@ -18,7 +18,7 @@ from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.models.tokens import calls_tokens, estimate_call, estimate_tokens, prompt_tokens, sent_of
 from merrow_runtime.requests import ModelReply, ModelRequest
-from merrow_runtime.spending.meter import Meter
+from merrow_runtime.spending.meter import NO_LEAVE, Leave, Meter
 from merrow_runtime.usage import NOTHING, Usage
 
 _MOST_FORMS = 16
@@ -176,9 +176,6 @@ class Calling:
 
     async def _try(self, request: ModelRequest, toll: _Toll, stream: bool) -> ModelReply:
         self._stops.check(request.model)
-        if self._meter is not None:
-            toll.place = await self._meter.admit(estimate_call(request, self.endpoint, None).tokens)
-            toll.meter = self._meter
         try:
             reply = await self._sent(request, toll, stream)
             toll.count(reply.usage)
@@ -187,15 +184,8 @@ class Calling:
             toll.close()
 
     async def _sent(self, request: ModelRequest, toll: _Toll, stream: bool) -> ModelReply:
-        await self._places.ready()
-        if self._places.is_full:
-            await self._wait(toll.listener)
-        else:
-            await self._places.acquire()
-            toll.listener.moved("begins")
+        await self._enter(request, toll)
         try:
-            self._stops.check(request.model)
-            await toll.begin(partial(self._estimated, request, ()))
             self._stops.check(request.model)
             task = self._stops.enter(request.model)
             shown: list[str] = []
@@ -234,6 +224,8 @@ class Calling:
                 self._reached = self._reached or failure.sent
                 if failure.usage is not None or failure.paid:
                     await toll.lost(failure.usage or self._estimated(request, shown), "failed")
+                if failure.too_many and self._meter is not None:
+                    await self._meter.pause(request.model, failure.retry_after)
                 raise
             except Exception as fault:
                 # Between the question and its reply: a fault of an endpoint, or a recording that can't be written any more.
@@ -253,6 +245,42 @@ class Calling:
         self._places.traffic.used += reply.usage
         return reply
 
+    async def _enter(self, request: ModelRequest, toll: _Toll) -> None:
+        """Get one of the endpoint's places, and what the user's limits ask for. Where that takes long, it is known."""
+        listener = toll.listener
+        await self._places.ready()
+        if self._places.is_full:
+            await self._wait(listener)
+        else:
+            await self._places.acquire()
+            listener.moved("begins")
+        is_held = False
+
+        def waits() -> None:
+            nonlocal is_held
+            if not is_held:
+                is_held = True
+                listener.moved("ends")
+                listener.moved("waits")
+
+        try:
+            self._stops.check(request.model)
+            used = partial(self._estimated, request, ())
+            if self._meter is not None:
+                toll.leave = await self._meter.begin(request.model, partial(self._most_tokens, request), used, waits)
+                toll.meter = self._meter
+            if is_held:
+                is_held = False
+                listener.moved("gets")
+            await toll.mark(used)
+        except BaseException:
+            if is_held:
+                self._places.release()
+                listener.moved("gives up")
+            else:
+                self._leave(listener)
+            raise
+
     async def _wait(self, listener: Listener) -> None:
         """Wait for a place, and let that be known."""
         listener.moved("waits")
@@ -262,6 +290,9 @@ class Calling:
             listener.moved("gives up")
             raise
         listener.moved("gets")
+
+    def _most_tokens(self, request: ModelRequest) -> int:
+        return estimate_call(request, self.endpoint, None).tokens
 
     def _leave(self, listener: Listener) -> None:
         """Give a place to the next call. Where that is one of the same node, it isn't queued in between."""
@@ -317,15 +348,12 @@ class _Toll:
     places: CallSlots
     reservation: Reservation | None = None
     meter: Meter | None = None
-    place: int = 0
-    _begun: int = 0
+    leave: Leave = NO_LEAVE
     _is_marked: bool = False
     _is_counted: bool = False
 
-    async def begin(self, used: Callable[[], Usage]) -> None:
-        """Keep that it leaves now, wherever it will be counted; ``used`` says what it uses in any case."""
-        if self.meter is not None:
-            self._begun = self.meter.begin(self.model, used())
+    async def mark(self, used: Callable[[], Usage]) -> None:
+        """Have the journal of the run know that it leaves now; ``used`` says what it uses in any case."""
         if self.marks is not None:
             self._is_marked = True
             await self.marks.sending(used())
@@ -334,7 +362,7 @@ class _Toll:
         """Count what was paid, over all runs."""
         self._is_counted = True
         if self.meter is not None:
-            self.meter.count(self.place, self.model, usage, self._begun)
+            self.meter.count(self.leave, self.model, usage)
 
     async def lost(self, usage: Usage, why: str) -> None:
         """Count what was paid for nothing."""
@@ -348,8 +376,8 @@ class _Toll:
         """Give back the tokens of a try that used none, and forget that it was begun."""
         if self._is_counted:
             return
-        if self.meter is not None and (self.place or self._begun):
-            self.meter.count(self.place, self.model, NOTHING, self._begun)
+        if self.meter is not None:
+            self.meter.count(self.leave, self.model, NOTHING)
         if self.marks is not None and self._is_marked:
             self.marks.unsent()
 

@@ -11,13 +11,12 @@ from merrow_runtime.calls.effects import Effects
 from merrow_runtime.documents.database import Found
 from merrow_runtime.documents.places import StorePlace
 from merrow_runtime.errors import InputError, NodeFailure, StoreFailure
+from merrow_runtime.operators.retrieve import DOCUMENTS
 from merrow_runtime.requests import CallKey
 from merrow_runtime.store.contract import CallRecord
 from merrow_runtime.store.rows import text_of
 from merrow_runtime.usage import NOTHING
 from merrow_runtime.values import Value
-
-_DOCUMENTS = "documents"
 
 
 @dataclass(frozen=True, slots=True)
@@ -45,8 +44,8 @@ class StoreUse:
             except (InputError, StoreFailure) as failure:
                 raise NodeFailure.of(self.key.node, str(failure)) from None
             given = [_document(self.place.store.name, document) for document in found]
-            record = await self._keep({_DOCUMENTS: given}, started)
-        documents: list[Value] | None = record.result.get(_DOCUMENTS)
+            record = await self._keep({DOCUMENTS: given}, started)
+        documents: list[Value] | None = record.result.get(DOCUMENTS)
         if not isinstance(documents, list):
             raise NodeFailure.of(self.key.node, "what it found is damaged in the journal.")
         return documents

@@ -175,6 +175,7 @@ class Failures:
                 f"allows no more requests for now{details}; wait, or lower the concurrency",
                 transient=True,
                 retry_after=wait,
+                too_many=True,
             )
         if status in (408, 409, 425) or error.code == "json_validate_failed" or (status >= 500 and status != 501):
             return self._failure(f"failed{details}; try again later", transient=True, retry_after=wait)
@@ -318,6 +319,7 @@ class Failures:
         paid: bool = False,
         remedy: Remedy | None = None,
         sent: bool = True,
+        too_many: bool = False,
     ) -> EndpointFailure:
         return EndpointFailure(
             f"The endpoint {self._origin} {reason}.",
@@ -329,6 +331,7 @@ class Failures:
             paid=paid,
             remedy=remedy,
             sent=sent,
+            too_many=too_many,
         )
 
 

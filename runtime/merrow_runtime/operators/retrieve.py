@@ -11,6 +11,8 @@ from merrow_runtime.values import Outputs
 
 STORE, DECLARED = "store", "declared"
 """Parameters of its definition and of Remember's: the store's name, and what the workflow says of it."""
+DOCUMENTS = "documents"
+"""Where the result of its call has what was found."""
 _STEP = "retrieve"
 _MOST = 5
 

@@ -54,7 +54,7 @@ class ToolChoice:
             return KnownResults(known)
         from merrow_runtime.outside.user_servers import UserServers
 
-        return UserServers(key, people=False)
+        return UserServers(key)
 
 
 LIVE = ToolChoice()

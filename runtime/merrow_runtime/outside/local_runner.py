@@ -17,7 +17,7 @@ import traceback
 TYPE_CHECKING = False  # `typing` is slow to import
 if TYPE_CHECKING:
     from collections.abc import Callable
-    from typing import Any
+    from typing import Any, TextIO
 
 VERSION = "2025-11-25"
 UNKNOWN_METHOD = -32601
@@ -35,26 +35,46 @@ def main(job: dict[str, Any]) -> None:
     names: dict[str, Any] = {"__name__": job["tool"]["name"], "__file__": job["file"]}
     exec(compile(source, job["file"], "exec"), names)  # noqa: S102 (the user has agreed to this very text)
     function = names[job["tool"]["name"]]
+
+    def called(_: str, arguments: dict[str, Any]) -> dict[str, Any]:
+        return _called(function, arguments, job["returns"])
+
+    serve(answers, {"name": job["tool"]["name"], "version": job["sha256"][:8]}, [job["tool"]], called)
+
+
+def serve(
+    answers: TextIO,
+    info: dict[str, str],
+    tools: list[dict[str, Any]],
+    called: Callable[[str, dict[str, Any]], dict[str, Any]],
+) -> None:
+    """Answer what comes on the standard input until it ends. ``called`` gives the result of a call, by the tool's name and its
+    arguments.
+    """
     for line in sys.stdin:
         request = json.loads(line)
         if "id" not in request:
             continue
-        answer = {"jsonrpc": "2.0", "id": request["id"], **_answered(request, function, job)}
+        answer = {"jsonrpc": "2.0", "id": request["id"], **_answered(request, info, tools, called)}
         answers.write(json.dumps(answer) + "\n")
         answers.flush()
 
 
-def _answered(request: dict[str, Any], function: Callable[..., Any], job: dict[str, Any]) -> dict[str, Any]:
+def _answered(
+    request: dict[str, Any],
+    info: dict[str, str],
+    tools: list[dict[str, Any]],
+    called: Callable[[str, dict[str, Any]], dict[str, Any]],
+) -> dict[str, Any]:
     match request["method"]:
         case "initialize":
-            info = {"name": job["tool"]["name"], "version": job["sha256"][:8]}
             return {"result": {"protocolVersion": VERSION, "capabilities": {"tools": {}}, "serverInfo": info}}
         case "ping":
             return {"result": {}}
         case "tools/list":
-            return {"result": {"tools": [job["tool"]]}}
+            return {"result": {"tools": tools}}
         case "tools/call":
-            return {"result": _called(function, request["params"].get("arguments") or {}, job["returns"])}
+            return {"result": called(str(request["params"].get("name")), request["params"].get("arguments") or {})}
     return {"error": {"code": UNKNOWN_METHOD, "message": f"There is no method {request['method']}."}}
 
 

@@ -54,17 +54,16 @@ for _logger in ("mcp", "client"):
 
 class Sessions:
     """The sessions of one caller, as an async context manager: at its end all servers are gone. ``environment`` is where
-    variables come from, ``proxy`` is as in the user's settings. ``people`` tells servers that they may ask people.
+    variables come from, ``proxy`` is as in the user's settings. All servers hear that they may ask people, also where nobody is
+    there: some list other tools otherwise, which then differ from their pins.
     """
 
     def __init__(
         self,
         environment: Mapping[str, str] = os.environ,
         proxy: str | bool | None = None,
-        *,
-        people: bool = False,
     ) -> None:
-        self._environment, self._proxy, self._people = environment, proxy, people
+        self._environment, self._proxy = environment, proxy
         self._sessions: dict[ToolServer, _ServerSession] = {}
 
     async def __aenter__(self) -> Self:
@@ -98,15 +97,13 @@ class Sessions:
     def _of(self, server: ToolServer) -> _ServerSession:
         session = self._sessions.get(server)
         if session is None or session.is_over:
-            session = self._sessions[server] = _ServerSession(server, self._environment, self._proxy, self._people)
+            session = self._sessions[server] = _ServerSession(server, self._environment, self._proxy)
         return session
 
 
 class _ServerSession:
-    def __init__(
-        self, server: ToolServer, environment: Mapping[str, str], proxy: str | bool | None, people: bool
-    ) -> None:
-        self._server, self._environment, self._proxy, self._people = server, environment, proxy, people
+    def __init__(self, server: ToolServer, environment: Mapping[str, str], proxy: str | bool | None) -> None:
+        self._server, self._environment, self._proxy = server, environment, proxy
         self._in_flight: list[_InFlight] = []
         self._secrets = [value for name in server.variables if (value := environment.get(name))]
         self._opening = asyncio.Lock()
@@ -275,7 +272,7 @@ class _ServerSession:
             self._streams(transport),
             read_timeout_seconds=self._server.timeout,
             message_handler=self._told,
-            elicitation_callback=self._elicited if self._people else None,
+            elicitation_callback=self._elicited,
             client_info=types.Implementation(name="merrow", version=version("merrow")),
             cache=None,
         )

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import asyncio
+import sys
 from collections.abc import Callable, Collection, Mapping
 from pathlib import Path
 from typing import TYPE_CHECKING
@@ -17,7 +18,7 @@ from merrow_runtime.outside.consent import ConsentFailure, Consents
 from merrow_runtime.outside.known_servers import KnownServers
 from merrow_runtime.outside.local_tools import LocalTool
 from merrow_runtime.outside.pinned_results import check_result
-from merrow_runtime.program.tool_parameters import pin_text
+from merrow_runtime.program.tool_parameters import GYMNASIUM, UNPINNED, pin_text
 from merrow_runtime.program.workspace import WorkspaceFinder
 from merrow_runtime.provenance import listed
 from merrow_runtime.requests import ToolCall, ToolLeg, ToolQuestions, ToolResult
@@ -25,6 +26,9 @@ from merrow_runtime.values import canonical
 
 if TYPE_CHECKING:
     from merrow_runtime.outside.sessions import Sessions
+
+
+GYMNASIUM_HOST = "merrow_runtime.outside.hosts.gymnasium_host"
 
 
 class NotAgreedFailure(ConsentFailure):
@@ -59,12 +63,10 @@ class NotAgreedFailure(ConsentFailure):
 
 
 class UserServers:
-    """`merrow_runtime.calls.tool_servers.ToolServers` of a run. ``key`` gives what no tool is ever sent, if there is such.
-    ``people`` says that somebody can be asked, which servers are told.
-    """
+    """`merrow_runtime.calls.tool_servers.ToolServers` of a run. ``key`` gives what no tool is ever sent, if there is such."""
 
-    def __init__(self, key: Callable[[], str | None], *, people: bool = True) -> None:
-        self._key, self._people = key, people
+    def __init__(self, key: Callable[[], str | None]) -> None:
+        self._key = key
         self._known: dict[Path, KnownServers] = {}
         self._servers: dict[tuple[str, str], ToolServer] = {}
         self._pins: dict[Pinned, PinnedTool] = {}
@@ -96,6 +98,9 @@ class UserServers:
             self._pins |= pins()
         for (tool, pin), node in tools.items():
             server, _, name = tool.partition(".")
+            if pin.startswith(GYMNASIUM):
+                self._servers[tool, pin] = _of_gymnasium(pin.removeprefix(GYMNASIUM), known)
+                continue
             if server == LOCAL:
                 _check_file(known.named(tool).tool, pin)
                 self._servers[tool, pin] = started = known.startable(tool)  # The user has agreed to its text.
@@ -127,6 +132,8 @@ class UserServers:
         if key is not None and holds(canonical(call.arguments), key):
             raise ToolFailure(f"The arguments for {call.tool} hold the key of an endpoint, which no tool is given.")
         server = self._server(call)
+        if call.pin == UNPINNED or call.pin.startswith(GYMNASIUM):
+            return  # What an environment's tools are is said by the language.
         if call.tool.partition(".")[0] == LOCAL:
             return  # It is started only while its file is the one that was pinned.
         name = _name(call.tool)
@@ -182,11 +189,43 @@ class UserServers:
         if self._sessions is None:
             from merrow_runtime.outside.sessions import Sessions  # it takes half a second
 
-            self._sessions = Sessions(proxy=read_user_settings().proxy, people=self._people)
+            self._sessions = Sessions(proxy=read_user_settings().proxy)
         return self._sessions
 
     def _server(self, call: ToolCall) -> ToolServer:
         return self._servers[call.tool, call.pin]
+
+
+class NotStartedFailure(ConsentFailure):
+    """A workflow acts in the environment ``name`` of the package gymnasium, which is a program that the user has not agreed to
+    start for workflows of this ``workspace``. ``digest`` is what is kept of the consent.
+    """
+
+    question = "Start it? It can do all that you can do on this machine."
+    button = "Start"
+
+    def __init__(self, name: str, digest: str, workspace: str) -> None:
+        self.name, self.digest, self.workspace = name, digest, workspace
+        self.situation = f"The workflow acts in {name} of the package gymnasium, which is started as a program."
+        super().__init__(f"{self.situation} Agree on a terminal, where `merrow run` asks.")
+
+    def is_given(self) -> bool:
+        """See `ConsentFailure.is_given`."""
+        return Consents().has(self.digest)
+
+    def agree(self) -> None:
+        """Keep that the user agrees. Raises `InputError`."""
+        Consents().add(self.digest, self.name, self.workspace)
+
+
+def _of_gymnasium(name: str, known: KnownServers) -> ToolServer:
+    """The server of an environment of the package gymnasium. Raises `NotStartedFailure`."""
+    # -I: what it imports comes from this Python, and not from the current folder.
+    server = ToolServer("gymnasium", (sys.executable, "-I", "-m", GYMNASIUM_HOST, name))
+    agreed = digest({**server.definition(), "workspace": str(known.workspace)})
+    if not known.consents.has(agreed):
+        raise NotStartedFailure(name, agreed, str(known.workspace))
+    return server
 
 
 def agreement_on(tool: str, pin: str, known: KnownServers) -> str:

@@ -20,5 +20,5 @@ def environment_parameters(node: TypedNode, settings: WorkflowSettings) -> dict[
         return {ENV: name, OF: dict(of)}
     version = shipped_version(name)
     if version is None:
-        raise UsageFailure(f"Node {node.id}: there is no environment `{name}`.")
+        raise UsageFailure(f"Node {node.id}: there is no environment `{name}`.")  # as MW505 says
     return {ENV: name, OF: {SHIPPED_KEY: version}}

@@ -2,10 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Iterable
+from collections.abc import Iterable, Mapping
 from contextlib import suppress
 from pathlib import Path, PurePosixPath
-from typing import TYPE_CHECKING
+from typing import TYPE_CHECKING, Any
 
 from merrow_analysis.definitions.operators import DEFAULT_STEPS
 from merrow_analysis.graph.nodes import TypedNode
@@ -15,12 +15,20 @@ from merrow_analysis.tools.pins import PINS_FILE, PinnedTool, PinsError, read_pi
 from merrow_runtime.operators.agents.offers import DESCRIPTION, MAX, NAME, SCHEMA, TOOLS, offered_tools
 from merrow_runtime.operators.agents.tool_agent import ToolAgent
 from merrow_runtime.operators.base import NodeDefinition
+from merrow_runtime.operators.environment import OF, Environment
 from merrow_runtime.operators.tool import GIVEN, PIN, TAKES, WHOLE, Tool
 from merrow_runtime.program.workflow_files import whole_path
 from merrow_runtime.values import Value
 
 if TYPE_CHECKING:
     from merrow_runtime.workflow import Workflow
+
+
+ENVIRONMENT_CALLS = ("reset", "step")
+"""The tools that a server of an environment has."""
+UNPINNED = "not pinned"
+GYMNASIUM = "gymnasium "
+"""In the place of pins, of tools of environments: their schemas are those of the language. The second is before an id."""
 
 
 def pin_text(pin: PinnedTool) -> str:
@@ -99,8 +107,25 @@ def tools_of(definitions: Iterable[NodeDefinition], *, agents: bool = True) -> d
     for node in definitions:
         if node.operator == Tool.name and node.spec is None:
             calling.setdefault((str(node.parameters["tool"]), str(node.parameters[PIN])), node.id)
+        elif node.operator == Environment.name and node.spec is None:
+            of = node.parameters[OF]
+            assert isinstance(of, dict)  # noqa: S101 (as it is made)
+            for call in ENVIRONMENT_CALLS:
+                if (tool := environment_tool(of, call)) is not None:
+                    calling.setdefault(tool, node.id)
         elif agents and node.operator == ToolAgent.name and node.spec is None:
             for name, pin in offered_tools(node):
                 if name != PERSON:
                     calling.setdefault((name, pin), node.id)
     return calling
+
+
+def environment_tool(of: Mapping[str, Any], call: str) -> tuple[str, str] | None:
+    """The tool that resets an environment or takes a step in it, as `tools_of` has tools; None for one that is shipped. ``of``
+    says which environment it is.
+    """
+    if "server" in of:
+        return f"{of['server']}.{call}", UNPINNED
+    if "gymnasium" in of:
+        return f"gymnasium.{call}", f"{GYMNASIUM}{of['gymnasium']}"
+    return None

@@ -22,6 +22,8 @@ from merrow_runtime.models.spending_limits import SpendingLimits
 from merrow_runtime.models.trust import WorkspaceValue
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.options import RunOptions
+from merrow_runtime.outside.served import ServedSession
+from merrow_runtime.program.tool_parameters import environment_tool
 from merrow_runtime.provenance import REPLAY_ORIGIN
 from merrow_runtime.requests import EnvironmentAction, ModelReply, ModelRequest
 from merrow_runtime.spending.meter import Meter, meter_of
@@ -168,8 +170,10 @@ class RunResources:
         return self._tools
 
     async def open_environment(self, action: EnvironmentAction) -> EnvironmentSession:
-        """A session with the environment that an action is for. Raises `merrow_runtime.errors.ToolFailure`."""
-        return shipped_session(action.of)
+        """A session with the environment that an action is for."""
+        if environment_tool(action.of, "reset") is None:
+            return shipped_session(action.of)
+        return ServedSession(self.tools, action)
 
     def stores(self, root: Path | None) -> RunStores:
         """The stores that nodes search and add to, none of which is opened before it is used; ``root`` is the folder of the

@@ -2,7 +2,8 @@
 
 It counts every paid call of this user on this machine: runs that were deleted since, runs that keep no journal, and those of
 evaluations, which have journals of their own. A call is in ``begun`` from before it leaves until its end is written: where the
-process is killed it stays there, and counts with what it used in any case.
+process is killed it stays there, and counts with what it used in any case. A row of ``paced`` has the permits that a process
+took for the calls of about a second: those that it used, once that is known.
 """
 
 from __future__ import annotations
@@ -10,7 +11,7 @@ from __future__ import annotations
 import atexit
 import threading
 import time
-from collections.abc import Callable
+from collections.abc import Callable, Iterable, Mapping
 from dataclasses import dataclass
 from datetime import UTC, datetime
 from pathlib import Path
@@ -19,6 +20,8 @@ from weakref import WeakValueDictionary
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.models.spending_limits import MinuteLimits
+from merrow_runtime.spending.pacing import CLOCKS_APART, Asked, Pacing
+from merrow_runtime.spending.permits import NOBODY, Demand, Permit
 from merrow_runtime.store.address import StoreAddress, configured, shared
 from merrow_runtime.store.connection import (
     IN_MEMORY,
@@ -35,10 +38,11 @@ from merrow_runtime.usage import Usage
 
 T = TypeVar("T")
 FILE = "spending.sqlite"
-MINUTE = 60.0
 _OPTIONS: dict[str, Any] = {"timeout": PATIENCE, "isolation_level": None, "check_same_thread": False}
 _FLUSH_EVERY = 1.0
 """Seconds between two writes of what was counted."""
+LONGEST_PAUSE = 120.0
+"""Seconds for which calls wait at most since an endpoint has refused one of them."""
 _TABLES = """
 CREATE TABLE IF NOT EXISTS spent (
     day TEXT NOT NULL, workflow TEXT NOT NULL, origin TEXT NOT NULL, model TEXT NOT NULL,
@@ -49,12 +53,24 @@ CREATE TABLE IF NOT EXISTS begun (
     number INTEGER PRIMARY KEY, day TEXT NOT NULL, workflow TEXT NOT NULL, origin TEXT NOT NULL, model TEXT NOT NULL,
     prompt_tokens INTEGER NOT NULL, usd REAL NOT NULL, unpriced INTEGER NOT NULL
 );
-CREATE TABLE IF NOT EXISTS paced (number INTEGER PRIMARY KEY, origin TEXT NOT NULL, at REAL NOT NULL, tokens INTEGER NOT NULL);
+CREATE TABLE IF NOT EXISTS paced (
+    number INTEGER PRIMARY KEY, origin TEXT NOT NULL, at REAL NOT NULL, tokens INTEGER NOT NULL,
+    requests INTEGER NOT NULL DEFAULT 1
+);
 CREATE INDEX IF NOT EXISTS paced_by_origin ON paced (origin, at);
+CREATE TABLE IF NOT EXISTS paused (
+    origin TEXT NOT NULL, model TEXT NOT NULL, until REAL NOT NULL, PRIMARY KEY (origin, model)
+) WITHOUT ROWID;
 """
-_BEGIN = (
-    "INSERT INTO begun (day, workflow, origin, model, prompt_tokens, usd, unpriced) VALUES (?, ?, ?, ?, ?, ?, ?)"
-    " RETURNING number"
+_ADD_REQUESTS = "ALTER TABLE paced ADD COLUMN requests INTEGER NOT NULL DEFAULT 1"
+BEGIN = (
+    "INSERT INTO begun (number, day, workflow, origin, model, prompt_tokens, usd, unpriced) VALUES (?, ?, ?, ?, ?, ?, ?, ?)"
+    " ON CONFLICT DO NOTHING RETURNING number, (SELECT max(until) FROM paused"
+    " WHERE paused.origin = begun.origin AND paused.model = begun.model)"
+)
+_PAUSE = (
+    "INSERT INTO paused (origin, model, until) VALUES (?, ?, ?) ON CONFLICT (origin, model) DO UPDATE"
+    " SET until = excluded.until WHERE excluded.until > paused.until OR paused.until > ?"
 )
 _SPENT = """
 SELECT day, workflow, origin, model, calls, prompt_tokens, completion_tokens, usd, unpriced, 0 FROM spent
@@ -128,14 +144,25 @@ class Ledger:
     def _begin_empty(self, clock: Callable[[], float]) -> None:
         self._clock = clock
         self._lock = threading.Lock()
+        """Held for moments, whoever works on what this process knows."""
+        self._at_work = threading.RLock()
+        """Held by who works on the database."""
         self._pending: dict[tuple[str | None, ...], list[float]] = {}
+        self._writing: dict[tuple[str | None, ...], list[float]] = {}
+        """What is being written, which was in ``_pending``."""
         self._begun: dict[int, float] = {}
         """US dollars of calls of this process that are in ``begun``, by number."""
         self._ended: list[int] = []
         """Those of them that have ended."""
+        self._pacing = Pacing()
+        self._paused: dict[tuple[str, str], float] = {}
+        """Until when the calls of a model wait, as far as it is known here."""
         self._flushed = time.monotonic()
         self._month: tuple[str, float] = ("", 0.0)
+        self._month_read = self._flushed
         self._users = 0
+        self.is_flush_due = False
+        """Whether somebody is going to call `flush_soon`."""
 
     def _opened(self) -> DatabaseConnection:
         try:
@@ -144,9 +171,22 @@ class Ledger:
             execute_patiently(database, "PRAGMA journal_mode = WAL")
             # A crash of the machine may lose the last writes, never the file.
             database.executescript("PRAGMA synchronous = NORMAL;" + _TABLES)
+            columns = {row[1] for row in database.execute("PRAGMA table_info(paced)")}
+            if "requests" not in columns:
+                self._add_requests(database)
         except DatabaseFailure as problem:
             raise self._failure(problem) from problem
         return database
+
+    @staticmethod
+    def _add_requests(database: DatabaseConnection) -> None:
+        """Have rows of several requests, which those of an older version are not."""
+
+        def add(database: Database) -> None:
+            if not any(row[1] == "requests" for row in database.execute("PRAGMA table_info(paced)")):
+                database.execute(_ADD_REQUESTS)
+
+        database.transaction(add)
 
     def is_at_its_path(self) -> bool:
         """Whether the file is still there and was not replaced: what is written elsewhere is spending that no limit sees."""
@@ -155,24 +195,38 @@ class Ledger:
         except OSError:
             return False
 
+    async def off_loop(self, work: Callable[[], T]) -> T:
+        """What ``work`` gives, which uses the database. A file is used at once, which takes less than to have a thread do it."""
+        return work()
+
     def begin(self, workflow: str, origin: str, model: str, usage: Usage) -> int:
         """Write at once that a call leaves, which uses ``usage`` in any case, and what was counted so far.
 
-        So only calls on their way are open in the file. Returns the number to `count` it by in the end.
+        So only calls on their way are open in the file. Returns the number to `count` it by in the end. Where calls of the model
+        are paused, that is known from now on (`paused`).
         """
-        usd = usage.cost_usd or 0.0
-        named = day_of(self._clock()), storable(workflow), storable(origin), storable(model)
+        values = self._begun_values(workflow, origin, model, usage)
+        with self._at_work:
+            row = self._written(lambda database: database.execute(BEGIN, (None, *values)).fetchone())
+            return self._has_begun(origin, model, usage, row)
+
+    def _begun_values(self, workflow: str, origin: str, model: str, usage: Usage) -> tuple[Any, ...]:
+        named = day_of(self._at()), storable(workflow), storable(origin), storable(model)
+        return *named, usage.prompt_tokens, usage.cost_usd or 0.0, usage.cost_usd is None
+
+    def _has_begun(self, origin: str, model: str, usage: Usage, row: tuple[int, float | None]) -> int:
+        number, until = row
         with self._lock:
-            values = (*named, usage.prompt_tokens, usd, usage.cost_usd is None)
-            number: int = self._written(lambda database: database.execute(_BEGIN, values).fetchone()[0])
-            self._begun[number] = usd
-            return number
+            self._begun[number] = usage.cost_usd or 0.0
+            if until is not None:
+                self._paused[origin, model] = until
+        return number
 
     def count(self, workflow: str, origin: str, model: str, usage: Usage, begun: int = 0) -> None:
         """Count what calls used; it is written a second later at most, while calls come, or by `flush`. ``begun`` is the number
         of the one call that it was, 0 where it was not begun.
         """
-        day = day_of(self._clock())
+        day = day_of(self._at())
         key = day, storable(workflow), storable(origin), storable(model)
         unpriced = usage.calls if usage.cost_usd is None else 0
         used = usage.calls, usage.prompt_tokens, usage.completion_tokens, usage.cost_usd or 0.0, unpriced
@@ -180,37 +234,56 @@ class Ledger:
             if begun:
                 self._ended.append(begun)
             if usage.calls:
-                sums = self._pending.setdefault(key, [0, 0, 0, 0.0, 0])
-                for place, value in enumerate(used):
-                    sums[place] += value
+                _add(self._pending, key, used)
         if time.monotonic() - self._flushed >= _FLUSH_EVERY:
-            self.flush()
+            self.flush_soon()
 
     def flush(self) -> None:
         """Write what was counted."""
+        self._flushed, self.is_flush_due = time.monotonic(), False
         with self._lock:
-            self._flushed = time.monotonic()
-            if self._pending or self._ended:
-                self._written(lambda _: None)
+            now = self._at()
+            is_needed = self._pending or self._ended or self._pacing.is_unwritten(now)
+        if is_needed:
+            self._written(lambda _: None)
+
+    def flush_soon(self) -> None:
+        """Have what was counted written, without waiting for that where it takes long."""
+        self.flush()
 
     def _written(self, work: Callable[[Database], T]) -> T:
-        """What ``work`` gives, in one transaction with what was counted. The lock is held."""
-        ended = self._ended[:]
+        """What ``work`` gives, in one transaction with what was counted."""
+        with self._at_work:
+            with self._lock:
+                ended, self._ended = self._ended, []
+                self._writing, self._pending = self._pending, {}
+                self._pacing.lay_down(lambda hand: hand.is_over(self._at()))
+                permits = self._pacing.taken()
 
-        def write(database: Database) -> T:
-            # In one order, in which no two processes wait for each other.
-            database.executemany(_ADD, sorted((*key, *sums) for key, sums in self._pending.items()))
-            database.executemany("DELETE FROM begun WHERE number = ?", [(number,) for number in ended])
-            return work(database)
+            def write(database: Database) -> T:
+                # In one order, in which no two processes wait for each other.
+                database.executemany(_ADD, sorted((*key, *sums) for key, sums in self._writing.items()))
+                database.executemany("DELETE FROM begun WHERE number = ?", [(number,) for number in ended])
+                permits.write(database)
+                return work(database)
 
-        result = self._transaction(write)
-        if self._pending or ended:
-            self._month = ("", 0.0)
-        self._pending.clear()
-        del self._ended[: len(ended)]
-        for number in ended:
-            self._begun.pop(number, None)
-        return result
+            try:
+                result = self._transaction(write)
+            except BaseException:
+                with self._lock:
+                    self._ended[:0] = ended
+                    for key, sums in self._writing.items():
+                        _add(self._pending, key, sums)
+                    self._writing = {}
+                    self._pacing.keep(permits)
+                raise
+            with self._lock:
+                month, usd = self._month
+                self._month = month, usd + _usd_of(self._writing, month)
+                self._writing = {}
+                for number in ended:
+                    self._begun.pop(number, None)
+            return result
 
     def enter(self) -> None:
         """A run begins to count."""
@@ -222,64 +295,122 @@ class Ledger:
         with self._lock:
             self._users -= 1
             is_last = self._users == 0
+            if is_last:
+                self._pacing.lay_down(lambda _: True)
         if is_last or time.monotonic() - self._flushed >= _FLUSH_EVERY:
-            self.flush()
+            self.flush_soon()
 
     def spent(self, since: str = "", until: str = "9999-12-31") -> list[Spent]:
         """What was spent from one day to another, both included, in order."""
         self.flush()
-        with self._lock:
+        with self._at_work:
             try:
                 return [Spent(*row) for row in self._database.execute(_SPENT, {"since": since, "until": until})]
             except DatabaseFailure as problem:
                 raise self._failure(problem) from problem
+
+    @property
+    def is_month_known(self) -> bool:
+        """Whether `of_month` needs nothing but what this process knows."""
+        return self._month[0] == day_of(self._at())[:7] and time.monotonic() - self._month_read < _FLUSH_EVERY
 
     def of_month(self) -> float:
         """US dollars that calls of this calendar month (UTC) cost, as far as their prices are known.
 
         What other processes spend is seen a second or two later.
         """
-        month = day_of(self._clock())[:7]
-        if time.monotonic() - self._flushed >= _FLUSH_EVERY:
+        if not self.is_month_known:
             self.flush()
-            self._month = ("", 0.0)
-        with self._lock:
-            if self._month[0] != month:
+            month, self._month_read = day_of(self._at())[:7], time.monotonic()
+            with self._at_work:
                 try:
-                    rows = self._database.execute(_MONTH, {"m": f"{month}-%"})
-                    # Those of this process count once they have ended.
-                    self._month = month, float(rows.fetchone()[0]) - sum(self._begun.values())
+                    rows = self._database.execute(_MONTH, {"m": f"{month}-%"}).fetchone()
                 except DatabaseFailure as problem:
                     raise self._failure(problem) from problem
-            pending = sum(sums[3] for key, sums in self._pending.items() if str(key[0]).startswith(month))
-            return self._month[1] + pending
+                with self._lock:
+                    # Those of this process count once they have ended.
+                    self._month = month, float(rows[0]) - sum(self._begun.values())
+        return self.known_of_month()
 
-    def admit(self, origin: str, limits: MinuteLimits, tokens: int) -> tuple[int, float]:
-        """Take a place among the calls of the last minute to ``origin`` for a call of some ``tokens``.
+    def month_at_start(self) -> float:
+        """The same for a run that is to begin: it asks again before its first call."""
+        return self.of_month()
 
-        Its number, for `settle`, and 0; or 0 and the seconds until there may be room. A call that is larger than all tokens of
-        a minute goes alone.
+    def known_of_month(self) -> float:
+        """The same, as it was when that was last read; 0 where that was not in this month."""
+        month = day_of(self._at())[:7]
+        with self._lock:
+            read = self._month[1] if self._month[0] == month else 0.0
+            return read + _usd_of(self._pending, month) + _usd_of(self._writing, month)
+
+    def take(self, origin: str, limits: MinuteLimits, tokens: int) -> Permit | None:
+        """A permit for a call of some ``tokens`` to ``origin``, which leaves now; None where `refill` has to take some first."""
+        with self._lock:
+            return self._pacing.hand(origin).take(tokens, limits, self._at())
+
+    def refill(self, origin: str, limits: MinuteLimits, tokens: int, behind: Demand = NOBODY) -> float:
+        """Take permits for a call of some ``tokens``, for those that wait ``behind`` it, and for as many as are expected within
+        the next second: 0, or the seconds until there may be room. A call that is larger than all tokens of a minute goes alone.
         """
-        now = self._clock()
+        with self._at_work:
+            now = self._clock()
+            with self._lock:
+                hand = self._pacing.hand(origin)
+                asked = Asked(origin, limits, tokens, behind, hand.expected(now), now, self._late)
+                self._pacing.lay_down(lambda one: one is hand)
+                permits = self._pacing.taken()
 
-        def work(database: Database) -> tuple[int, float]:
-            # Places of the future are of a clock that was set back since.
-            database.execute("DELETE FROM paced WHERE at <= ? OR at > ?", (now - MINUTE, now + 1.0))
-            rows = database.execute("SELECT at, tokens FROM paced WHERE origin = ? ORDER BY at", (origin,)).fetchall()
-            wait = _wait(rows, limits, tokens, now)
-            if wait > 0:
-                return 0, wait
-            placed = "INSERT INTO paced (origin, at, tokens) VALUES (?, ?, ?) RETURNING number"
-            return database.execute(placed, (origin, now, tokens)).fetchone()[0], 0.0
+            def work(database: Database) -> tuple[int, Demand, float]:
+                permits.write(database)
+                return asked.granted(database)
 
+            try:
+                number, granted, wait = self._transaction(work, is_alone=True)
+            except BaseException:
+                with self._lock:
+                    self._pacing.keep(permits)
+                raise
+            if number:
+                with self._lock:
+                    hand.hold(number, granted, now)
+            return wait
+
+    _late = 0.0
+    """Seconds by which a single call may leave after its permit was taken."""
+
+    def settle(self, permit: Permit, tokens: int | None) -> None:
+        """Say how many tokens the call with this permit really used; None where it did not leave."""
         with self._lock:
-            return self._transaction(work, is_alone=True)
+            self._pacing.correct(permit, tokens)
 
-    def settle(self, number: int, tokens: int) -> None:
-        """Say how many tokens the call with this number really used."""
-        sql = "UPDATE paced SET tokens = ? WHERE number = ?"
+    def pause(self, origin: str, model: str, seconds: float) -> None:
+        """Have the calls of all processes to a model wait so many seconds, `LONGEST_PAUSE` at most."""
+        with self._at_work:
+            now = self._clock()
+            until = now + min(seconds, LONGEST_PAUSE)
+            with self._lock:
+                if self._paused.get((origin, model), 0.0) >= until - CLOCKS_APART:
+                    return
+                self._paused[origin, model] = until
+            values = storable(origin), storable(model), until, now + LONGEST_PAUSE + CLOCKS_APART
+            self._transaction(lambda database: database.execute(_PAUSE, values))
+
+    def paused(self, origin: str, model: str) -> float:
+        """The seconds for which calls to a model wait, as far as it is known here."""
         with self._lock:
-            self._transaction(lambda database: database.execute(sql, (tokens, number)))
+            until = self._paused.get((origin, model))
+            if until is None:
+                return 0.0
+            left = until - self._at()
+            # One of the far future is of a clock that was set back since.
+            if not 0 < left <= LONGEST_PAUSE + CLOCKS_APART:
+                del self._paused[origin, model]
+                return 0.0
+            return left
+
+    def _at(self) -> float:
+        """The moment, without asking anybody."""
+        return self._clock()
 
     def _transaction(self, work: Callable[[Database], T], *, is_alone: bool = False) -> T:
         """What ``work`` gives, in one transaction; one that ``is_alone`` sees what no other one changes meanwhile."""
@@ -315,19 +446,14 @@ def _identity(path: Path) -> tuple[int, int]:
     return file.st_dev, file.st_ino
 
 
-def _wait(rows: list[tuple[float, int]], limits: MinuteLimits, tokens: int, now: float) -> float:
-    """The seconds until a call of some ``tokens`` may follow ``rows``: moments and tokens of the last minute, in order."""
-    last = -1  # the newest row that must have left
-    if limits.requests is not None:
-        last = len(rows) - limits.requests
-    if limits.tokens is not None:
-        held = sum(row[1] for row in rows)
-        for place, row in enumerate(rows):
-            if held + tokens <= limits.tokens:
-                break
-            held -= row[1]
-            last = max(last, place)
-    return max(0.0, rows[last][0] + MINUTE - now) + 0.001 if last >= 0 else 0.0
+def _add(sums: dict[tuple[str | None, ...], list[float]], key: tuple[str | None, ...], more: Iterable[float]) -> None:
+    known = sums.setdefault(key, [0, 0, 0, 0.0, 0])
+    for place, value in enumerate(more):
+        known[place] += value
+
+
+def _usd_of(sums: Mapping[tuple[str | None, ...], list[float]], month: str) -> float:
+    return sum(each[3] for key, each in sums.items() if month and str(key[0]).startswith(month))
 
 
 _OPEN: WeakValueDictionary[Path | StoreAddress, Ledger] = WeakValueDictionary()

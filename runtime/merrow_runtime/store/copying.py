@@ -16,7 +16,9 @@ from merrow_runtime.store.packing import CALLS, NODES, OUTPUTS
 from merrow_runtime.store.rows import CALL_COLUMNS, RUN_COLUMNS
 from merrow_runtime.store.sql import Database
 
-_SCORED = "item, repeat, status, value, usage, seconds, run, work, scored, read, reason, output, exhausted"
+_SCORED = (
+    "item, repeat, status, value, usage, seconds, run, work, scored, read, reason, output, exhausted, fields, others"
+)
 
 
 @dataclass(frozen=True, slots=True)

@@ -42,7 +42,9 @@ class ScoreRecord:
 
     ``work`` is the key of what decides the answer, ``scored`` the key of what decides its score. ``output`` is the answer as
     JSON; None where there is none. ``run`` is the run to open, "" where none began; ``seconds`` are its time, and ``exhausted``
-    counts its Loops that still wanted another turn when their turns or their budget ran out.
+    counts its Loops that still wanted another turn when their turns or their budget ran out. ``fields`` has, where the fields of
+    answers are scored, for each one its ``value``, and ``read``, ``gold`` and ``reason`` as texts. ``others`` are the values of
+    the outputs beside the one that is the answer, as JSON; None where there is one output, or they are the answer together.
     """
 
     item: str
@@ -58,16 +60,20 @@ class ScoreRecord:
     scored: bytes
     output: str | None = None
     exhausted: int = 0
+    fields: Mapping[str, Mapping[str, Any]] | None = None
+    others: str | None = None
 
 
-SCORE_COLUMNS = "item, repeat, status, value, read, reason, usage, seconds, run, work, scored, exhausted"
+SCORE_COLUMNS = "item, repeat, status, value, read, reason, usage, seconds, run, work, scored, exhausted, fields"
 """Of a score, in whichever table."""
+ANSWER_COLUMNS = ", output, others"
+"""And of its answer, which may be long."""
 _KEEP = (
-    f"INSERT OR REPLACE INTO scores (evaluation, {SCORE_COLUMNS}, output)"  # noqa: S608
-    f" SELECT number, {', '.join('?' * 13)} FROM evaluations WHERE id = ?"
+    f"INSERT OR REPLACE INTO scores (evaluation, {SCORE_COLUMNS}{ANSWER_COLUMNS})"  # noqa: S608
+    f" SELECT number, {', '.join('?' * 15)} FROM evaluations WHERE id = ?"
 )
 _SCORES = "SELECT {} FROM scores WHERE evaluation = (SELECT number FROM evaluations WHERE id = ?)"
-_SOME = f"{_SCORES.format(SCORE_COLUMNS + ', output')} AND item IN ({PLACES})"
+_SOME = f"{_SCORES.format(SCORE_COLUMNS + ANSWER_COLUMNS)} AND item IN ({PLACES})"
 _RANGE = _SCORES.format("min(number), max(number)")
 # Of all scores from a number on, not of those of an evaluation, which would be put in order for each page: they are together.
 _PAGE = (
@@ -75,7 +81,7 @@ _PAGE = (
     " ORDER BY number LIMIT 500"
 )
 _KNOWN = " UNION ALL ".join(
-    f"SELECT * FROM (SELECT {SCORE_COLUMNS}, output FROM {table} WHERE work = :work ORDER BY number DESC) AS {table}"  # noqa: S608
+    f"SELECT * FROM (SELECT {SCORE_COLUMNS}{ANSWER_COLUMNS} FROM {table} WHERE work = :work ORDER BY number DESC) AS {table}"  # noqa: S608
     for table in ("scores", "trials")
 )
 
@@ -141,20 +147,20 @@ class Evaluations(Listed[EvaluationRecord]):
 
     def scores(self, evaluation: str, *, outputs: bool = False) -> KeptScores:
         """The scores that an evaluation has now, with the answers where asked for."""
-        return KeptScores(self._rows, evaluation, SCORE_COLUMNS + (", output" if outputs else ""))
+        return KeptScores(self._rows, evaluation, SCORE_COLUMNS + (ANSWER_COLUMNS if outputs else ""))
 
     def scored(self, numbers: Sequence[int], *, outputs: bool = False) -> list[ScoreRecord]:
         """The scores with these numbers (`KeptScores.numbered`), in this order, with the answers where asked for; one that
         another took the place of since is left out.
         """
-        columns = SCORE_COLUMNS + (", output" if outputs else "")
+        columns = SCORE_COLUMNS + (ANSWER_COLUMNS if outputs else "")
         sql = f"SELECT number, {columns} FROM scores WHERE number IN ({PLACES})"  # noqa: S608 (texts of this module)
         found = {row[0]: score_of(row[1:]) for part in in_parts(numbers) for row in self._rows(sql, tuple(part))}
         return [found[number] for number in numbers if number in found]
 
     def score(self, evaluation: str, item: str, repeat: int) -> ScoreRecord | None:
         """One score with its answer; None where there is none."""
-        sql = f"{_SCORES.format(SCORE_COLUMNS + ', output')} AND item = ? AND repeat = ?"
+        sql = f"{_SCORES.format(SCORE_COLUMNS + ANSWER_COLUMNS)} AND item = ? AND repeat = ?"
         scores = self._rows(sql, (evaluation, rows.storable(item), repeat))
         return score_of(scores[0]) if scores else None
 
@@ -188,17 +194,41 @@ def score_values(score: ScoreRecord) -> tuple[Any, ...]:
         score.work,
         score.scored,
         score.exhausted,
+        None if score.fields is None else rows.text_of(dict(score.fields)),
         score.output,
+        score.others,
     )
 
 
 def score_of(row: Sequence[Any]) -> ScoreRecord:
     """A row of `SCORE_COLUMNS`, with the answer where it was asked for."""
-    item, repeat, status, value, read, reason, usage, seconds, run, work, scored, exhausted, *output = row
+    item, repeat, status, value, read, reason, usage, seconds, run, work, scored, exhausted, fields, *answer = row
     used = rows.usage_or_unknown(usage)
     return ScoreRecord(
-        item, repeat, status, value, read, reason, used, seconds, run, work, scored, next(iter(output), None), exhausted
+        item,
+        repeat,
+        status,
+        value,
+        read,
+        reason,
+        used,
+        seconds,
+        run,
+        work,
+        scored,
+        answer[0] if answer else None,
+        exhausted,
+        None if fields is None else _fields_of(fields),
+        answer[1] if answer else None,
     )
+
+
+def _fields_of(text: str) -> dict[str, Any] | None:
+    """What each field is worth; None where that is damaged, which the score itself need not be."""
+    try:
+        return rows.object_of(text)
+    except rows.Damaged:
+        return None
 
 
 def output_text(output: Any) -> str:

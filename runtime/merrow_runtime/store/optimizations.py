@@ -9,7 +9,7 @@ from typing import Any
 
 from merrow_runtime.records import record
 from merrow_runtime.store import rows
-from merrow_runtime.store.evaluations import SCORE_COLUMNS, ScoreRecord, score_of, score_values
+from merrow_runtime.store.evaluations import ANSWER_COLUMNS, SCORE_COLUMNS, ScoreRecord, score_of, score_values
 from merrow_runtime.store.listed import Listed, ListedStatus, column_of, read_by
 from merrow_runtime.store.sql import Database
 
@@ -101,8 +101,8 @@ _CROWN = f"UPDATE draws SET crown = ?, told = ? WHERE optimization = {_NUMBER} A
 _TOLD = f"UPDATE candidates SET told = ? WHERE optimization = {_NUMBER} AND candidate = ?"  # noqa: S608
 _PROPOSED = f"INSERT OR REPLACE INTO proposals (optimization, draw, said) VALUES ({_NUMBER}, ?, ?)"  # noqa: S608
 _KEEP = (
-    f"INSERT OR REPLACE INTO trials (optimization, candidate, draw, {SCORE_COLUMNS}, output)"  # noqa: S608
-    f" VALUES ({_NUMBER}, ?, ?, {', '.join('?' * 13)})"
+    f"INSERT OR REPLACE INTO trials (optimization, candidate, draw, {SCORE_COLUMNS}{ANSWER_COLUMNS})"  # noqa: S608
+    f" VALUES ({_NUMBER}, ?, ?, {', '.join('?' * 15)})"
 )
 
 
@@ -208,7 +208,7 @@ class Optimizations(Listed[OptimizationRecord]):
 
     def trials(self, search: str, *, outputs: bool = False) -> list[TrialRecord]:
         """The answers of a search, in the order they came, with the answers themselves where asked for."""
-        columns = SCORE_COLUMNS + (", output" if outputs else "")
+        columns = SCORE_COLUMNS + (ANSWER_COLUMNS if outputs else "")
         sql = f"SELECT candidate, draw, {columns} FROM trials WHERE optimization = {_NUMBER} ORDER BY number"  # noqa: S608
         return [TrialRecord(row[0], row[1], score_of(row[2:])) for row in self._rows(sql, (search,))]
 

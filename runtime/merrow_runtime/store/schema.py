@@ -11,7 +11,7 @@ from collections.abc import Iterator
 
 from merrow_runtime.provenance import UNKNOWN_ORIGIN
 
-VERSION = 15
+VERSION = 17
 """Written in the file; a file with a greater one comes from a newer Merrow."""
 
 OLDEST = 2
@@ -139,6 +139,13 @@ ALTER TABLE scores ADD COLUMN exhausted INTEGER NOT NULL DEFAULT 0;
 ALTER TABLE trials ADD COLUMN exhausted INTEGER NOT NULL DEFAULT 0;
 """
 
+_FIELDS_OF_SCORES = """
+ALTER TABLE scores ADD COLUMN fields TEXT;
+ALTER TABLE scores ADD COLUMN others TEXT;
+ALTER TABLE trials ADD COLUMN fields TEXT;
+ALTER TABLE trials ADD COLUMN others TEXT;
+"""
+
 _JOBS = """
 CREATE TABLE jobs (
     number INTEGER PRIMARY KEY AUTOINCREMENT,
@@ -207,7 +214,7 @@ CREATE TABLE answers (
 CREATE TABLE dialects (
     origin TEXT NOT NULL, model TEXT NOT NULL, learned TEXT NOT NULL, PRIMARY KEY (origin, model)
 ) WITHOUT ROWID;
-{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}{_SINCE_9}{_NOTES_OF_LABELS}{_LOOPS_OF_SCORES}{_JOBS}{_RANKINGS}{_ASKS}"""
+{_SINCE_4}{_SINCE_5}{_SINCE_6}{_SINCE_7}{_SINCE_8}{_SINCE_9}{_NOTES_OF_LABELS}{_LOOPS_OF_SCORES}{_JOBS}{_RANKINGS}{_ASKS}{_FIELDS_OF_SCORES}"""
 """The number of a deleted run is never used again. ``nodes.several`` holds nodes, turns and items that were written together.
 ``answers`` are in the order of their last use. Long columns come last: what is before them is read without them.
 
@@ -215,9 +222,10 @@ CREATE TABLE dialects (
 (`WORKFLOW`, `DEFINITIONS`), and a text that no run uses any more goes with its last use. Runs of journals before version 4
 have the workflow in their ``snapshot`` and their nodes' definitions in ``definitions``. ``seconds`` and ``sources`` are
 NULL where an older version did not record them. ``scores`` has the answers of evaluations and what they are worth, by keys of
-what decides an answer (``work``) and its score (``scored``); ``trials`` has those of searches, each of a draw, or of the
-reading of the held-out items where ``draw`` is 0, or only to be shown to a model where it is -1. ``proposals`` has what a
-model proposed before a draw of a search. ``revisions`` has what was asked of a run's workflow while it went on.
+what decides an answer (``work``) and its score (``scored``), with what each field is worth (``fields``) and the values of
+outputs beside the answer (``others``); ``trials`` has those of searches, each of a draw, or of the reading of the held-out
+items where ``draw`` is 0, or only to be shown to a model where it is -1. ``proposals`` has what a model
+proposed before a draw of a search. ``revisions`` has what was asked of a run's workflow while it went on.
 ``extracted`` has what an extraction has come by, its model's answers and the scores of cases, by ``key``. ``jobs`` has the
 kinds of job that came later, and ``kept`` what those have come by. ``rankings`` says how people ranked products.
 ``asks`` has the questions that runs put to people, with the answers.
@@ -257,12 +265,15 @@ ALTER TABLE lost ADD COLUMN redo INTEGER NOT NULL DEFAULT 0;
     12: _RANKINGS,
     13: _ASKS,
     14: "",
+    15: "",
+    16: _FIELDS_OF_SCORES,
 }
 """What turns a journal of each older version into one of the next: columns and tables are added, and no row is rewritten.
 
 ``leases`` has another name since version 4: an older Merrow that has the file open takes no run any more, and so pays for no
 call that it could not write down. One that has a journal of version 4 open goes on: nothing that it uses changes. Since
-version 15 the rows of nodes name the visits whose results a memory holds, where they had its text before.
+version 15 the rows of nodes name the visits whose results a memory holds, where they had its text before. Version 16 changes
+only what a database has that several share.
 """
 
 

@@ -75,6 +75,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "models": "List the models that are served, and where; choose the one to use.",
         "tools": "Add, pin, list and trust servers of tools (Model Context Protocol), and write your own.",
         "stores": "List, show, add, forget and export the texts that workflows have kept.",
+        "env": "List the environments that workflows can act in, or serve one (ALFWorld).",
         "doctor": "Show what is installed, which endpoint is used and what the sandbox can do.",
         "journal": "Show where the journal is, check it, or copy it to another place.",
         "completion": "Print a script that makes a shell complete commands, files, nodes and runs.",

@@ -12,8 +12,9 @@ from merrow_runtime.store.evaluations import EvaluationRecord, output_of
 
 
 def episodes_of(user: Store, record: EvaluationRecord) -> dict[str, Any]:
-    """How many episodes there were, as ``episodes``, how many ended with success, and their mean ``reward`` and ``steps``. Empty
-    where another metric scored, or there was none. A run that failed has no episode.
+    """How many episodes there were, as ``episodes``, how many ended with success, and their mean ``reward`` and ``steps``.
+
+    Empty where another metric scored, or there was none. A run that failed has no episode.
     """
     if record.metric != Reward.name:
         return {}

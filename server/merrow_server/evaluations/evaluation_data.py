@@ -23,6 +23,7 @@ from merrow_runtime.values import as_text
 from merrow_server.evaluations.episodes import episodes_of
 from merrow_server.evaluations.journals import jobs_of
 from merrow_server.evaluations.known_items import KnownItems
+from merrow_server.evaluations.passages import passages_of
 from merrow_server.evaluations.stand_ins import stand_ins_mark, stand_ins_shown
 from merrow_server.evaluations.updates import seconds_of, updates_of
 from merrow_server.rendering.counts import counted
@@ -39,7 +40,7 @@ _ORDER = (Status.FAILED, Status.WRONG, Status.INVALID, Status.UNANSWERED, Status
 
 def summary(record: EvaluationRecord, scores: Iterable[ScoreRecord]) -> Summary:
     """The summary of an evaluation with the scores that it has."""
-    return summary_of(scores, int(record.plan.get("items", 0)), record.repeats)
+    return summary_of(scores, int(record.plan.get("items", 0)), record.repeats, record.plan.get("fields"))
 
 
 def evaluation_object(user: Store, record: EvaluationRecord, scores: Iterable[ScoreRecord]) -> dict[str, Any]:
@@ -107,6 +108,7 @@ def evaluation_report(
         **_agreement(user, record, known),
         **updates_of(user, record, scores),
         **episodes_of(user, record),
+        **passages_of(user, record, scores),
         "rows": ReportRows(user, record, known, whole=whole, longest=longest),
     }
 
@@ -270,6 +272,7 @@ def item_object(score: ScoreRecord, gold: str) -> dict[str, Any]:
         "seconds": score.seconds,
         "run": score.run,
         "exhausted": score.exhausted,
+        "fields": {name: dict(field) for name, field in (score.fields or {}).items()},
     }
     if score.output is not None:
         shown["output"] = output_of(score.output)
@@ -288,6 +291,7 @@ def comparison(user: Store, before: EvaluationRecord, after: EvaluationRecord) -
         (score for score in user.evaluations.scores(before.id) if is_same(score.item)),
         user.evaluations.scores(after.id),
         repeats=max(before.repeats, after.repeats),
+        fields=[name for name in before.plan.get("fields", {}) if name in after.plan.get("fields", {})],
     )
 
 
@@ -324,3 +328,44 @@ def score_text(report: Mapping[str, Any]) -> str:
     lower, upper = report["interval"]
     items = counted(report["counted"], "item")
     return f"{report['score']:.3f} [{lower:.3f}, {upper:.3f}] on {items}{stand_ins_mark(report)}"
+
+
+def field_score(field: Mapping[str, Any]) -> str:
+    """The score in one field with its interval."""
+    if field["score"] is None:
+        return "no score"
+    lower, upper = field["interval"]
+    return f"{field['score']:.3f} [{lower:.3f}, {upper:.3f}]"
+
+
+def field_text(field: Mapping[str, Any] | None) -> str:
+    """The answer in one field of a row, with the right one beside it where it differs."""
+    if field is None:
+        return ""
+    if field["value"] == 1:
+        return str(field["read"])
+    part = f" {field['value']:.2f}" if field["value"] else ""
+    expected = f" (expected {field['gold']})" if field["gold"] else f" ({field['reason']})"
+    return f"{field['read'] or 'no answer'}{part}{expected}"
+
+
+def confusion_rows(field: Mapping[str, Any]) -> list[list[str]]:
+    """Which values were taken for which, as a table: a head of the answers, and a row for each right value, which ends with its
+    recall; the last row has the precision of each answer.
+    """
+    confusion: Mapping[str, Mapping[str, int]] = field["confusion"] or {}
+    if not confusion:
+        return []
+    known = list(field["recall"])
+    reads = list(dict.fromkeys([*known, *(read for row in confusion.values() for read in row)]))
+    reads = [read for read in reads if any(read in row for row in confusion.values()) or read in confusion]
+
+    def share(value: float | None) -> str:
+        return "" if value is None else f"{value:.3f}"
+
+    rows = [["expected", *(read or "no answer" for read in reads), "recall"]]
+    for gold, row in confusion.items():
+        rows.append(
+            [gold, *(f"{row[read]:,}" if read in row else "" for read in reads), share(field["recall"].get(gold))]
+        )
+    return [*rows, ["precision", *(share(field["precision"].get(read)) for read in reads), ""]]

@@ -82,10 +82,21 @@ def _as_csv(report: Mapping[str, Any]) -> Iterator[str]:
     """A row for each answer, below the names of the columns; a last one says what model played a person, if one did."""
     rows = ({**row, "inputs": inputs_text(row["inputs"]), "calls": row["usage"]["calls"]} for row in report["rows"])
     shown = ({**row, "cost_usd": row["usage"]["cost_usd"]} for row in rows)
-    if "person" not in report:
-        return csv_lines(COLUMNS, ([row[name] for name in COLUMNS] for row in shown))
-    mark = f"{SIMULATED_PERSON}: {report['person']['model']}"
-    return csv_lines((*COLUMNS, "person"), ([*(row[name] for name in COLUMNS), mark] for row in shown))
+    fields = list(report.get("fields", ()))
+    mark = [f"{SIMULATED_PERSON}: {report['person']['model']}"] if "person" in report else []
+    first, *rest = COLUMNS
+    names = [part for name in fields for part in (name, f"{name}.gold", f"{name}.value")]
+    return csv_lines(
+        (first, *names, *rest, *(["person"] if mark else [])),
+        ([row[first], *_of_fields(row, fields), *(row[name] for name in rest), *mark] for row in shown),
+    )
+
+
+def _of_fields(row: Mapping[str, Any], fields: Sequence[str]) -> Iterator[Any]:
+    """What is in the columns of the fields: the answer, the right one, and what it is worth."""
+    for name in fields:
+        field = row["fields"].get(name, {})
+        yield from (field.get("read", ""), field.get("gold", ""), field.get("value", ""))
 
 
 def as_github(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]:
@@ -95,5 +106,5 @@ def as_github(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]
     for sentence in failed:
         yield annotation("error", file, sentence, "merrow evaluate: gate failed")
     for row in islice((row for row in report["rows"] if row["status"] != "right"), 10):
-        text = f"{row['reason']} Read: {row['read']}. Gold: {row['gold']}. Run: {row['run']}"
+        text = f"{row['reason']} Answer: {row['read']}. Expected: {row['gold']}. Run: {row['run']}"
         yield annotation("warning", file, plain(text), visible(f"Item {row['item']}: {row['status']}"))

@@ -14,7 +14,15 @@ from typing import Any
 
 from merrow_runtime.values import as_text
 from merrow_server.evaluations.episodes import episodes_text
-from merrow_server.evaluations.evaluation_data import inputs_text, refused_texts, score_text
+from merrow_server.evaluations.evaluation_data import (
+    confusion_rows,
+    field_score,
+    field_text,
+    inputs_text,
+    refused_texts,
+    score_text,
+)
+from merrow_server.evaluations.passages import passages_text
 from merrow_server.evaluations.stand_ins import stand_ins_text
 from merrow_server.evaluations.tables import exhausted_text
 from merrow_server.evaluations.updates import seconds_text, updates_text
@@ -70,6 +78,7 @@ def html_lines(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str
         seconds.append(row["seconds"])
         tokens.append(row["usage"]["prompt_tokens"] + row["usage"]["completion_tokens"])
     yield status_chart(report["answers"]) + score_chart(report["score"], report["interval"])
+    yield from _fields(report)
     yield spread_chart("Seconds of an answer", seconds, "s")
     yield spread_chart("Tokens of an answer", tokens, "tokens")
     yield from _table(report)
@@ -99,10 +108,32 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
     facts["Loops"] = exhausted_text(report["exhausted"]) if report["exhausted"] else ""
     facts["Updates"] = updates_text(report["updates"]) if "updates" in report else ""
     facts["Episodes"] = episodes_text(report["episodes"]) if "episodes" in report else ""
+    facts["Passages"] = passages_text(report["passages"]) if "passages" in report else ""
     facts["Stand-ins"] = stand_ins_text(report)
     facts["Refused"] = " ".join(refused_texts(report))
     facts["Interrupted"] = interrupted_text(report.get("interrupted_calls", 0))
     yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in facts.items() if text) + "</dl>"
+
+
+def _fields(report: Mapping[str, Any]) -> Iterator[str]:
+    """The score of each field, and which values were taken for which."""
+    for name, field in report.get("fields", {}).items():
+        yield (
+            f"<figure><figcaption>{_safe(name)}: {_safe(field_score(field))}, {_safe(field['metric'])}</figcaption>"
+            + _confusion(confusion_rows(field))
+            + "</figure>"
+        )
+
+
+def _confusion(rows: Sequence[Sequence[str]]) -> str:
+    if not rows:
+        return ""
+    head, *rest = ([_safe(cell) for cell in row] for row in rows)
+    lines = [f"<tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr>"]
+    for first, *cells in rest:
+        counts = "".join(f'<td class="number">{cell}</td>' for cell in cells)
+        lines.append(f"<tr><th>{first}</th>{counts}</tr>")
+    return f"<table>{''.join(lines)}</table>"
 
 
 def _table(report: Mapping[str, Any]) -> Iterator[str]:
@@ -112,10 +143,15 @@ def _table(report: Mapping[str, Any]) -> Iterator[str]:
         if report["answers"].get(name):
             yield f'<input type="radio" name="only" id="only-{name}"><label for="only-{name}">{name}</label>'
     loops = ["Loops stopped"] if report["exhausted"] else []
+    fields = list(report.get("fields", ()))
     yield "<table><thead><tr>" + "".join(
         f"<th>{name}</th>"
         for name in (
-            *("inputs", "item", "status", "read", "gold", "reason", "answer"),
+            "inputs",
+            *map(_safe, fields),
+            *("item", "status"),
+            *(() if fields else ("answer", "expected")),
+            *("reason", "output"),
             *loops,
             *("cost", "seconds", "run"),
         )
@@ -128,10 +164,12 @@ def _table(report: Mapping[str, Any]) -> Iterator[str]:
         answer = as_text(row["output"]) if "output" in row else ""
         cells = (
             _folded(inputs_text(row["inputs"]), asked),
+            *(_folded(field_text(row["fields"].get(name)), share // 4) for name in fields),
             _folded(item),
             f'<span class="status">{escape(row["status"])}</span>',
-            *(_folded(row[name], share // 4) for name in ("read", "gold", "reason")),
-            _folded("as read" if answer and answer == row["read"] else answer, share // 2),
+            *(_folded(row[name], share // 4) for name in (() if fields else ("read", "gold"))),
+            _folded(row["reason"], share // 4),
+            _folded("as the answer" if answer and answer == row["read"] else answer, share // 2),
         )
         stopped = [f"{row['exhausted']:,}" if row["exhausted"] else ""] if loops else []
         figures = (*stopped, cost_text(row["usage"]), f"{row['seconds']:.2f}")

@@ -77,7 +77,8 @@ def _log(report: Mapping[str, Any]) -> dict[str, Any]:
                     "metrics": {
                         name: {"name": name, "value": value} for name, value in metrics.items() if value is not None
                     },
-                }
+                },
+                *_of_fields(report),
             ],
         },
         "stats": {
@@ -90,6 +91,20 @@ def _log(report: Mapping[str, Any]) -> dict[str, Any]:
     if status == "error":
         log["error"] = _error(report["error"] or "Its process ended before it did.")
     return log
+
+
+def _of_fields(report: Mapping[str, Any]) -> Iterator[dict[str, Any]]:
+    """The score of each field, where there are several."""
+    fields: Mapping[str, Mapping[str, Any]] = report.get("fields", {})
+    for name, field in fields.items() if len(fields) > 1 else ():
+        values = {"mean": field["score"]} | dict(zip(("lower", "upper"), field["interval"] or (), strict=False))
+        yield {
+            "name": f"{name}={field['metric']}",
+            "scorer": field["metric"],
+            "scored_samples": field["n"],
+            "unscored_samples": report["items"] - field["n"],
+            "metrics": {key: {"name": key, "value": value} for key, value in values.items() if value is not None},
+        }
 
 
 def _sample(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]:
@@ -117,7 +132,16 @@ def _sample(row: Mapping[str, Any], report: Mapping[str, Any]) -> dict[str, Any]
         sample["error"] = _error(row["reason"])
     else:
         score = {"value": row["value"], "answer": _text(row["read"]), "explanation": _text(row["reason"])}
-        sample["scores"] = {report["metric"]: score}
+        of_fields = {
+            f"{name}={report['fields'][name]['metric']}": {
+                "value": field["value"],
+                "answer": _text(field["read"]),
+                "explanation": _text(field["reason"]),
+            }
+            for name, field in row["fields"].items()
+            if len(report["fields"]) > 1
+        }
+        sample["scores"] = {report["metric"]: score, **of_fields}
     return sample
 
 

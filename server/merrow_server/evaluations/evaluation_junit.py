@@ -6,7 +6,7 @@ from collections.abc import Iterator, Mapping
 from typing import Any
 from xml.sax.saxutils import escape, quoteattr
 
-from merrow_server.evaluations.evaluation_data import inputs_text
+from merrow_server.evaluations.evaluation_data import field_text, inputs_text
 from merrow_server.evaluations.stand_ins import stand_ins_text
 from merrow_server.rendering.snippet import visible
 
@@ -48,13 +48,20 @@ def _case(row: Mapping[str, Any], report: Mapping[str, Any]) -> Iterator[str]:
     quoted = quoteattr(visible(row["reason"]))
     inputs = f"inputs: {_lines(inputs_text(row['inputs']))}"
     if element in ("failure", "error"):  # of these, readers show the text
-        text = escape(f"{inputs}\nread: {_lines(row['read'])}\ngold: {_lines(row['gold'])}\nrun: {row['run']}")
+        text = escape(f"{inputs}\n{_compared(row)}\nrun: {row['run']}")
         yield f'      <{element} message={quoted} type="{row["status"]}">{text}</{element}>'
     else:
         if element == "skipped":
             yield f"      <skipped message={quoted}/>"
         yield f"      <system-out>{escape(inputs)}</system-out>"
     yield "    </testcase>"
+
+
+def _compared(row: Mapping[str, Any]) -> str:
+    """The answer and what was expected; of scored fields those of each."""
+    if not row["fields"]:
+        return f"answer: {_lines(row['read'])}\nexpected: {_lines(row['gold'])}"
+    return "\n".join(f"{visible(name)}: {_lines(field_text(field))}" for name, field in row["fields"].items())
 
 
 def _lines(text: str) -> str:

@@ -4,13 +4,13 @@ from __future__ import annotations
 
 import asyncio
 import os
-from collections.abc import Callable, Mapping, Sequence
-from dataclasses import asdict, dataclass, field, replace
+from collections.abc import Callable, Sequence
+from dataclasses import asdict, dataclass, replace
 from typing import Any
 
 from merrow_analysis.suggest import closest
-from merrow_optimizer.evaluation.data import DataError, DataSet, read_items
-from merrow_optimizer.evaluation.data.names import data_file, is_shipped
+from merrow_optimizer.evaluation.data import DataError, DataSet
+from merrow_optimizer.evaluation.data.names import is_shipped
 from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.metrics import FILE_OPTIONS, check_options, check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
@@ -35,79 +35,22 @@ from merrow_runtime.workflow import Workflow, restore
 from merrow_server.continuing import ResumeChanges, answered_by_another
 from merrow_server.errors import InputError
 from merrow_server.evaluations.evaluation_data import origins_of
+from merrow_server.evaluations.evaluation_request import EvaluationRequest
 from merrow_server.evaluations.known_items import NAME, KnownItems, packed
 from merrow_server.evaluations.masking import masking_of
+from merrow_server.evaluations.passages import passages_named
+from merrow_server.evaluations.scored_fields import JUDGE, asks_judge, fields_metric, fields_shown, with_fields
 from merrow_server.evaluations.stand_ins import stand_ins_of, stand_ins_text
 from merrow_server.evaluations.updates import tasks_of
 
-SEED = 42
 OFFLINE = "The embedded offline model answers: it is not a real model, and its scores say nothing of the workflow."
 ONE_SUFFICES = (
     "At temperature 0 nothing is asked again, so repeats show the same, unless the endpoint refuses `temperature`."
 )
-JUDGE = "judge"
-"""The metric that asks a model."""
 LABELS = "labels"
 """The metric that people's verdicts are."""
 Choosing = Callable[[RunOptions, str | None, Sequence[WorkspaceValue], DialectStore | None], ChosenEndpoint]
 """Chooses the endpoint, as `choose` does."""
-
-
-@dataclass(frozen=True, slots=True)
-class EvaluationRequest:
-    """What a person says about an evaluation, beside its workflow. ``dataset`` is a path, or the name of a shipped set; None: as
-    `read_items` has it.
-    """
-
-    dataset: str
-    reader: str | None = None
-    mapping: Mapping[str, str] = field(default_factory=dict)
-    gold: str | None = None
-    part: str | None = None
-    limit: int | None = None
-    items: tuple[str, ...] = ()
-    metric: str | None = None
-    metric_options: Mapping[str, Any] = field(default_factory=dict)
-    repeats: int = 1
-    seed: int = SEED
-    model: str | None = None
-    judge_model: str | None = None
-    base_url: str | None = None
-    concurrency: int | None = None
-    fresh: bool = False
-    limits: EvaluationLimits = field(default_factory=EvaluationLimits)
-    solved: bool = False
-    """Whether only items with a worked solution are wanted; ``solution`` is the field that has it, None: as the reader knows."""
-    solution: str | None = None
-    override_models: bool = False
-    """Whether ``model`` takes the place of models that nodes name, too."""
-    refine: Mapping[str, Any] | None = None
-    mask: float | None = None
-    mask_only: Sequence[str] = ()
-    mask_every: bool = False
-    """These four as in `RunOptions`."""
-    answers: Mapping[str, str] = field(default_factory=dict)
-    """By nodes that ask people the fields with their answers."""
-    person: str | None = None
-    """The model that answers in the place of people where these don't; None: none does."""
-    tools: str = "live"
-    fake_tools: str | None = None
-    """Where results of tools come from, as `ToolChoice` reads it."""
-
-    def read(self, part: str | None) -> DataSet:
-        """The data that is meant, of this part. Raises `DataError`."""
-        return read_items(
-            data_file(self.dataset),
-            reader=self.reader,
-            mapping=self.mapping,
-            gold=self.gold,
-            part=part,
-            limit=self.limit,
-            items=self.items,
-            seed=self.seed,
-            solved=self.solved,
-            solution=self.solution,
-        )
 
 
 @dataclass(frozen=True, slots=True)
@@ -144,19 +87,24 @@ async def prepare(
 async def _prepared(
     workflow: Workflow, asked: EvaluationRequest, user: Store, choosing: Choosing, known: str | None
 ) -> PreparedEvaluation:
+    asked = with_fields(workflow, asked)
     data = asked.read(asked.part)
     name = asked.metric or data.metric_name
     own = data.metric_options if name == data.metric_name else {}
     judging: dict[str, Any] = {}
     asking = None
-    if name == JUDGE:
+    if name == JUDGE or asks_judge(asked):
         asking = LateAsker(asked.judge_model or asked.model or workflow.analysis.settings.model or DEFAULT_MODEL)
         judging = {"ask": asking.ask, "model": asking.model}
     elif name == LABELS:
         judging = {"verdict_of": user.labels.get, "edition": user.labels.edition}
-    given = {**own, **asked.metric_options}
-    check_options(name, given)
-    scored_by = metric(name, **given, **judging)
+    if asked.golds is None:
+        given = {**own, **asked.metric_options}
+        check_options(name, given)
+        scored_by = metric(name, **given, **judging)
+    else:
+        scored_by = fields_metric(workflow, asked, judging)
+        asking = asking if scored_by.judges else None
     options = RunOptions(
         model=asked.model,
         override_models=asked.override_models,
@@ -202,6 +150,8 @@ async def _prepared(
         "scored_by": scored_by.identity,
         **masking_of(plan),
         **tasks_of(plan),
+        **fields_shown(scored_by, asked),
+        **passages_named(plan),
     }
     again |= stand_ins_of(plan)
     return PreparedEvaluation(plan, data, scored_by, again)
@@ -216,9 +166,9 @@ def _again(workflow: Workflow, asked: EvaluationRequest, data: DataSet, known: s
         settings["fake_tools"] = os.path.abspath(asked.fake_tools)  # noqa: PTH100 (as text)
     settings["base_url"] = None if asked.base_url is None else without_user(asked.base_url)
     settings["items"] = [f"@{os.path.abspath(item[1:])}" if item.startswith("@") else item for item in asked.items]  # noqa: PTH100
-    for key in FILE_OPTIONS:
-        if isinstance(asked.metric_options.get(key), str):
-            settings["metric_options"][key] = os.path.abspath(asked.metric_options[key])  # noqa: PTH100
+    for key, value in asked.metric_options.items():
+        if key.rpartition(".")[2] in FILE_OPTIONS and isinstance(value, str):
+            settings["metric_options"][key] = os.path.abspath(value)  # noqa: PTH100
     return {
         "snapshot": workflow.snapshot(),
         "asked": settings,

@@ -9,8 +9,16 @@ from typing import TYPE_CHECKING, Any
 
 from merrow_optimizer.evaluation.statistics.paired import disagreement, interval_text, p_text
 from merrow_server.evaluations.episodes import episodes_text
-from merrow_server.evaluations.evaluation_data import inputs_text, refused_texts, score_text
+from merrow_server.evaluations.evaluation_data import (
+    confusion_rows,
+    field_score,
+    field_text,
+    inputs_text,
+    refused_texts,
+    score_text,
+)
 from merrow_server.evaluations.masking import masking_text
+from merrow_server.evaluations.passages import passages_text
 from merrow_server.evaluations.stand_ins import stand_ins_mark, stand_ins_text
 from merrow_server.evaluations.updates import seconds_text, updates_text
 from merrow_server.rendering.counts import counted, interrupted_text
@@ -31,7 +39,7 @@ def bare(text: str, **_: Any) -> str:
 
 
 _COLOUR = {"right": "green", "wrong": "red", "failed": "red", "unanswered": "yellow", "invalid": "yellow"}
-_WIDTHS = {"inputs": 40, "item": 24, "read": 28, "gold": 28, "reason": 48}
+_WIDTHS = {"inputs": 40, "item": 24, "read": 28, "gold": 28, "reason": 48, "field": 32}
 _LOOKED_AT = 20
 """Of a text, so many times the width of its column are looked at."""
 CUT = 1_000
@@ -40,18 +48,21 @@ MOST_ROWS = 50
 """Rows of failures that are printed after an evaluation; `merrow show` prints all."""
 
 
-def table_lines(rows: Iterable[Mapping[str, Any]], style: Style = bare) -> Iterator[str]:
-    """A line for each answer, below a heading: what was asked, then what came of it. The rows are gone through twice, since all
-    decide how wide a column is.
+def table_lines(rows: Iterable[Mapping[str, Any]], style: Style = bare, fields: Sequence[str] = ()) -> Iterator[str]:
+    """A line for each answer, below a heading: what was asked, then what came of it, of scored ``fields`` each in a column. The
+    rows are gone through twice, since all decide how wide a column is.
     """
-    heads = ("inputs", "item", "item", "status", "read", "gold", "reason", "Loops stopped", "cost", "seconds", "run")
+    after = ("item", "item", "status", "answer", "expected", "reason", "Loops stopped", "cost", "seconds", "run")
+    heads = ("inputs", *map(visible, fields), *after)
     widths = [cells(head) for head in heads]
     repeated = stopped = False
     for row in rows:
         repeated, stopped = repeated or row["repeat"] > 0, stopped or row["exhausted"] > 0
-        widths = [max(width, cells(value)) for width, value in zip(widths, _values(row), strict=True)]
-    wanted = [repeated is (column == 2) for column in (1, 2)]
-    shown = [True, *wanted, *[True] * 4, stopped, *[True] * 3]
+        widths = [max(width, cells(value)) for width, value in zip(widths, _values(row, fields), strict=True)]
+    whole = not fields
+    before = [True] * (len(fields) + 1)
+    shown = [*before, not repeated, repeated, True, whole, whole, True, stopped, *[True] * 3]
+    status = len(fields) + 2
 
     def line(values: Iterable[str], colour: Callable[[str], str] | None) -> str:
         several = zip(values, widths, shown, strict=True)
@@ -59,18 +70,19 @@ def table_lines(rows: Iterable[Mapping[str, Any]], style: Style = bare) -> Itera
         if colour is None:
             padded = [style(value, bold=True) for value in padded]
         else:
-            padded[2] = colour(padded[2])
+            padded[status] = colour(padded[status])
         return "  ".join(padded).rstrip()
 
     yield line(heads, None)
     for row in rows:
-        yield line(_values(row), partial(style, fg=_COLOUR.get(row["status"])))
+        yield line(_values(row, fields), partial(style, fg=_COLOUR.get(row["status"])))
 
 
-def _values(row: Mapping[str, Any]) -> tuple[str, ...]:
+def _values(row: Mapping[str, Any], fields: Sequence[str]) -> tuple[str, ...]:
     """The cells of a row; the item without and with the number of its answer."""
     return (
         _cell(inputs_text(row["inputs"]), "inputs"),
+        *(_cell(field_text(row["fields"].get(name)), "field") for name in fields),
         _cell(row["item"], "item"),
         _cell(f"{row['item']} ({row['repeat'] + 1})", "item"),
         row["status"],
@@ -104,7 +116,7 @@ def report_lines(report: Mapping[str, Any], *, whole: bool, style: Style = bare)
     if not whole:
         rows = list(islice((row for row in rows if row["status"] != "right"), MOST_ROWS))
     if len(rows):
-        yield from table_lines(rows, style)
+        yield from table_lines(rows, style, list(report.get("fields", ())))
         more = 0 if whole else sum(report["answers"].values()) - report["answers"]["right"] - len(rows)
         if more:
             yield f"and {more:,} more: merrow show {report['evaluation']}"
@@ -118,6 +130,7 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
         yield f"{style('No score', bold=True)}{stand_ins_mark(report)} ({report['metric']})"
     else:
         yield f"{style('Score', bold=True)} {score_text(report)} ({report['metric']}, 95 % interval)"
+    yield from field_lines(report)
     answers = [f"{count:,} {status}" for status, count in report["answers"].items() if count]
     if report["missing"]:
         answers.append(f"{report['missing']:,} not asked yet")
@@ -140,6 +153,8 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
         yield updates_text(report["updates"])
     if "episodes" in report:
         yield episodes_text(report["episodes"])
+    if "passages" in report:
+        yield passages_text(report["passages"])
     if "people" in report:
         yield people_text(report["people"])
     usage = report["usage"]
@@ -148,6 +163,24 @@ def summary_lines(report: Mapping[str, Any], style: Style = bare) -> Iterator[st
     yield from filter(None, [interrupted_text(report.get("interrupted_calls", 0))])
     taken = f"; {seconds} s per answer" if (seconds := seconds_text(report.get("answer_seconds"))) else ""
     yield f"{calls}, {tokens:,} tokens, {cost_text(usage)}, {duration(report['seconds'])}{taken}"
+
+
+def field_lines(report: Mapping[str, Any]) -> Iterator[str]:
+    """The score of each field, and which values were taken for which."""
+    fields: Mapping[str, Mapping[str, Any]] = report.get("fields", {})
+    width = max((cells(visible(name)) for name in fields), default=0)
+    for name, field in fields.items():
+        shown = visible(name)
+        yield f"  {shown}{' ' * (width - cells(shown))}  {field_score(field)} ({field['metric']})"
+        if field["score"] not in (None, 1):
+            yield from (f"    {line}" for line in _aligned(confusion_rows(field)))
+
+
+def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
+    shown = [[_cell(value, "item") for value in row] for row in rows]
+    widths = [max(map(cells, column)) for column in zip(*shown, strict=True)]
+    for row in shown:
+        yield "  ".join(value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)).rstrip()
 
 
 def exhausted_text(answers: int) -> str:
@@ -180,6 +213,9 @@ def comparison_lines(compared: Comparison, before: str, after: str, style: Style
             f" on {counted(difference.items, 'item')} ({after} minus {before}), {p_text(difference.p)} ({difference.test})"
         )
     )
+    for name, each in compared.fields.items():
+        interval = interval_text(each.interval, each.test)
+        yield f"  {visible(name)} {each.difference:+.3f} {interval}, {p_text(each.p)} ({each.test})"
     if disagrees := disagreement(difference.interval, difference.p):
         yield disagrees
     for word, colour, items in (("better", "green", compared.better), ("worse", "red", compared.worse)):

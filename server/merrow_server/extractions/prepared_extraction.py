@@ -30,13 +30,8 @@ from merrow_runtime.store.recordings.answer_recording import AnsweringRecorded, 
 from merrow_runtime.workflow import Workflow, check_workflow
 from merrow_server.continuing import ResumeChanges, refuse_same
 from merrow_server.errors import InputError
-from merrow_server.evaluations.prepared_evaluation import (
-    Choosing,
-    EvaluationRequest,
-    PreparedEvaluation,
-    prepare,
-    prepare_again,
-)
+from merrow_server.evaluations.evaluation_request import EvaluationRequest
+from merrow_server.evaluations.prepared_evaluation import Choosing, PreparedEvaluation, prepare, prepare_again
 
 FEW = 50
 """A file that is not a part by its name and has fewer cases is used as a whole: a fifth of it would say nothing."""

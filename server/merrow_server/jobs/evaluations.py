@@ -22,11 +22,11 @@ from merrow_server.evaluations.evaluation_data import (
     with_inputs,
     with_verdicts,
 )
+from merrow_server.evaluations.evaluation_request import EvaluationRequest
 from merrow_server.evaluations.evaluation_words import cost_sentence, may_cost
 from merrow_server.evaluations.known_items import KnownItems
 from merrow_server.evaluations.prepared_evaluation import (
     Choosing,
-    EvaluationRequest,
     PreparedEvaluation,
     forecast_json,
     prepare,

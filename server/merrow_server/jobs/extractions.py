@@ -15,7 +15,8 @@ from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_server.continuing import changed_by
-from merrow_server.evaluations.prepared_evaluation import Choosing, EvaluationRequest
+from merrow_server.evaluations.evaluation_request import EvaluationRequest
+from merrow_server.evaluations.prepared_evaluation import Choosing
 from merrow_server.extractions.extraction_data import extraction_object, plan_object
 from merrow_server.extractions.extraction_html import as_html
 from merrow_server.extractions.extraction_words import ended_text, plan_lines

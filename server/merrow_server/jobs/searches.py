@@ -17,7 +17,8 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.optimizations import SHOWN, OptimizationRecord
 from merrow_server.continuing import changed_by
-from merrow_server.evaluations.prepared_evaluation import Choosing, EvaluationRequest
+from merrow_server.evaluations.evaluation_request import EvaluationRequest
+from merrow_server.evaluations.prepared_evaluation import Choosing
 from merrow_server.jobs.desk import Json, ReadyJob
 from merrow_server.jobs.orders import EditorWorkflow, SearchOrder
 from merrow_server.jobs.places import place_of

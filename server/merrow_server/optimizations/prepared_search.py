@@ -31,14 +31,9 @@ from merrow_runtime.store.optimizations import OptimizationRecord
 from merrow_runtime.workflow import Workflow, restore
 from merrow_server.continuing import ResumeChanges, refuse_same
 from merrow_server.errors import InputError
-from merrow_server.evaluations.prepared_evaluation import (
-    OFFLINE,
-    Choosing,
-    EvaluationRequest,
-    PreparedEvaluation,
-    prepare,
-    prepare_again,
-)
+from merrow_server.evaluations.evaluation_request import EvaluationRequest
+from merrow_server.evaluations.prepared_evaluation import OFFLINE, Choosing, PreparedEvaluation, prepare, prepare_again
+from merrow_server.evaluations.scored_fields import with_fields
 from merrow_server.evaluations.stand_ins import stand_ins_of
 from merrow_server.suggestions.prepared_suggestions import check_models
 
@@ -91,8 +86,8 @@ async def prepare_search(
     workflow: Workflow, wanted: SearchAsked, user: Store, choosing: Choosing = choose
 ) -> PreparedSearch:
     """Check everything that can be wrong, and make the search ready. ``choosing`` as in `prepare`. Raises `RunFailure`."""
-    asked = wanted.asked
     try:
+        asked = with_fields(workflow, wanted.asked)
         data, test = _parts(asked)
     except DataError as problem:
         raise InputError(str(problem)) from None
@@ -235,6 +230,7 @@ def _parts(asked: EvaluationRequest) -> tuple[DataSet, Sequence[Item]]:
             reader=asked.reader,
             mapping=asked.mapping,
             gold=asked.gold,
+            golds=asked.golds,
             part=part,
             limit=limit,
             items=items,

@@ -16,7 +16,8 @@ from merrow_runtime.running.resources import ChosenEndpoint, choose
 from merrow_runtime.store.database import Store
 from merrow_runtime.usage import Usage
 from merrow_server.continuing import ResumeChanges
-from merrow_server.evaluations.prepared_evaluation import Choosing, EvaluationRequest
+from merrow_server.evaluations.evaluation_request import EvaluationRequest
+from merrow_server.evaluations.prepared_evaluation import Choosing
 from merrow_server.reproductions.estimates import Estimate
 from merrow_server.reproductions.request import ReproductionRequest
 

@@ -277,6 +277,7 @@ def _read(record: EvaluationRecord, dataset: str, part: str | None) -> list[Item
                 reader=request["reader"],
                 mapping=request["mapping"],
                 gold=request["gold"],
+                golds=request.get("golds"),
                 part=part or record.part,
                 seed=request["seed"],
             ).items

@@ -10,7 +10,7 @@ from merrow_runtime.errors import InputError
 from merrow_runtime.outside.consent import ConsentFailure
 from merrow_runtime.outside.known_servers import NotTrustedFailure
 from merrow_runtime.outside.user_servers import NotAgreedFailure
-from merrow_runtime.program.tool_parameters import pin_text
+from merrow_runtime.program.tool_parameters import UNPINNED, pin_text
 from merrow_server.tools.pinning import Pulled
 from merrow_server.tools.servers import pins_path, read_pins_of
 
@@ -61,6 +61,8 @@ def _sections(failure: ConsentFailure) -> list[Section]:
 
 def _tool(folder: Path, tool: str, pin: str) -> Section:
     """A tool as it is pinned."""
+    if pin == UNPINNED:
+        return {"title": tool, "text": "A tool of an environment, which is not pinned."}
     about = ""
     try:
         known = read_pins_of(pins_path(folder)).find(tool)

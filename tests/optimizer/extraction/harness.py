@@ -23,7 +23,7 @@ from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.store.database import Store
 from merrow_runtime.usage import Usage
-from merrow_server.evaluations.prepared_evaluation import EvaluationRequest
+from merrow_server.evaluations.evaluation_request import EvaluationRequest
 from merrow_server.extractions.prepared_extraction import ExtractionAsked, prepare_extraction
 
 MARKS = {

@@ -124,7 +124,7 @@ async def test_what_is_odd_and_harmless_is_taken() -> None:
         assert (await answer("prints")).text == "printed"
         for _ in range(2):  # What is too much is too much for one call.
             assert (await answer("chats")).text == "enough"
-        assert (await answer("asks")).text == "refused,refused,refused"
+        assert (await answer("asks")).text == "refused,refused,given"
         half = await answer("half")
         assert (half.text, half.structured) == ("?", {"a": "?"})
         failed = await answer("fails")
@@ -248,7 +248,7 @@ async def test_a_server_by_the_package(tmp_path: Path) -> None:
         return {"action": "accept", "content": {"answer": "mine"}}
 
     server = program("honest.py")
-    async with Sessions(ENVIRONMENT, people=True) as sessions, Sessions(ENVIRONMENT) as alone:
+    async with Sessions(ENVIRONMENT) as sessions:
         await check_honest(sessions, server)
         asked = await sessions.call(server, "greet", {})
         assert isinstance(asked, ToolQuestions)
@@ -268,8 +268,6 @@ async def test_a_server_by_the_package(tmp_path: Path) -> None:
         older = hostile("any", tmp_path)
         assert text_of(await sessions.call(older, "asks", {}, asks=asks)) == "refused,refused,given"
         assert put == ["Key?"]
-        with pytest.raises(ToolFailure, match="The server `web` "):
-            await alone.call(server, "greet", {})
 
 
 def text_of(result: ServerResult | ToolQuestions) -> str:

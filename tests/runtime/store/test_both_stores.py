@@ -32,6 +32,7 @@ from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
 from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.jobs import JobRecord
 from merrow_runtime.store.optimizations import CandidateRecord, DrawRecord, OptimizationRecord, TrialRecord
+from merrow_runtime.store.sql import Database
 from merrow_runtime.usage import NOTHING, Usage
 
 
@@ -331,9 +332,20 @@ def test_spending_is_one_sum_and_one_pace(configured: str) -> None:
     assert books.of_month() == 0.75
     assert [(one.calls, one.prompt_tokens, one.usd, one.open) for one in books.spent()] == [(2, 20, 0.75, 0)]
     limits = MinuteLimits(requests=2, tokens=None)
-    places = [books.admit("https://a.test", limits, 5) for _ in range(3)]
-    assert [place[1] > 0 for place in places] == [False, False, True]
-    books.settle(places[0][0], 9)
+    permits = []
+    for _ in range(2):
+        assert books.refill("https://a.test", limits, 5) == 0
+        permits.append(books.take("https://a.test", limits, 5))
+    assert books.refill("https://a.test", limits, 5) > 0
+    assert permits[0] is not None
+    books.settle(permits[0], 9)
+    books.flush()
+    tokens = MinuteLimits(tokens=20)
+    assert [books.refill("https://a.test", tokens, 7) > 0, books.refill("https://a.test", tokens, 6)] == [True, 0]
+    books.pause("https://a.test", "m", 30)
+    assert books.paused("https://a.test", "m") > 0
+    books.begin("/w.mmd", "https://a.test", "m", Usage(10, 0, 1, 0.25))
+    assert [(one.calls, one.open) for one in books.spent()] == [(2, 0), (1, 1)]
 
 
 def test_the_oldest_are_pruned_when_somebody_asks_for_it(store: Store) -> None:
@@ -482,16 +494,30 @@ async def test_questions_are_copied_and_go_with_their_run(store: Store, tmp_path
     assert store._rows("SELECT count(*) FROM asks", ())[0][0] == 0
 
 
-async def test_a_journal_of_the_version_before_questions_gets_their_table(store: Store, configured: str) -> None:
-    store._writer.now(lambda database: database.execute("DROP TABLE asks"))
+async def test_a_journal_of_an_older_version_gets_what_came_since(store: Store, configured: str) -> None:
+    def as_it_was(database: Database) -> None:
+        database.execute("DROP TABLE asks")
+        for table in ("scores", "trials"):
+            for column in ("fields", "others"):
+                database.execute(f"ALTER TABLE {table} DROP COLUMN {column}")
+
+    store._writer.now(as_it_was)
     older = "PRAGMA user_version = 13" if configured == "sqlite" else "UPDATE merrow SET version = 13"
     store._database.execute(older)
+    if configured == "postgres":
+        store._database.execute("ALTER TABLE paced DROP COLUMN requests")
+        store._database.execute("DROP TABLE paused")
     with closing(Store.open()) as newer:
         assert newer.waiting() == []
         journal = newer.begin(run())
         await journal.ask(question())
         await journal.close()
         assert [ask.visit.name for ask in newer.asks("run-1")] == ["ASK"]
+        newer.evaluations.begin(evaluation("ev1"))
+        fields = {"kind": {"value": 1.0, "read": "a", "gold": "a", "reason": "equal"}}
+        await newer.evaluations.keep("ev1", replace(score("q0"), fields=fields, others="{}"))
+        [kept] = newer.evaluations.known(b"w")
+        assert (kept.fields, kept.others) == (fields, "{}")
 
 
 async def test_scores_and_statuses_are_read_for_many_at_once_as_one_by_one(store: Store) -> None:

@@ -2,8 +2,8 @@
 
 ``fixtures/format2.sql`` to ``format5.sql`` were dumped from journals that Merrow with those formats wrote: of
 one workflow a finished run, a failed one, one whose process was killed while node C was asked, a cancelled one, and one
-``--from`` the first with another C. ``format7.sql`` to ``format14.sql`` are those before them, carried over by the Merrow of
-these formats; the last six have a person's verdict on an answer, too.
+``--from`` the first with another C. ``format7.sql`` to ``format16.sql`` are those before them, carried over by the Merrow of
+these formats; the last eight have a person's verdict on an answer, too.
 """
 
 from __future__ import annotations

@@ -26,7 +26,7 @@ def opens_the_journal(path: Path) -> None:
 
 
 def opens_the_ledger(path: Path) -> None:
-    assert Ledger(path).admit("http://endpoint", MinuteLimits(3, None), 10)[1] == 0.0
+    assert Ledger(path).refill("http://endpoint", MinuteLimits(3, None), 10) == 0.0
 
 
 @pytest.mark.parametrize("opening", [opens_the_journal, opens_the_ledger])

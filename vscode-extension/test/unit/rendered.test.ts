@@ -46,6 +46,18 @@ test('no text takes long', () => {
   }
 });
 
+test('documents that were looked up are passages below where they are from', () => {
+  const texts = new Map<string, Text>();
+  const found = { text: '<b>Press</b> it.', source: 'manual & more', place: 'p. 4', store: 'manual', row: 1, score: 0.5 };
+  const html = valueHtml('d', 'FIND documents', [found, { ...found, source: '', text: 'Other.' }], texts);
+  assert.ok(html.includes('<p class="about">manual &amp; more, p. 4</p>'));
+  assert.ok(html.includes('&lt;b&gt;Press&lt;/b&gt; it.'));
+  assert.ok(html.includes('<p class="about">p. 4</p>'));
+  assert.deepEqual(JSON.parse(texts.get('d')?.text ?? ''), [found, { ...found, source: '', text: 'Other.' }]);
+  assert.ok(!valueHtml('e', 'x', [{ text: 'a' }], texts).includes('about'));
+  assert.ok(!valueHtml('f', 'x', [], texts).includes('about'));
+});
+
 test('values are Markdown, JSON or code; what is copied is the value itself', () => {
   const texts = new Map<string, Text>();
   assert.ok(valueHtml('a', 'VOTE answer', '**Yes**', texts).includes('<strong>Yes</strong>'));

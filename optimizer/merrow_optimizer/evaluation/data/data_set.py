@@ -61,6 +61,7 @@ def read_items(
     reader: str | None = None,
     mapping: Mapping[str, str] | None = None,
     gold: str | None = None,
+    golds: Mapping[str, str] | None = None,
     id_field: str | None = None,
     part: str | None = None,
     limit: int | None = None,
@@ -78,6 +79,7 @@ def read_items(
         reader: name of one of `READERS`; None with ``gold``, or for a file that isn't named like a published data set: own data.
         mapping: workflow inputs, each with the name of the field that it gets.
         gold: the field with the right answer, for own data.
+        golds: in its place, by fields of an answer the fields with their right values.
         id_field: the field with an id, for own data; None: ``id`` where a record has it.
         part: ``validate``, ``test`` or ``all``; None: the part that the file's name says, else ``validate`` for a published data
             set and ``all`` for own data.
@@ -92,7 +94,7 @@ def read_items(
         DataError: with everything that is wrong, and where.
     """
     settings = settings_beside(file)
-    chosen = _reader(file, reader, gold, id_field, settings)
+    chosen = _reader(file, reader, gold, golds, id_field, settings)
     problems = Collector(file)
     if limit is not None and limit < 1:
         problems.add("The limit must be at least 1.", field="limit")
@@ -146,21 +148,28 @@ class _Solved:
 
 
 def _reader(
-    file: Path, reader: str | None, gold: str | None, id_field: str | None, settings: DataSettings
+    file: Path,
+    reader: str | None,
+    gold: str | None,
+    golds: Mapping[str, str] | None,
+    id_field: str | None,
+    settings: DataSettings,
 ) -> RecordReader:
     """The reader with the metric that the settings choose, if any. Own data is compared exactly where nothing else is said."""
-    name = reader or (None if gold else settings.reader)
-    if name is None and not (gold or settings.gold):
+    named = golds is not None or bool(gold)
+    name = reader or (None if named else settings.reader)
+    if name is None and not (named or settings.gold):
         name = reader_in_name(file)
     if name is not None and name != OWN and name not in READERS:
         near = closest(name, READERS)
         hint = f"did you mean `{near}`?" if near else f"the readers are {listed(list(READERS))}."
         raise DataError.of(f"There is no reader `{name}`; {hint}", file)
     if name is None or name == OWN:
-        chosen = own_data(gold or settings.gold, id_field or settings.id_field, settings.metric or "exact")
+        own_gold = None if golds is not None else gold or settings.gold
+        chosen = own_data(own_gold, id_field or settings.id_field, settings.metric or "exact", golds)
         return RecordReader(chosen.name, chosen.metric, chosen.fields, chosen.make, settings.metric_options)
     known = READERS[name]
-    given = [word for word, value in (("gold", gold or settings.gold), ("id", id_field or settings.id_field)) if value]
+    given = [word for word, value in (("gold", named or settings.gold), ("id", id_field or settings.id_field)) if value]
     if given:
         raise DataError.of(
             f"The reader {name} knows its fields; leave out `{given[0]}`, or choose the reader `{OWN}`.", file

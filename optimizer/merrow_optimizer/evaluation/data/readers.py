@@ -124,16 +124,23 @@ READERS: Mapping[str, RecordReader] = {
 OWN = "own"
 
 
-def own_data(gold: str | None, id_field: str | None, metric: str) -> RecordReader:
-    """The reader of data of the user's own. ``gold`` and ``id_field`` name fields; all other fields are inputs."""
+def own_data(
+    gold: str | None, id_field: str | None, metric: str, golds: Mapping[str, str] | None = None
+) -> RecordReader:
+    """The reader of data of the user's own. ``gold`` and ``id_field`` name fields; all other fields are inputs. With ``golds``,
+    which name fields of the data by the fields of an answer, the gold of an item is the right value of each.
+    """
     own_id = id_field or "id"
+    right = [*golds.values()] if golds is not None else [gold] if gold is not None else []
 
     def make(fields: dict[str, Any]) -> ItemDraft:
-        inputs = {name: value for name, value in fields.items() if name not in (gold, own_id)}
+        inputs = {name: value for name, value in fields.items() if name not in right and name != own_id}
+        if golds is not None:
+            return ItemDraft(fields.get(own_id), inputs, {name: fields[column] for name, column in golds.items()})
         return ItemDraft(fields.get(own_id), inputs, None if gold is None else fields[gold])
 
     anything = (str, bool, int, float, list, dict)
-    fields = {name: anything for name in (gold, id_field) if name is not None}
+    fields = {name: anything for name in (*right, id_field) if name is not None}
     return RecordReader(OWN, metric, fields, make, solution=() if gold is None else (gold,))
 
 

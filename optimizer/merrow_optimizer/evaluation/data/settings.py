@@ -12,12 +12,14 @@ from merrow_analysis.bounded.toml import read_toml
 from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.data.problems import Collector, listed
 
-_KEYS = ("reader", "map", "gold", "id", "metric", "tests")
+_KEYS = ("reader", "map", "gold", "id", "metric", "metrics", "tests")
 
 
 @dataclass(frozen=True, slots=True)
 class DataSettings:
-    """What ``[dataset]`` says; None and empty where it doesn't."""
+    """What ``[dataset]`` says; None and empty where it doesn't. ``golds`` and ``metrics`` are by fields of an answer, options of
+    these metrics by ``FIELD.OPTION``.
+    """
 
     reader: str | None = None
     mapping: Mapping[str, str] = field(default_factory=dict)
@@ -26,6 +28,9 @@ class DataSettings:
     metric: str | None = None
     metric_options: Mapping[str, Any] = field(default_factory=dict)
     tests: Path | None = None
+    golds: Mapping[str, str] | None = None
+    metrics: Mapping[str, str] = field(default_factory=dict)
+    field_options: Mapping[str, Any] = field(default_factory=dict)
 
 
 def settings_beside(file: Path) -> DataSettings:
@@ -59,8 +64,12 @@ def _read(file: Path, problems: Collector) -> DataSettings:
             hint = f"did you mean `{near}`?" if near else f"the keys are {listed(_KEYS)}."
             problems.add(f"The key isn't known; {hint}", field=f"dataset.{key}")
     texts: dict[str, str | None] = {}
+    golds = table.get("gold") if isinstance(table.get("gold"), dict) else None
+    if golds is not None and not all(isinstance(value, str) for value in golds.values()):
+        problems.add('The value must be a text, or a table of texts: `{category = "category"}`.', field="dataset.gold")
+        golds = None
     for key in ("reader", "gold", "id", "tests"):
-        value = table.get(key)
+        value = None if isinstance(table.get(key), dict) and key == "gold" else table.get(key)
         if value is not None and not isinstance(value, str):
             problems.add("The value must be a text.", field=f"dataset.{key}")
             value = None
@@ -69,18 +78,36 @@ def _read(file: Path, problems: Collector) -> DataSettings:
     if not isinstance(mapping, dict) or not all(isinstance(value, str) for value in mapping.values()):
         problems.add('The value must be a table of texts: `map = {problem = "question"}`.', field="dataset.map")
         mapping = {}
-    metric, options = table.get("metric"), {}
-    if isinstance(metric, dict):
-        options = {key: value for key, value in metric.items() if key != "name"}
-        metric = metric.get("name")
+    metric, options = _metric(table.get("metric"), file, "dataset.metric", problems)
+    named = table.get("metrics", {})
+    if not isinstance(named, dict):
+        problems.add('The value must be a table of metrics by field: `{reply = "contains"}`.', field="dataset.metrics")
+        named = {}
+    metrics: dict[str, str] = {}
+    field_options: dict[str, Any] = {}
+    for name, value in named.items():
+        own, own_options = _metric(value, file, f"dataset.metrics.{name}", problems)
+        if own is not None:
+            metrics[name] = own
+        field_options |= {f"{name}.{option}": given for option, given in own_options.items()}
+    tests = None if texts["tests"] is None else file.parent / texts["tests"]
+    return DataSettings(
+        texts["reader"], mapping, texts["gold"], texts["id"], metric, options, tests, golds, metrics, field_options
+    )
+
+
+def _metric(value: Any, file: Path, place: str, problems: Collector) -> tuple[str | None, dict[str, Any]]:
+    """The name of a metric with its options."""
+    options: dict[str, Any] = {}
+    if isinstance(value, dict):
+        options = {key: given for key, given in value.items() if key != "name"}
+        value = value.get("name")
         for key in ("file", "schema"):
             if isinstance(options.get(key), str):
                 options[key] = str(file.parent / options[key])
-    if (metric is not None or options) and not isinstance(metric, str):
+    if (value is not None or options) and not isinstance(value, str):
         problems.add(
-            'The value must be a name, or a table with a name: `{name = "numeric", tolerance = 0.01}`.',
-            field="dataset.metric",
+            'The value must be a name, or a table with a name: `{name = "numeric", tolerance = 0.01}`.', field=place
         )
-        metric = None
-    tests = None if texts["tests"] is None else file.parent / texts["tests"]
-    return DataSettings(texts["reader"], mapping, texts["gold"], texts["id"], metric, options, tests)
+        value = None
+    return value, options

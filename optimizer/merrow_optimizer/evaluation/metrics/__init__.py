@@ -54,6 +54,11 @@ def check_options(name: str, options: Mapping[str, Any]) -> None:
             raise DataError.of("The option must be a text.", field=option)
 
 
+def options_of(name: str) -> list[str]:
+    """The options that a person may give to the metric of a name. Raises `DataError`."""
+    return [option for option in _parameters(_class(name))[0] if option not in _INNER]
+
+
 def metric(name: str, **options: Any) -> BaseMetric:
     """The metric of a name.
 

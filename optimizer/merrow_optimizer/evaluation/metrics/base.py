@@ -4,10 +4,10 @@ from __future__ import annotations
 
 import hashlib
 from collections.abc import Mapping, Sequence
-from typing import Any, ClassVar
+from typing import Any
 
 from merrow_optimizer.evaluation.items import Item
-from merrow_optimizer.evaluation.scores import Score
+from merrow_optimizer.evaluation.scores import FieldScore, Score
 from merrow_runtime.values import as_text, canonical
 
 _LONGEST_SHOWN = 1000
@@ -16,10 +16,14 @@ _LONGEST_SHOWN = 1000
 class BaseMetric:
     """A metric that needs no process. ``options`` are what it was made with, as JSON."""
 
-    name: ClassVar[str]
-    version: ClassVar[int] = 1
+    name: str
+    version: int = 1
     needs_gold: bool = True
     of_episode: bool = False
+    judges: int = 0
+    """How many questions it asks a model for one answer."""
+    reads_all: bool = False
+    """See `Metric.reads_all`."""
 
     def __init__(self, options: Mapping[str, Any] | None = None) -> None:
         self.options = dict(options or {})
@@ -50,6 +54,11 @@ class BaseMetric:
     async def score(self, item: Item, output: Any) -> Score:
         """See `Metric.score`."""
         raise NotImplementedError
+
+    def failed(self, item: Item, reason: str) -> Mapping[str, FieldScore] | None:
+        """See `Metric.failed`."""
+        del item, reason
+        return None
 
     async def close(self) -> None:
         """End what was started."""

@@ -45,6 +45,7 @@ class Judge(BaseMetric):
 
     name = "judge"
     needs_gold = False
+    judges = 1
 
     def __init__(self, rubric: str, ask: Ask | None = None, model: str = "") -> None:
         super().__init__({"rubric": rubric, "model": model})

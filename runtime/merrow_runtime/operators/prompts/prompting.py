@@ -12,7 +12,7 @@ from __future__ import annotations
 from collections.abc import Iterable, Mapping, Sequence
 from functools import lru_cache
 
-from merrow_analysis.definitions.stores import DOCUMENT
+from merrow_analysis.definitions.stores import DOCUMENT, DOCUMENT_FIELDS
 from merrow_analysis.definitions.templates import PromptTemplate, variables
 from merrow_analysis.definitions.types import innermost
 from merrow_runtime.operators.base import Given, Remembered
@@ -154,6 +154,13 @@ def document_text(document: Mapping[str, Value]) -> str:
     source, place = (as_text(document.get(name, "")) for name in ("source", "place"))
     where = ", ".join(part for part in (source, place) if part)
     return f"[{heading_text(where)}]\n{as_text(document['text'])}" if where else as_text(document["text"])
+
+
+def passages_of(value: object) -> list[str] | None:
+    """The texts of documents that were found, for people to read; None of another value."""
+    items = value if isinstance(value, list) else [value]
+    documents = [item for item in items if isinstance(item, dict) and item.keys() == DOCUMENT_FIELDS.keys()]
+    return [document_text(item) for item in documents] if documents and len(documents) == len(items) else None
 
 
 def _texts_of(given: Given) -> list[str]:

@@ -87,6 +87,13 @@ CREATE TABLE begun (
 CREATE TABLE paced (number INTEGER PRIMARY KEY, origin TEXT NOT NULL, at REAL NOT NULL, tokens INTEGER NOT NULL);
 CREATE INDEX paced_by_origin ON paced (origin, at);
 """
+PERMITS = """
+ALTER TABLE paced ADD COLUMN requests INTEGER NOT NULL DEFAULT 1;
+CREATE TABLE paused (
+    origin TEXT NOT NULL, model TEXT NOT NULL, until REAL NOT NULL, PRIMARY KEY (origin, model)
+) WITHOUT ROWID;
+"""
+"""Since version 16. See `merrow_runtime.spending.ledger`."""
 
 LISTED = ("runs", "evaluations", "optimizations", "extractions", "jobs")
 """The tables whose rows a person lists: each row knows who made it."""
@@ -119,7 +126,11 @@ CREATE TABLE merrow (version INTEGER NOT NULL, journal TEXT NOT NULL);
 
 def tables() -> list[str]:
     """The statements that make the tables of this version in an empty schema."""
-    own = [_created(statement) for statement in statements(TABLES + SPENDING) if "CREATE TRIGGER" not in statement]
+    own = [
+        _created(statement)
+        for statement in statements(TABLES + SPENDING + PERMITS)
+        if "CREATE TRIGGER" not in statement
+    ]
     authors = [
         f"ALTER TABLE {table} ADD COLUMN author TEXT NOT NULL DEFAULT current_setting('merrow.author')"
         for table in LISTED

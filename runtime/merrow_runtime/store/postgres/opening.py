@@ -5,12 +5,17 @@ from __future__ import annotations
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store.address import StoreAddress
 from merrow_runtime.store.postgres.connection import PostgresConnection
-from merrow_runtime.store.postgres.dialect import added, tables
+from merrow_runtime.store.postgres.dialect import PERMITS, added, tables
 from merrow_runtime.store.schema import STEPS as SQLITE_STEPS
 from merrow_runtime.store.schema import VERSION
 from merrow_runtime.store.sql import PATIENCE, DatabaseFailure
 
-STEPS: dict[int, tuple[str, ...]] = {13: added(SQLITE_STEPS[13]), 14: ()}
+STEPS: dict[int, tuple[str, ...]] = {
+    13: added(SQLITE_STEPS[13]),
+    14: (),
+    15: added(PERMITS),
+    16: added(SQLITE_STEPS[16]),
+}
 """What turns a journal of each older version into one of the next. The first version in PostgreSQL is 13."""
 
 GRANTS = """

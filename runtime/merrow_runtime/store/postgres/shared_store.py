@@ -3,8 +3,6 @@
 from __future__ import annotations
 
 import contextlib
-import secrets
-import time
 from collections.abc import Callable, Iterator
 from typing import Any
 
@@ -14,6 +12,7 @@ from merrow_runtime.store.address import StoreAddress, author
 from merrow_runtime.store.contract import CallRecord, RunRecord
 from merrow_runtime.store.database import RUN_PLACES, Store, is_taken
 from merrow_runtime.store.journal import BODY, DatabaseJournal, sharing
+from merrow_runtime.store.names import new_number
 from merrow_runtime.store.postgres.connection import PostgresConnection
 from merrow_runtime.store.postgres.opening import connect
 from merrow_runtime.store.postgres.writer import PostgresWriter
@@ -130,7 +129,7 @@ class SharedStore(Store):
         if workflow is not None and key not in self._workflows:
             self._database.changed(BODY, (key, workflow))
             self._workflows.add(key)
-        given = _new_number()
+        given = new_number()
         values = (given, *rows.run_values(run), holder.token, holder.host, holder.pid, holder.born, key)
         begun = self._database.changed(_BEGIN, values).fetchone()
         if begun is None:
@@ -218,10 +217,3 @@ class SharedJournal(DatabaseJournal):
             # Both were paid for, and one answer counts.
             await self.record_lost(key, call.request_hash, call.usage, "twice")
         return stored
-
-
-def _new_number() -> int:
-    """A number for a run that no other has. The server's own could be given out twice: one that crashes forgets the last ones.
-    They grow with time, so that indexes grow at their ends.
-    """
-    return time.time_ns() // 1000 << 10 | secrets.randbits(10)

@@ -48,6 +48,7 @@ OFTEN = {
     merrow evaluate flow.mmd --dataset own.csv --map problem=question --gold answer --metric numeric
     merrow evaluate flow.mmd --dataset own.jsonl --gold answer --limit 20 --dry-run
     merrow evaluate flow.mmd --dataset own.jsonl --gold answer --fail-under 0.8
+    merrow evaluate flow.mmd --dataset mails.csv --gold category=category --gold urgency=urgency --fail-under category=0.9
     merrow evaluate flow.mmd --dataset gsm8k_validate.jsonl --memory none,all,last:3
     merrow evaluate flow.mmd --dataset flow-tasks --mask 0.2 --refine both --repeat 5
     merrow evaluate a.mmd b.mmd --dataset own.jsonl --gold answer --models gpt-4o-mini,gpt-4o
@@ -181,6 +182,7 @@ async def _dry_run(user: Store, file: str, given: dict[str, Any]) -> None:
 
     prepared = await prepare(load(file), asked_of(given, given["repeat"]), user)
     try:
+        gates_of(given).named(prepared.again.get("fields", {}))
         if given["output"] == "json":
             emit(json.dumps(forecast_json(user, prepared), indent=2))
         else:
@@ -200,6 +202,7 @@ async def _evaluated(user: Store, file: str, given: dict[str, Any]) -> tuple[int
 
     prepared = await prepare(load(file), asked_of(given, given["repeat"]), user)
     try:
+        gates_of(given).named(prepared.again.get("fields", {}))
         async with cluster_of(given) as cluster:
             record = begun(user, prepared)
             return await watch(user, record, prepared, cluster), record

@@ -58,6 +58,7 @@ def resume(user: Store, identity: str, given: Json) -> int:
     check_gates(given)
     check_engine(given)
     record = user.evaluations.get(identity)
+    gates = gates_of(given).named(record.plan.get("fields", {}))
     baseline = None if given["baseline"] is None else user.evaluations.get(given["baseline"])
 
     async def work() -> int:
@@ -69,5 +70,5 @@ def resume(user: Store, identity: str, given: Json) -> int:
             await prepared.close()
 
     code = asyncio.run(work())
-    passes = report(user, record, gates_of(given), baseline, "text")
+    passes = report(user, record, gates, baseline, "text")
     return code if code != OK or passes else NOT_WELL

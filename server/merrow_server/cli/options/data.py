@@ -8,9 +8,10 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli.given import shell_completion
+from merrow_server.errors import InputError
 
 if TYPE_CHECKING:
-    from merrow_server.evaluations.prepared_evaluation import EvaluationRequest
+    from merrow_server.evaluations.evaluation_request import EvaluationRequest
 
 TOOL_OPTIONS = (
     click.option(
@@ -54,13 +55,29 @@ DATA_OPTIONS = (
         help="Have this model answer in the place of people (Human). Results say SIMULATED PERSON.",
     ),
     *TOOL_OPTIONS,
-    click.option("--gold", metavar="FIELD", help="The field with the right answer."),
+    click.option(
+        "--gold",
+        "golds",
+        multiple=True,
+        metavar="[OUTPUT=]FIELD",
+        help="The field with the right answer, or for each field of the output the one with its right value.",
+    ),
     click.option("--part", metavar="PART", help="validate, test or all."),
     click.option("--limit", type=click.IntRange(min=1), metavar="N", help="At most N items."),
     click.option("--items", multiple=True, metavar="IDS", help="Only these items, as id,id; @FILE has one a line."),
-    click.option("--metric", metavar="NAME", help="How answers are scored; by default, as the data set says."),
     click.option(
-        "--metric-option", "metric_options", multiple=True, metavar="NAME=VALUE", help="An option of the metric."
+        "--metric",
+        "metrics",
+        multiple=True,
+        metavar="[OUTPUT=]NAME",
+        help="How answers, or a field of the output, are scored; by default, as the data set or the field's type says.",
+    ),
+    click.option(
+        "--metric-option",
+        "metric_options",
+        multiple=True,
+        metavar="NAME=VALUE",
+        help="An option of the metric; OUTPUT.NAME=VALUE for one field.",
     ),
 )
 """What is answered, and what an answer is worth."""
@@ -96,11 +113,9 @@ MODEL_OPTIONS = (
 _SAME = (
     "dataset",
     "reader",
-    "gold",
     "part",
     "limit",
     "items",
-    "metric",
     "person",
     "tools",
     "fake_tools",
@@ -119,14 +134,19 @@ def asked_of(given: dict[str, Any], repeats: int = 1) -> EvaluationRequest:
     from merrow_optimizer.evaluation.plan import EvaluationLimits
     from merrow_server.cli.given.values import read_values
     from merrow_server.cli.options.refining import refine_given
-    from merrow_server.evaluations.prepared_evaluation import EvaluationRequest
+    from merrow_server.evaluations.evaluation_request import EvaluationRequest
 
     options = read_values(given["metric_options"], "--metric-option")
     return EvaluationRequest(
         **{name: given[name] for name in _SAME},
+        **_of_fields(given["golds"], "gold", "golds", None),
+        **_of_fields(given["metrics"], "metric", "metrics", {}),
         mapping=read_values(given["mapping"], "--map"),
         answers=read_values(given["answers"], "--answers"),
-        metric_options={name: _number(value) if name in NUMBER_OPTIONS else value for name, value in options.items()},
+        metric_options={
+            name: _number(value) if name.rpartition(".")[2] in NUMBER_OPTIONS else value
+            for name, value in options.items()
+        },
         repeats=repeats,
         limits=EvaluationLimits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"]),
         override_models=given.get("override_models", False),
@@ -135,6 +155,17 @@ def asked_of(given: dict[str, Any], repeats: int = 1) -> EvaluationRequest:
         mask_every=given.get("mask_every", False),
         refine=refine_given(given) if "refine" in given else None,
     )
+
+
+def _of_fields(given: tuple[str, ...], one: str, several: str, none: dict[str, str] | None) -> dict[str, Any]:
+    """What is given for whole answers, as ``one``, and by fields of them as ``several``. Raises `InputError`."""
+    from merrow_server.cli.given.values import read_values
+
+    bare = [value for value in given if "=" not in value]
+    if len(bare) > 1:
+        raise InputError(f"--{one} {bare[0]} and --{one} {bare[1]} are both for the whole answer; give one of them.")
+    by_field = read_values((value for value in given if "=" in value), f"--{one}")
+    return {one: bare[0] if bare else None, several: by_field or none}
 
 
 def _number(text: str) -> Any:

@@ -83,6 +83,7 @@ def report(user: Store, record: EvaluationRecord, gates: Gates, baseline: Evalua
     told = evaluation_report(user, record, whole=output in WHOLE, longest=CUT if output == "text" else None)
     if baseline is not None and (why := other_metrics(baseline, record)):
         notice(why)
+    gates = gates.named(record.plan.get("fields", {}))
     failed = list(gates.failed(summary(record, user.evaluations.scores(record.id)), compared))
     if output != "text":
         if output == "json":

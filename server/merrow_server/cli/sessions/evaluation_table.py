@@ -21,8 +21,9 @@ from merrow_server.cli.sessions.evaluation import begun, watch
 from merrow_server.cli.texts.evaluations import forecast_text
 from merrow_server.errors import InputError
 from merrow_server.evaluations.evaluation_data import comparison, evaluation_object
+from merrow_server.evaluations.evaluation_request import EvaluationRequest
 from merrow_server.evaluations.masking import expected_text, published_lines
-from merrow_server.evaluations.prepared_evaluation import EvaluationRequest, forecast_json, prepare
+from merrow_server.evaluations.prepared_evaluation import forecast_json, prepare
 from merrow_server.evaluations.stand_ins import stand_ins_mark, stand_ins_shown, stand_ins_text
 from merrow_server.evaluations.updates import seconds_text, updates_of
 from merrow_server.rendering.counts import counted

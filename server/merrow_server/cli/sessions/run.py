@@ -35,7 +35,7 @@ from merrow_server.times import duration
 
 if TYPE_CHECKING:
     from merrow_runtime.errors import RunFailure
-    from merrow_runtime.outside.user_servers import NotAgreedFailure
+    from merrow_runtime.outside.consent import ConsentFailure
     from merrow_runtime.provenance import ForeignResults, Reuse
     from merrow_runtime.running.run import Run, RunResult
     from merrow_runtime.store.database import Store
@@ -66,7 +66,7 @@ def watch(
     Ctrl-C, SIGTERM and SIGHUP stop it: calls in flight are cancelled, what is finished is kept. Once it is over they end the
     process, also where nobody reads what it writes. On a terminal the user is asked about results of other endpoints.
     """
-    from merrow_runtime.outside.user_servers import NotAgreedFailure
+    from merrow_runtime.outside.user_servers import NotAgreedFailure, NotStartedFailure
     from merrow_runtime.provenance import ForeignResults
 
     shown = partial(
@@ -81,7 +81,7 @@ def watch(
             if as_json or not can_ask():
                 raise
             reuse = _ask(foreign)
-        except NotAgreedFailure as tools:
+        except (NotAgreedFailure, NotStartedFailure) as tools:
             if as_json or not can_ask() or not _agrees(tools):
                 raise
             tools.agree()
@@ -111,7 +111,7 @@ def _tell_refused(failure: RunFailure) -> None:
     emit(json.dumps(Event("run_failed", None, data=broken(failure)).to_json()))
 
 
-def _agrees(tools: NotAgreedFailure) -> bool:
+def _agrees(tools: ConsentFailure) -> bool:
     echo(visible(tools.situation), err=True)
     return click.confirm(tools.question, err=True)
 

@@ -10,7 +10,13 @@ from typing import TYPE_CHECKING, Any
 from merrow_analysis.suggest import closest
 from merrow_runtime.values import as_text
 from merrow_server.errors import InputError
-from merrow_server.evaluations.evaluation_data import evaluation_report, item_object, with_inputs, with_verdicts
+from merrow_server.evaluations.evaluation_data import (
+    evaluation_report,
+    field_text,
+    item_object,
+    with_inputs,
+    with_verdicts,
+)
 from merrow_server.evaluations.evaluation_formats import WHOLE, formatted
 from merrow_server.evaluations.known_items import KnownItems
 from merrow_server.evaluations.tables import CUT, report_lines
@@ -82,11 +88,14 @@ def _lines(answer: Mapping[str, Any], *, several: bool) -> Iterator[str]:
     yield f"{style(visible(answer['item']), bold=True)}{which}: {answer['status']}{value}"
     yield f"{cost_text(answer['usage'])}, {duration(answer['seconds'])}, run {answer['run']}"
     yield from _input_lines(answer["inputs"])
-    for heading, text in (("read", answer["read"]), ("gold", answer["gold"]), ("reason", answer["reason"])):
+    for name, field in answer["fields"].items():
+        yield f"\n{style(f'field {visible(name)}', fg='cyan')}\n{plain(field_text(field))}"
+    whole = () if answer["fields"] else (("answer", answer["read"]), ("expected", answer["gold"]))
+    for heading, text in (*whole, ("reason", answer["reason"])):
         if text:
             yield f"\n{style(heading, fg='cyan')}\n{plain(text)}"
     if "output" in answer:
-        yield f"\n{style('answer', fg='cyan')}\n{plain(as_text(answer['output']))}"
+        yield f"\n{style('output', fg='cyan')}\n{plain(as_text(answer['output']))}"
     if answer.get("verdict"):
         yield f"\n{style('people', fg='cyan')}\n{': '.join(filter(None, (answer['verdict'], plain(answer.get('note', '')))))}"
     yield f"\nSee its nodes with: merrow show {answer['run']}"

@@ -10,6 +10,7 @@ from merrow_analysis.definitions.operators import HUMAN
 from merrow_analysis.people.forms import NOTE
 from merrow_analysis.suggest import closest
 from merrow_runtime.loop_sentences import exhausted_sentences
+from merrow_runtime.operators.prompts.prompting import passages_of
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by
 from merrow_runtime.values import as_text
 from merrow_server.cli.texts.questions import question_lines
@@ -236,8 +237,9 @@ def _from(call: dict[str, Any]) -> str:
 
 
 def _text(value: Any) -> str:
-    """A value line by line, with what could drive a terminal made visible."""
-    return plain(as_text(value)).removesuffix("\n")
+    """A value line by line, documents as the passages that they are, with what could drive a terminal made visible."""
+    passages = passages_of(value)
+    return plain(as_text(value) if passages is None else "\n\n".join(passages)).removesuffix("\n")
 
 
 def _short(value: Any) -> str:

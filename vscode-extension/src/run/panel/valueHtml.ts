@@ -31,6 +31,27 @@ function parsed(text: string): unknown {
   }
 }
 
+interface FoundDocument {
+  readonly text: string;
+  readonly source: string;
+  readonly place: string;
+}
+
+const FIELDS = ['place', 'row', 'score', 'source', 'store', 'text'];
+
+function isDocument(value: unknown): value is FoundDocument {
+  return typeof value === 'object' && value !== null && Object.keys(value).sort().join() === FIELDS.join();
+}
+
+/** Documents that were looked up as the passages that they are, each below where it is from; undefined for another value. */
+function passagesHtml(value: unknown): string | undefined {
+  const items: readonly unknown[] = Array.isArray(value) ? value : [value];
+  if (items.length === 0 || !items.every(isDocument)) return undefined;
+  const passage = (one: FoundDocument): string =>
+    `<p class="about">${escape([one.source, one.place].filter(Boolean).join(', '))}</p>${codeHtml(valueText(one.text))}`;
+  return items.map(passage).join('');
+}
+
 /** A value with its buttons, folded where it is long and `folds`. Its text is kept in `texts` under `key`, for the buttons. */
 export function valueHtml(key: string, name: string, value: unknown, texts: Map<string, Text>, folds = true): string {
   const kind = kindOf(value);
@@ -39,7 +60,7 @@ export function valueHtml(key: string, name: string, value: unknown, texts: Map<
   // What is copied is the value itself, what is opened is read.
   texts.set(key, { name: `${name}.${kind}`, text: typeof value === 'string' ? value : text });
   const isLong = folds && (text.length > LONG || text.split('\n', LONG_LINES + 1).length > LONG_LINES);
-  const body = kind === 'md' ? markdownHtml(text) : codeHtml(text);
+  const body = passagesHtml(value) ?? (kind === 'md' ? markdownHtml(text) : codeHtml(text));
   const named = escape(key);
   const unfold = isLong ? `<button class="quiet" data-act="unfold" aria-expanded="false">Show All</button>` : '';
   const tools = `<div class="tools">${unfold}<button class="quiet" data-act="copy" data-text="${named}">Copy</button><button class="quiet" data-act="open" data-text="${named}">Open as Document</button></div>`;

@@ -1,0 +1,32 @@
+"""TextCraft as a server, for other clients, and as an example of a server that workflows act in."""
+
+from __future__ import annotations
+
+from typing import Any
+
+from merrow_analysis.definitions.environments import TEXTCRAFT
+from merrow_runtime.environments.interface import EnvironmentStep
+from merrow_runtime.environments.textcraft.game import TextCraft
+from merrow_runtime.environments.textcraft.recipes import shipped_book
+from merrow_runtime.outside.hosts.hosting import host
+
+
+class HostedTextCraft:
+    """`merrow_runtime.outside.hosts.hosting.HostedEnvironment` of the game."""
+
+    def __init__(self) -> None:
+        self._game = TextCraft(shipped_book())
+
+    def reset(self, task: Any) -> EnvironmentStep:
+        return self._game.reset(task)
+
+    def step(self, action: str) -> EnvironmentStep:
+        return self._game.step(action)
+
+    def close(self) -> None:
+        """Nothing to release."""
+
+
+def serve_textcraft() -> None:
+    """Serve the game on the standard streams until the input ends."""
+    host(TEXTCRAFT, HostedTextCraft)

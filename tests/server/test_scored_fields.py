@@ -1,0 +1,223 @@
+"""Answers of several fields, each scored by a metric of its own, from the command line."""
+
+from __future__ import annotations
+
+import csv
+import io
+import json
+from collections.abc import Iterator
+from xml.etree import ElementTree
+
+import pytest
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
+from tests.server.program import in_process, write
+
+FLOW = """---
+workflow:
+  types:
+    Category: [billing, technical, sales]
+    Triage: {category: Category, urgent: Bool, amount: Number, reply: Text}
+---
+flowchart LR
+  PROBLEM([Mail]):::Interface
+  SORT["Custom<br/>(prompt: Sort this mail., returns: Triage)"]
+  RETURN([Answer]):::Interface
+  PROBLEM -->|input| SORT
+  SORT --> RETURN
+  classDef Interface fill:#e2e2f2
+"""
+MAILS = [
+    ("Invoice 12 is wrong", "billing", "true", "12", "sorry"),
+    ("Invoice 7 came twice", "billing", "false", "7", "sorry"),
+    ("Screen is black 0", "technical", "true", "0", "we help"),
+    ("Buy 40 boxes", "sales", "false", "40", "thanks"),
+]
+FIELDS = ("--gold", "category=kind", "--gold", "urgent=urgent", "--gold", "amount=amount")
+MAIN = ("evaluate", "flow.mmd", "--dataset", "mails.csv", "--map", "problem=text")
+
+
+def answer(request: Received) -> Step:
+    """All right, but for invoice 7, which is taken for sales and for urgent."""
+    text = request.body["messages"][-1]["content"]
+    if "judge" in request.body["messages"][0]["content"]:
+        return Reply(
+            json.dumps({"reason": "kind", "score": 10 if "sorry" in text.partition("answer to score")[2] else 5})
+        )
+    category = "billing" if "Invoice 12" in text else "technical" if "Screen" in text else "sales"
+    amount = next(int(word) for word in text.split() if word.isdigit())
+    urgent = "Buy" not in text
+    return Reply(json.dumps({"category": category, "urgent": urgent, "amount": amount, "reply": "sorry"}))
+
+
+@pytest.fixture
+def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
+    with serving(answer) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
+        write("flow.mmd", FLOW)
+        rows = [f"m{number},{','.join(mail)}" for number, mail in enumerate(MAILS)]
+        write("mails.csv", "\n".join(["id,text,kind,urgent,amount,reply", *rows]) + "\n")
+        yield server
+
+
+def test_each_field_has_a_score_by_its_type(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    done = in_process(capsys, *MAIN, *FIELDS, "--format", "json")
+    assert done.code == 0, done.err
+    report = done.json
+    fields = report["fields"]
+    assert {name: (field["score"], field["n"], field["metric"]) for name, field in fields.items()} == {
+        "category": (0.75, 4, "exact"),
+        "urgent": (0.75, 4, "exact"),
+        "amount": (1.0, 4, "numeric"),
+    }
+    assert fields["category"]["confusion"] == {
+        "billing": {"billing": 1, "sales": 1},
+        "technical": {"technical": 1},
+        "sales": {"sales": 1},
+    }
+    assert fields["category"]["recall"] == {"billing": 0.5, "technical": 1.0, "sales": 1.0}
+    assert fields["category"]["precision"] == {"billing": 1.0, "technical": 1.0, "sales": 0.5}
+    assert fields["urgent"]["confusion"] == {"true": {"true": 2}, "false": {"true": 1, "false": 1}}
+    assert fields["amount"]["confusion"] is None
+    lower, upper = fields["category"]["interval"]
+    assert 0 < lower < 0.75 < upper < 1
+    assert report["score"] == 0.75
+    row = next(row for row in report["rows"] if row["item"] == "m1")
+    assert next(iter(row)) == "inputs"
+    assert (row["status"], row["inputs"]) == ("wrong", {"PROBLEM": "Invoice 7 came twice"})
+    assert row["fields"]["category"] == {
+        "value": 0.0,
+        "read": "sales",
+        "gold": "billing",
+        "reason": "differs from the gold answer",
+    }
+    assert row["fields"]["amount"]["value"] == 1
+
+
+def test_reports_have_a_column_for_each_field(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    done = in_process(capsys, *MAIN, *FIELDS)
+    lines = done.out.splitlines()
+    assert lines[0].split()[:6] == ["inputs", "category", "urgent", "amount", "item", "status"]
+    assert "sales (expected billing)" in lines[1]
+    assert "category=exact, urgent=exact, amount=numeric" in done.out
+    assert [line.split() for line in lines if line.strip().startswith("billing")] == [["billing", "1", "1", "0.500"]]
+    asked = len(server.requests)
+
+    table = list(csv.DictReader(io.StringIO(in_process(capsys, *MAIN, *FIELDS, "--format", "csv").out)))
+    assert list(table[0])[:4] == ["inputs", "category", "category.gold", "category.value"]
+    assert [(row["item"], row["category"], row["category.gold"], row["urgent.value"]) for row in table[:1]] == [
+        ("m1", "sales", "billing", "0.0")
+    ]
+    page = in_process(capsys, *MAIN, *FIELDS, "--format", "html").out
+    assert "<th>inputs</th><th>category</th><th>urgent</th><th>amount</th><th>item</th>" in page
+    assert "<figcaption>category: 0.750" in page
+    cases = ElementTree.fromstring(in_process(capsys, *MAIN, *FIELDS, "--format", "junit").out).iter("testcase")  # noqa: S314
+    failures = [case.findtext("failure") for case in cases if case.find("failure") is not None]
+    assert ["category: sales (expected billing)" in (failure or "") for failure in failures] == [True]
+    log = in_process(capsys, *MAIN, *FIELDS, "--format", "inspect").json
+    assert [score["name"] for score in log["results"]["scores"]][1:] == [
+        "category=exact",
+        "urgent=exact",
+        "amount=numeric",
+    ]
+    assert len(server.requests) == asked
+
+
+def test_gates_ask_about_fields(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    done = in_process(
+        capsys, *MAIN, *FIELDS, "--fail-under", "category=.9", "--fail-under", "Amount=1", "--fail-under", ".7"
+    )
+    assert done.code == 1
+    assert [line for line in done.err.splitlines() if "Gate failed" in line] == [
+        "Gate failed: The score of category, 0.750, is under 0.9."
+    ]
+    asked = len(server.requests)
+    lower = in_process(capsys, *MAIN, *FIELDS, "--fail-under-lower", "amount=.9", "--fail-under", "category=.75")
+    assert (lower.code, "of the interval of amount" in lower.err, "score of category" in lower.err) == (1, True, False)
+    wrong = in_process(capsys, *MAIN, *FIELDS, "--fail-under", "categry=.9")
+    assert (wrong.code, "did you mean `category`?" in wrong.err) == (2, True)
+    twice = in_process(capsys, *MAIN, *FIELDS, "--fail-under", "category=.9", "--fail-under", "category=.8")
+    assert twice.code == 2
+    assert len(server.requests) == asked
+
+
+def test_a_judge_scores_one_field(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    given = (*MAIN, "--gold", "category=kind", "--metric", "reply=judge", "--metric-option", "reply.rubric=Is it kind?")
+    dry = in_process(capsys, *given, "--dry-run", "--format", "json").json
+    assert dry["calls"] == {"least": 8, "most": 12}
+    done = in_process(capsys, *given, "--format", "json").json
+    assert {name: field["score"] for name, field in done["fields"].items()} == {"category": 0.75, "reply": 1.0}
+    assert len(server.requests) == 8
+
+
+def test_what_was_answered_for_one_field_is_not_asked_again(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    first = in_process(capsys, *MAIN, "--gold", "category=kind", "--format", "json").json
+    second = in_process(capsys, *MAIN, *FIELDS, "--format", "json").json
+    assert len(server.requests) == 4
+    compared = in_process(capsys, "evaluate", "--compare", first["evaluation"], second["evaluation"])
+    assert compared.code == 2  # what is right is other data
+
+    again = in_process(capsys, *MAIN, *FIELDS, "--format", "json").json
+    both = in_process(
+        capsys, "evaluate", "--compare", second["evaluation"], again["evaluation"], "--format", "json"
+    ).json
+    assert {name: each["difference"] for name, each in both["fields"].items()} == dict.fromkeys(second["fields"], 0.0)
+    text = in_process(capsys, "evaluate", "--compare", second["evaluation"], again["evaluation"]).out
+    assert "  category +0.000 " in text
+
+
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [
+        (("--gold", "categry=kind"), "did you mean `category`?"),
+        (("--gold", "category=knd"), "did you mean `kind`?"),
+        (("--metric", "replly=contains"), "did you mean `reply`?"),
+        (("--gold", "category=reply"), "the right answer is not of type Category"),
+        (("--gold", "kind", "--gold", "category=kind"), "name the field of each"),
+        (("--gold", "kind", "--gold", "text"), "both for the whole answer"),
+        (("--gold", "category=kind", "--metric", "category=labels"), "scores whole answers"),
+        (("--gold", "reply=reply", "--metric-option", "rubric=x"), "No metric of a field has this option"),
+        (("--gold", "reply=reply", "--metric-option", "amount.tolerance=1"), "The field is not scored"),
+        (("--metric", "reply=judge"), "needs the option `rubric`"),
+    ],
+)
+def test_what_can_not_be_scored_is_one_sentence(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str], given: tuple[str, ...], said: str
+) -> None:
+    done = in_process(capsys, *MAIN, *given)
+    assert (done.code, said in done.err) == (2, True), done.err
+    assert not server.requests
+
+
+def test_outputs_are_fields_by_their_ids(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    two = FLOW.replace("  SORT --> RETURN", "  SORT --> RETURN\n  SORT -->|category:result| KIND([Kind]):::Interface")
+    write("flow.mmd", two)
+    done = in_process(capsys, *MAIN, "--gold", "kind=kind", "--gold", "return.urgent=urgent", "--format", "json")
+    assert done.code == 0, done.err
+    assert {name: field["score"] for name, field in done.json["fields"].items()} == {
+        "KIND": 0.75,
+        "RETURN.urgent": 0.75,
+    }
+
+
+def test_the_file_beside_the_data_may_name_fields(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    lines = ["[dataset]", 'map = {problem = "text"}', 'gold = {category = "kind", reply = "reply"}']
+    write("mails.toml", "\n".join([*lines, "[dataset.metrics]", 'reply = {name = "f1"}', ""]))
+    done = in_process(capsys, "evaluate", "flow.mmd", "--dataset", "mails.csv", "--format", "json")
+    assert done.code == 0, done.err
+    assert {name: field["metric"] for name, field in done.json["fields"].items()} == {
+        "category": "exact",
+        "reply": "f1",
+    }
+
+
+def test_an_item_that_failed_has_no_right_field(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    write("flow.mmd", FLOW.replace("returns: Triage", "returns: Triage, retries: 0"))
+    server.answer = lambda request: Reply("no JSON") if "Screen" in str(request.body) else answer(request)
+    done = in_process(capsys, *MAIN, *FIELDS, "--format", "json")
+    assert done.json["answers"]["failed"] == 1, done.err
+    assert done.json["fields"]["category"]["score"] == 0.5
+    assert done.json["fields"]["category"]["confusion"]["technical"] == {"": 1}
+    assert done.json["fields"]["category"]["recall"]["technical"] == 0
