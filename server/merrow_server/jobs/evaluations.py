@@ -214,4 +214,4 @@ def _place(record: EvaluationRecord) -> Json:
 def _asked_again(record: EvaluationRecord) -> Json:
     """What ``merrow.evaluate`` takes to evaluate the same again, without the workflow."""
     asked = record.plan["asked"]
-    return {key: asked[name] for key, name in ASKED.items() if asked.get(name) not in (None, {}, [], ())}
+    return {key: asked[name] for key, name in ASKED.items() if asked.get(name) not in (None, {}, [], (), "live")}

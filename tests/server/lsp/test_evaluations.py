@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import re
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
@@ -16,7 +17,9 @@ from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
 from tests.server.lsp.editor import MODERN, Editor
 from tests.server.lsp.running import WAIT, RunningEditor, editor_on
 from tests.server.searching import SINGLE
+from tests.tools.mailer import TOOLS
 
+from merrow_analysis.tools.pins import NO_PINS, PINS_FILE, pinned
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 
 OWN = {"dataset": "own.jsonl", "gold": "answer", "metric": "numeric", "agreed": True}
@@ -436,3 +439,31 @@ async def test_an_evaluation_that_stops_early_is_told_as_a_warning_and_goes_on_b
         assert (dry["items"], dry["calls"]["least"]) == (6, 1)
         done = await editor.execute("merrow.evaluate", resume=news["evaluation"], agreed=True)
         assert (done["evaluation"], done["status"], done["missing"]) == (ended["evaluation"], "finished", 0)
+
+
+async def test_people_and_tools_are_stood_in_for_as_the_editor_says(tmp_path: Path) -> None:
+    text = (
+        "---\nworkflow:\n  tools: [mail.count]\n---\nflowchart TD\n    PROBLEM([Text]):::Interface\n"
+        "    RETURN([Number]):::Interface\n"
+        '    COUNT[["Tool<br/>(tool: mail.count)"]]\n    ASK@{op: Human, ask: "Which text?"}\n'
+        "    PROBLEM --> ASK -->|text| COUNT -->|letters:result| RETURN\n    classDef Interface fill:#eee\n"
+    )
+    (tmp_path / PINS_FILE).write_text(NO_PINS.with_tools([pinned("mail", tool) for tool in TOOLS]).text())
+    (tmp_path / "own.jsonl").write_text('{"id": "q", "problem": "x", "said": "four", "answer": "4"}\n')
+    (tmp_path / "fakes.py").write_text(
+        "def mail_count(text, loud=None):\n    return {'letters': len(text), 'first': ''}\n"
+    )
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(text)
+        for given, said in (
+            ({}, "There is no server `mail`"),
+            ({"fakeTools": "fakes.py"}, "Node ASK asks a person"),
+            ({"fakeTools": "none.py", "answers": {"ASK": "said"}}, "none.py"),
+            ({"tools": "often", "answers": {"ASK": "said"}}, "--tools must be live or replay"),
+            ({"answers": {"ASK": 7}}, "`answers` must have texts"),
+        ):
+            with pytest.raises(JsonRpcException, match=re.escape(said)):
+                await editor.execute("merrow.evaluate", uri=uri, **OWN, **given)
+        ended = await editor.execute("merrow.evaluate", uri=uri, **OWN, fakeTools="fakes.py", answers={"ASK": "said"})
+        assert (ended["status"], ended["answers"]["right"]) == ("finished", 1)
+        assert ended["tools"]["fake"] == "fakes.py"

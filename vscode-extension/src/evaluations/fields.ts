@@ -65,3 +65,18 @@ export function unfed(inputs: readonly string[], fields: readonly string[]): str
   const known = new Set(fields.map((field) => field.toLowerCase()));
   return inputs.filter((input) => !known.has(input.toLowerCase()));
 }
+
+interface OperatorNode {
+  readonly id: string;
+  readonly operator?: string | null;
+}
+
+/** The nodes that ask people. */
+export function asksPeople<Node extends OperatorNode>(nodes: readonly Node[]): Node[] {
+  return nodes.filter(({ operator }) => operator === 'Human');
+}
+
+/** Whether a workflow calls tools. */
+export function callsTools(nodes: readonly OperatorNode[]): boolean {
+  return nodes.some(({ operator }) => operator === 'Tool' || operator === 'ToolAgent');
+}

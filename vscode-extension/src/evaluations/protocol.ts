@@ -14,6 +14,13 @@ export interface Question {
   readonly limit?: number;
   readonly items?: readonly string[];
   readonly metric?: string;
+  /** The fields with people's answers, by the nodes that ask. */
+  readonly answers?: Readonly<Record<string, string>>;
+  /** The model that answers in the place of people. */
+  readonly person?: string;
+  readonly tools?: 'live' | 'replay';
+  /** A file with functions in the place of tools. */
+  readonly fakeTools?: string;
 }
 
 /** An evaluation in a list. */

@@ -5,7 +5,7 @@ import { fileName } from '../jobs/item';
 import type { Target } from '../run/protocol';
 import type { RunServer } from '../run/server';
 import { nameOf } from '../run/targets';
-import { METRICS, byGold, fieldsOf, hasReader, unfed } from './fields';
+import { METRICS, asksPeople, byGold, callsTools, fieldsOf, hasReader, unfed } from './fields';
 import type { Question } from './protocol';
 import type { EvaluationServer } from './server';
 
@@ -16,6 +16,8 @@ const MOST_FILES = 200;
 /** Characters of a data file that are read for its fields. */
 const BEGINNING = 200_000;
 const CONFIGURATION = /(?:^|\/)(?:package(?:-lock)?|tsconfig|merrow)\.json$|\.replay\.jsonl$/;
+
+type StandIns = Pick<Question, 'answers' | 'person' | 'tools' | 'fakeTools'>;
 
 export interface Choice<Value> extends vscode.QuickPickItem {
   readonly value: Value;
@@ -54,8 +56,8 @@ export class EvaluationStart {
   async data(target: Target, title: string): Promise<Question | undefined> {
     const found = await this.fields(target, title);
     if (found === undefined) return undefined;
-    const { dataset, reader, mapping, gold, metric } = found.question;
-    return Object.fromEntries(Object.entries({ dataset, reader, mapping, gold, metric }).filter(([, value]) => value !== undefined)) as unknown as Question;
+    const { dataset, reader, mapping, gold, metric, answers, person, tools, fakeTools } = found.question;
+    return Object.fromEntries(Object.entries({ dataset, reader, mapping, gold, metric, answers, person, tools, fakeTools }).filter(([, value]) => value !== undefined)) as unknown as Question;
   }
 
   /** The data with the fields and the metric; `isWhole` where all is as last time. */
@@ -83,7 +85,40 @@ export class EvaluationStart {
       if (metric === undefined) return undefined;
       question.metric = metric;
     }
-    return { question, isWhole: false };
+    const standIns = await this.standIns(target, title, fields.filter((field) => field !== question.gold));
+    return standIns === undefined ? undefined : { question: { ...question, ...standIns }, isWhole: false };
+  }
+
+  /** Who answers in the place of people, and what is called in the place of tools; undefined where the user leaves. */
+  private async standIns(target: Target, title: string, fields: readonly string[]): Promise<StandIns | undefined> {
+    const { nodes } = await this.runs.graph(target);
+    const found: { -readonly [Key in keyof StandIns]: StandIns[Key] } = {};
+    const answers: Record<string, string> = {};
+    for (const { id } of asksPeople(nodes)) {
+      if (found.person !== undefined) break;
+      const chosen = await pick<{ readonly field: string } | 'model' | 'default'>(title, `Who answers ${id}?`, [
+        ...fields.map((field) => ({ label: field, description: 'the answer is in this field', value: { field } })),
+        { label: '$(hubot) A Model...', description: 'plays the person, at all nodes that are left', value: 'model' as const },
+        { label: '$(dash) Nobody', description: 'its default is used, where it has one', value: 'default' as const },
+      ]);
+      if (chosen === undefined) return undefined;
+      if (chosen === 'model') {
+        const person = await vscode.window.showInputBox({ title, prompt: 'The model that answers in the place of people', ignoreFocusOut: true });
+        if (person === undefined || person.trim() === '') return undefined;
+        found.person = person.trim();
+      } else if (chosen !== 'default') answers[id] = chosen.field;
+    }
+    if (Object.keys(answers).length > 0) found.answers = answers;
+    if (!callsTools(nodes)) return found;
+    const source = await pick(title, 'What do its tools do?', [
+      { label: 'Call Them', description: 'those that your settings allow and call repeatable', value: 'live' as const },
+      { label: 'Use Known Results', description: 'of earlier runs; nothing is called', value: 'replay' as const },
+      { label: '$(file-code) Functions of a File...', description: 'are called in their place, in the sandbox', value: 'fake' as const },
+    ]);
+    if (source === undefined) return undefined;
+    if (source !== 'fake') return { ...found, tools: source };
+    const file = (await vscode.window.showOpenDialog({ title, openLabel: 'Use These Functions', filters: { Python: ['py'] } }))?.[0];
+    return file === undefined ? undefined : { ...found, fakeTools: file.fsPath };
   }
 
   /** Whether an evaluation may go on: what reaches its endpoint is there, and the user agreed to what it may cost. */

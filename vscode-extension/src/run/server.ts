@@ -138,6 +138,7 @@ export interface SavedCase {
 export interface GraphNode {
   readonly id: string;
   readonly kind: string;
+  readonly operator?: string | null;
   readonly label: string | null;
   readonly outputs?: readonly { readonly name: string; readonly type?: string | null }[];
   /** The labels of a Decision's cases. */

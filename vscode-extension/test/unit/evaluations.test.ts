@@ -1,6 +1,6 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { byGold, fieldsOf, hasReader, unfed } from '../../src/evaluations/fields';
+import { asksPeople, byGold, callsTools, fieldsOf, hasReader, unfed } from '../../src/evaluations/fields';
 import type { Evaluation, Outcome, Report, Row } from '../../src/evaluations/protocol';
 import { reportHtml } from '../../src/evaluations/reportHtml';
 import { idsOf } from '../../src/jobs/item';
@@ -93,4 +93,11 @@ test('results of cases and of items are verdicts with expected and actual', () =
   assert.equal(verdictOfItem([row('q', 'unanswered')]).kind, 'skipped');
   assert.equal(verdictOfItem([row('q', 'invalid')]).kind, 'errored');
   assert.equal(verdictOfItem([]).kind, 'skipped');
+});
+
+test('who asks people is asked about, and tools where there are any', () => {
+  const nodes = [{ id: 'PROBLEM' }, { id: 'ASK', operator: 'Human' }, { id: 'SAY', operator: 'Custom' }, { id: 'AGAIN', operator: 'Human' }];
+  assert.deepEqual(asksPeople(nodes).map(({ id }) => id), ['ASK', 'AGAIN']);
+  assert.equal(callsTools(nodes), false);
+  for (const operator of ['Tool', 'ToolAgent']) assert.equal(callsTools([...nodes, { id: 'USE', operator }]), true);
 });
