@@ -4,7 +4,7 @@ from __future__ import annotations
 
 from bisect import bisect_right
 from collections.abc import Iterator, Mapping
-from dataclasses import dataclass, field
+from dataclasses import dataclass, field, replace
 from typing import Any
 
 from merrow_analysis.cases.schema import (
@@ -47,7 +47,9 @@ class GivenInput:
 
 @dataclass(frozen=True, slots=True)
 class Expectation:
-    """What an output must be: ``value`` is what follows the metric's name. ``text`` says it as it is written, in short."""
+    """What an output must be: ``value`` is what follows the metric's name; with a ``field`` what that field of it must be. Where
+    no metric is named (``by_type``), the type of the field decides which one it is.
+    """
 
     metric: str
     negated: bool
@@ -57,11 +59,17 @@ class Expectation:
     output: str | None
     span: Span
     output_span: Span | None = None
+    field: str | None = None
+    field_span: Span | None = None
+    by_type: bool = False
 
     @property
     def name(self) -> str:
-        """The metric as the file names it."""
-        return f"{NOT}{self.metric}" if self.negated else self.metric
+        """The metric, or the field, as the file names it."""
+        named = f"{NOT}{self.metric}" if self.negated else self.metric
+        if self.field is None:
+            return named
+        return self.field if self.by_type else f"{self.field} {named}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -264,11 +272,41 @@ class _CasesReader:
             if place in self._bad:
                 continue
             if isinstance(entry, dict):
-                expectation = self._expectation(place, entry)
-                if expectation is not None:
-                    yield expectation
+                yield from self._of_mapping(place, entry)
             elif isinstance(entry, str | int | float):
                 yield Expectation(default_metric, False, entry, {}, _at_least(default_metric), None, self._value(place))
+
+    def _of_mapping(self, path: Path, raw: dict[str, Any]) -> Iterator[Expectation]:
+        """What a mapping expects: by one metric, or of fields of the output."""
+        fields = [key for key in raw if key not in EXPECTATION_KEYS]
+        if not fields or any(key not in (*fields, "output") for key in raw):
+            for key in fields:
+                self._unknown((*path, key), tuple(EXPECTATION_KEYS))
+            expectation = self._expectation(path, {key: raw[key] for key in raw if key not in fields})
+            if expectation is not None and not fields:
+                yield expectation
+            return
+        if (*path, "output") in self._bad:
+            return
+        output = raw.get("output")
+        output_span = self._value((*path, "output")) if "output" in raw else None
+        for name in fields:
+            place, value = (*path, name), raw[name]
+            if place in self._bad:
+                continue
+            if isinstance(value, dict) and any(key.removeprefix(NOT) in CASE_METRICS for key in value):
+                of_field = self._expectation(place, value)
+            else:
+                span = (self._key(place)[0], self._value(place)[1])
+                of_field = Expectation("exact", False, self._plain(place, value), {}, 1.0, None, span, by_type=True)
+            if of_field is not None:
+                yield replace(
+                    of_field,
+                    field=name,
+                    field_span=self._key(place),
+                    output=output or of_field.output,
+                    output_span=output_span or of_field.output_span,
+                )
 
     def _expectation(self, path: Path, raw: dict[str, Any]) -> Expectation | None:
         if any((*path, key) in self._bad for key in raw):

@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from dataclasses import dataclass
 
 from merrow_analysis.cases.cases_reader import Case, CasesFile, CasesProblem, Expectation
+from merrow_analysis.cases.schema import EXPECTATION_KEYS
 from merrow_analysis.definitions.provider import Provider, ResourceError
 from merrow_analysis.diagnostics import Diagnostic, Fix
 from merrow_analysis.graph.nodes import TypedGraph
@@ -21,6 +22,18 @@ Refuses = Callable[[Case, Expectation], str | None]
 
 
 @dataclass(frozen=True, slots=True)
+class UnknownField:
+    """A field that a workflow does not return: a sentence, and the name that was probably meant."""
+
+    message: str
+    near: str | None
+
+
+FaultOfField = Callable[[Expectation], UnknownField | None]
+"""What is wrong with the field of an expectation; None where the workflow returns it."""
+
+
+@dataclass(frozen=True, slots=True)
 class CasesContext:
     """What is beside a cases file: the names of its inputs (True where one may be left out) and outputs as the workflow has
     them, None where it can't be read; how files are read, and what metrics say.
@@ -31,10 +44,15 @@ class CasesContext:
     outputs: tuple[str, ...] = ()
     provider: Provider | None = None
     refuses: Refuses | None = None
+    field_fault: FaultOfField | None = None
 
 
 def beside_workflow(
-    name: str, graph: TypedGraph | None, provider: Provider | None, refuses: Refuses | None = None
+    name: str,
+    graph: TypedGraph | None,
+    provider: Provider | None,
+    refuses: Refuses | None = None,
+    field_fault: FaultOfField | None = None,
 ) -> CasesContext:
     """What is beside a cases file whose workflow is the file ``name``; ``graph`` is None where it is none that can be run."""
     if graph is None:
@@ -43,12 +61,14 @@ def beside_workflow(
     for node in graph.inputs:
         default = node.resolution.parameters.get("default")
         inputs[node.id] = default is not None and default.value is not None
-    return CasesContext(name, inputs, tuple(node.id for node in graph.outputs), provider, refuses)
+    return CasesContext(name, inputs, tuple(node.id for node in graph.outputs), provider, refuses, field_fault)
 
 
 def check_cases(file: CasesFile, beside: CasesContext | None = None) -> list[Diagnostic]:
     """The findings about a cases file, in the order of the text; about its form alone where nothing is known ``beside`` it."""
     findings = [_finding(file, BAD_CASES, problem) for problem in file.problems]
+    if beside is None or beside.field_fault is None:
+        findings += [_finding(file, BAD_CASES, problem) for case in file.cases for problem in _slips(case)]
     if beside is not None:
         if beside.workflow is None and not file.problems:
             first = CasesProblem(
@@ -83,6 +103,11 @@ def _of_case(case: Case, beside: CasesContext) -> Iterator[tuple[Rule, CasesProb
                 UNFIT_CASE,
                 CasesProblem(f"The workflow has no output `{_short(expectation.output)}`; {hint}", place, near),
             )
+        unknown = None if beside.field_fault is None or expectation.field is None else beside.field_fault(expectation)
+        if unknown is not None:
+            place = expectation.field_span or expectation.span
+            yield UNFIT_CASE, CasesProblem(unknown.message, place, unknown.near)
+            continue
         if expectation.metric in ("python", "json-schema") and isinstance(expectation.value, str):
             missing = _unreadable(expectation.value, beside)
             if missing is not None:
@@ -91,6 +116,16 @@ def _of_case(case: Case, beside: CasesContext) -> Iterator[tuple[Rule, CasesProb
         why = None if beside.refuses is None else beside.refuses(case, expectation)
         if why is not None:
             yield BAD_CASES, CasesProblem(why, expectation.span)
+
+
+def _slips(case: Case) -> Iterator[CasesProblem]:
+    """Keys that look like a metric, where it is not known which fields the workflow returns."""
+    for expectation in case.expect:
+        name = expectation.field
+        near = None if name is None else closest(name, EXPECTATION_KEYS)
+        if name is not None and near is not None:
+            sentence = f"The key `{_short(name)}` means nothing here; did you mean `{near}`?"
+            yield CasesProblem(sentence, expectation.field_span or expectation.span, near)
 
 
 def _inputs(case: Case, beside: CasesContext) -> Iterator[CasesProblem]:

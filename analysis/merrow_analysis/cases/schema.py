@@ -116,7 +116,14 @@ _EXPECTATION: Fragment = {
         {
             "type": "object",
             "properties": EXPECTATION_KEYS,
-            "additionalProperties": False,
+            "additionalProperties": {
+                "description": "A field of the output and its right value, compared as its type is; of a list, any of them. Or an"
+                " expectation of it, such as `{contains: sorry}`.",
+                "anyOf": [
+                    {"type": ["string", "number", "boolean", "array"]},
+                    {"type": "object", "properties": EXPECTATION_KEYS},
+                ],
+            },
             "minProperties": 1,
         },
     ]

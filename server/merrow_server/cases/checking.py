@@ -23,13 +23,15 @@ def beside(name: str, folder: Path, provider: Provider | None, config: Config | 
     """What is beside the cases file ``name`` in ``folder``; None where nothing can be known of it."""
     if provider is None:
         return None
-    from merrow_optimizer.evaluation.cases.expectations import refusal
+    from merrow_optimizer.evaluation.cases.expectations import field_fault, refusal
 
-    refuses = partial(refusal, folder=folder)
     workflow = workflow_name(name, provider.exists)
     if workflow is None:
-        return CasesContext(None, None, (), provider, refuses)
-    return beside_workflow(workflow, _graph(workflow, provider, config), provider, refuses)
+        return CasesContext(None, None, (), provider, partial(refusal, folder=folder))
+    graph = _graph(workflow, provider, config)
+    refuses = partial(refusal, folder=folder, graph=graph)
+    of_field = None if graph is None else partial(field_fault, graph)
+    return beside_workflow(workflow, graph, provider, refuses, of_field)
 
 
 def _graph(name: str, provider: Provider, config: Config | None) -> TypedGraph | None:

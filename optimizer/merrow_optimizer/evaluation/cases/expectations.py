@@ -3,18 +3,24 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
-from dataclasses import dataclass
+from dataclasses import dataclass, replace
 from pathlib import Path
 from typing import Any
 
 from merrow_analysis.cases.cases_reader import Case, Expectation
+from merrow_analysis.cases.checking import UnknownField
 from merrow_analysis.cases.schema import CASE_METRICS
+from merrow_analysis.graph.nodes import TypedGraph
+from merrow_analysis.suggest import closest
+from merrow_optimizer.evaluation.answer_fields import AnswerField, AnswerFields
 from merrow_optimizer.evaluation.data.problems import DataError
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics import metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric, golds_of, text_of
+from merrow_optimizer.evaluation.metrics.fields import FieldMetric, metric_name
 from merrow_optimizer.evaluation.metrics.judge import Ask
 from merrow_optimizer.evaluation.scores import Score
+from merrow_runtime.errors import UsageFailure
 from merrow_runtime.values import as_text
 
 
@@ -26,6 +32,38 @@ class ExpectationVerdict:
     expected: str
     read: str
     reason: str
+
+
+def field_of(graph: TypedGraph, expectation: Expectation) -> AnswerField | None:
+    """The field that an expectation is about; None where it is about a whole output. Raises `UsageFailure`."""
+    if expectation.field is None:
+        return None
+    above = "" if expectation.output is None else f"{expectation.output}."
+    return AnswerFields(graph).named(f"{above}{expectation.field}")
+
+
+def field_fault(graph: TypedGraph, expectation: Expectation) -> UnknownField | None:
+    """What is wrong with the field of an expectation; None where the workflow returns it."""
+    try:
+        field_of(graph, expectation)
+    except UsageFailure as problem:
+        name = expectation.field or ""
+        near = closest(name, [*(field.name for field in AnswerFields(graph)), *CASE_METRICS])
+        sentence = f"{str(problem).partition(';')[0]}; did you mean `{near}`?" if near else str(problem)
+        return UnknownField(sentence, near)
+    return None
+
+
+def typed(expectation: Expectation, field: AnswerField | None) -> Expectation:
+    """The same with the metric that the type of its field asks for, and its value as one of that type. Raises `UsageFailure`."""
+    if field is None:
+        return expectation
+    named = metric_name(field) if expectation.by_type else expectation.metric
+    if CASE_METRICS[named].option is not None:
+        return expectation
+    of_field = FieldMetric(field, metric(named))
+    value = of_field.item(Item("", {}, {field.name: expectation.value})).gold
+    return replace(expectation, metric=named, value=value)
 
 
 def metric_of(expectation: Expectation, folder: Path, ask: Ask | None = None, model: str = "") -> BaseMetric:
@@ -47,10 +85,16 @@ def item_of(case: Case, expectation: Expectation, inputs: Mapping[str, Any]) -> 
     return Item(case.id, dict(inputs), gold)
 
 
-def refusal(case: Case, expectation: Expectation, folder: Path) -> str | None:
-    """Why a metric can't judge by an expectation, in a sentence; None where it can."""
+def refusal(case: Case, expectation: Expectation, folder: Path, graph: TypedGraph | None = None) -> str | None:
+    """Why a metric can't judge by an expectation, in a sentence; None where it can. ``graph`` is that of the workflow, where it
+    can be read.
+    """
     try:
+        if graph is not None:
+            expectation = typed(expectation, field_of(graph, expectation))
         made = metric_of(expectation, folder)
+    except UsageFailure as problem:
+        return f"`{expectation.field}`: {problem}"
     except DataError as problem:
         return " ".join(each.sentence for each in problem.problems)
     except (OSError, ValueError, TypeError) as problem:

@@ -11,7 +11,14 @@ from typing import Any
 from merrow_analysis.cases.cases_reader import Case, Expectation, GivenInput
 from merrow_analysis.cases.schema import CASE_METRICS
 from merrow_analysis.text import Span
-from merrow_optimizer.evaluation.cases.expectations import ExpectationVerdict, item_of, judged, metric_of
+from merrow_optimizer.evaluation.cases.expectations import (
+    ExpectationVerdict,
+    field_of,
+    item_of,
+    judged,
+    metric_of,
+    typed,
+)
 from merrow_optimizer.evaluation.cases.judging import KEY, JudgeRows
 from merrow_optimizer.evaluation.cases.results import CaseResult, CaseStatus, ChangedOutput
 from merrow_optimizer.evaluation.data.problems import DataError
@@ -277,6 +284,15 @@ class Tester:
             if expectation.output not in result.outputs:
                 return _Take(CaseStatus.FAILED, f"No value reached {expectation.output}.", place=expectation.span)
             output = result.outputs[expectation.output]
+        try:
+            field = field_of(self._workflow.graph, expectation)
+            expectation = typed(expectation, field)
+            if field is not None:
+                output = field.of(dict(result.outputs) if len(self._outputs) > 1 else output)
+        except UsageFailure as problem:
+            return _Take(CaseStatus.ERROR, str(problem), place=expectation.span)
+        except KeyError:
+            return _Take(CaseStatus.FAILED, f"No value reached {expectation.field}.", place=expectation.span)
         scored_by = self._metric(expectation, judge, number)
         try:
             async with asyncio.timeout(METRIC_SECONDS):
