@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import time
+
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store.address import StoreAddress
 from merrow_runtime.store.postgres.connection import PostgresConnection
@@ -17,6 +19,11 @@ STEPS: dict[int, tuple[str, ...]] = {
     16: added(SQLITE_STEPS[16]),
 }
 """What turns a journal of each older version into one of the next. The first version in PostgreSQL is 13."""
+
+_TRIES = 20
+"""How often a change of the tables is tried that others are in the way of."""
+_PAUSE = 0.25
+"""Seconds between two tries."""
 
 GRANTS = """
 DO $$ DECLARE given record; BEGIN
@@ -44,8 +51,20 @@ def connect(address: StoreAddress, job: str = "", *, lasts: bool = True, waits: 
 
 
 def _bring_up_to_date(database: PostgresConnection) -> None:
-    if _version(database) == VERSION:
-        return
+    for left in reversed(range(_TRIES)):
+        if _version(database) == VERSION:
+            return
+        try:
+            _changed(database)
+        except DatabaseFailure as failure:
+            # A change waits for those that work, who may wait for it: then the server gives one of them up.
+            if failure.why != "conflict" or not left:
+                raise
+            time.sleep(_PAUSE)
+
+
+def _changed(database: PostgresConnection) -> None:
+    """Bring the tables up to date, in one transaction."""
     schema = database.address.schema
     database.asked("BEGIN")
     try:
