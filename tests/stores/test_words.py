@@ -13,6 +13,7 @@ from merrow_analysis.definitions.stores import StoreSettings
 from merrow_runtime.documents.file_store import FileStore
 from merrow_runtime.documents.passages import LONGEST, passages
 from merrow_runtime.documents.words import chosen, words_of
+from merrow_runtime.errors import InputError
 
 NOTES = StoreSettings("notes", file="notes.jsonl")
 
@@ -96,6 +97,29 @@ def test_an_index_that_follows_its_file_finds_what_a_new_one_finds(
             fresh.close()
     finally:
         followed.close()
+
+
+def test_rows_that_are_written_behind_the_others_are_found_with_their_lines(tmp_path: Path) -> None:
+    file = tmp_path / "notes.jsonl"
+    store = FileStore(NOTES, tmp_path, tmp_path, tmp_path / "indexes")
+
+    def places(query: str) -> list[tuple[int, str]]:
+        return sorted((one.row, one.place) for one in store.search(query, 9))
+
+    file.write_text('{"text": "one green"}\n\n')
+    assert places("green") == [(1, "line 1")]
+    file.write_text(file.read_text() + '{"text": "two green"}\n{"text": "three"}')
+    assert places("green") == [(1, "line 1"), (2, "line 3")]
+    file.write_text(file.read_text()[:-2] + ' green"}\n')
+    assert places("green") == [(1, "line 1"), (2, "line 3"), (3, "line 4")]
+    file.write_text(file.read_text() + "broken\n")
+    with pytest.raises(InputError, match=r"line 5 of notes.jsonl is not JSON"):
+        store.search("green", 9)
+    file.write_text(file.read_text().replace("broken", '{"text": "green"}').replace("two", "second"))
+    assert places("green") == [(1, "line 1"), (2, "line 3"), (3, "line 4"), (4, "line 5")]
+    assert places("two") == []
+    assert places("second") == [(2, "line 3")]
+    store.close()
 
 
 def test_a_folder_is_followed_too(tmp_path: Path) -> None:

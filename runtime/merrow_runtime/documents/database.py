@@ -6,7 +6,7 @@ import contextlib
 import sqlite3
 import threading
 from collections import OrderedDict
-from collections.abc import Iterator, Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
@@ -57,6 +57,21 @@ class Found(NamedTuple):
     place: str
     score: float = 0.0
     added: float = 0.0
+
+
+class NewDocument(NamedTuple):
+    """A document that is added. ``searched`` is what is searched where that is something else than its text; ``digest`` is what
+    it is known by.
+    """
+
+    file: str
+    row: int | None
+    digest: bytes
+    text: str
+    searched: str | None
+    source: str
+    place: str
+    added: float
 
 
 class DocumentDatabase:
@@ -130,25 +145,19 @@ class DocumentDatabase:
         with self.lock, self.told():
             return int(self.connection.execute("SELECT count(*) FROM documents").fetchone()[0])
 
-    def add(
-        self, file: str, row: int | None, digest: bytes, document: tuple[str, str | None, str, str], added: float
-    ) -> int:
-        """Add a document (its text, what is searched if that is something else, source, place), inside a transaction; its row,
-        which is its number where ``row`` is None.
-        """
-        text, searched, source, place = document
-        cursor = self.connection.execute(
-            "INSERT INTO documents (file, row, digest, text, searched, source, place, added) VALUES (?, ?, ?, ?, ?, ?, ?, ?)",
-            (file, row or 0, digest, text, searched, source, place, added),
+    def add(self, documents: Iterable[NewDocument]) -> None:
+        """Add documents, inside a transaction. The row of one without a row is its number, which is never given again."""
+        known = self.connection.execute("SELECT seq FROM sqlite_sequence WHERE name = 'documents'").fetchone()
+        numbered = list(enumerate(documents, (known[0] if known else 0) + 1))
+        self.connection.executemany(
+            "INSERT INTO documents (id, file, row, digest, text, searched, source, place, added)"
+            " VALUES (?, ?, ?, ?, ?, ?, ?, ?, ?)",
+            ((number, one.file, one.row or number, *one[2:]) for number, one in numbered),
         )
-        number = int(cursor.lastrowid or 0)
-        if row is None:
-            self.connection.execute("UPDATE documents SET row = id WHERE id = ?", (number,))
-        self.connection.execute(
+        self.connection.executemany(
             "INSERT INTO words (rowid, text) VALUES (?, ?)",
-            (number, searchable(text if searched is None else searched)),
+            ((number, searchable(one.text if one.searched is None else one.searched)) for number, one in numbered),
         )
-        return number
 
     def remove(self, numbers: Sequence[int]) -> None:
         """Remove documents by their numbers, inside a transaction."""

@@ -9,8 +9,17 @@ from pathlib import Path
 from typing import NamedTuple
 
 from merrow_analysis.definitions.stores import StoreSettings
-from merrow_runtime.documents.database import FORMAT, DocumentDatabase, Found
-from merrow_runtime.documents.reading import DocumentFile, documents_of, files_of, read_bytes
+from merrow_runtime.documents.database import FORMAT, DocumentDatabase, Found, NewDocument
+from merrow_runtime.documents.reading import (
+    MOST_ROWS,
+    DocumentFile,
+    FileDocument,
+    can_be_appended,
+    documents_of,
+    files_of,
+    read_bytes,
+    too_many_rows,
+)
 from merrow_runtime.errors import StoreFailure
 
 _SETTLED = 2.0
@@ -132,9 +141,29 @@ class FileStore:
                 if before.get(file.name) != seen.hash:
                     data = read_bytes(file, self.store)
                     seen = self._seen[file.name] = seen._replace(hash=hashlib.sha256(data).hexdigest())
-                    self._index(database, file, data)
+                    if not self._append(database, file, data):
+                        self._index(database, file, data)
                 connection.execute("INSERT OR REPLACE INTO files VALUES (?, ?, ?, ?, ?)", (file.name, *seen))
             connection.execute("INSERT OR REPLACE INTO facts VALUES ('version', ?)", (version,))
+
+    def _append(self, database: DocumentDatabase, file: DocumentFile, data: bytes) -> bool:
+        """Index the rows that were written behind those which are known; whether nothing else has changed."""
+        connection = database.connection
+        known = connection.execute("SELECT size, hash FROM files WHERE path = ?", (file.name,)).fetchone()
+        if known is None or not can_be_appended(file, self.store):
+            return False
+        size, digest = known
+        before = data[:size]
+        if not before.endswith(b"\n") or hashlib.sha256(before).hexdigest() != digest:
+            return False
+        last = connection.execute("SELECT max(row) FROM documents WHERE file = ?", (file.name,)).fetchone()[0] or 0
+        now = time.time()
+        rows = documents_of(file, data[size:], self.store, before.count(b"\n") + 1)
+        new = [_new(file, row, document, now) for row, document in enumerate(rows, last + 1)]
+        if last + len(new) > MOST_ROWS:
+            raise too_many_rows(file, self.store)
+        database.add(new)
+        return True
 
     def _index(self, database: DocumentDatabase, file: DocumentFile, data: bytes) -> None:
         """Bring the documents of one file up to date. Those that it had before keep their entries in the index."""
@@ -147,9 +176,8 @@ class FileStore:
         new = []
         now = time.time()
         for row, document in enumerate(documents_of(file, data, self.store), 1):
-            said = f"{document.searched}\0{document.text}\0{document.source}".encode()
-            digest = hashlib.blake2b(said, digest_size=_DIGEST_BYTES).digest()
-            same = known.get(digest)
+            made = _new(file, row, document, now)
+            same = known.get(made.digest)
             if same:
                 number, *place = same.pop()
                 if place != [row, document.place]:
@@ -157,8 +185,14 @@ class FileStore:
                         "UPDATE documents SET row = ?, place = ? WHERE id = ?", (row, document.place, number)
                     )
                 continue
-            searched = None if document.searched == document.text else document.searched
-            new.append((row, digest, (document.text, searched, document.source, document.place)))
+            new.append(made)
         database.remove([number for entries in known.values() for number, _, _ in entries])
-        for row, digest, body in new:
-            database.add(file.name, row, digest, body, now)
+        database.add(new)
+
+
+def _new(file: DocumentFile, row: int, document: FileDocument, now: float) -> NewDocument:
+    """A document as it is indexed. It is known by all of it but its place."""
+    said = f"{document.searched}\0{document.text}\0{document.source}".encode()
+    digest = hashlib.blake2b(said, digest_size=_DIGEST_BYTES).digest()
+    searched = None if document.searched == document.text else document.searched
+    return NewDocument(file.name, row, digest, document.text, searched, document.source, document.place, now)

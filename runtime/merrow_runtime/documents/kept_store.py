@@ -6,7 +6,7 @@ import hashlib
 import time
 from pathlib import Path
 
-from merrow_runtime.documents.database import DocumentDatabase, Found
+from merrow_runtime.documents.database import DocumentDatabase, Found, NewDocument
 
 _ENDING = ".sqlite"
 EMPTY = "empty"
@@ -77,7 +77,7 @@ class KeptStore:
                 return False
             if connection.execute("SELECT 1 FROM documents WHERE digest = ?", (digest,)).fetchone():
                 return False
-            database.add("", None, digest, (text, None, source, place), time.time())
+            database.add([NewDocument("", None, digest, text, None, source, place, time.time())])
             _changed(database, f"+{digest.hex()}")
             if keep is not None:
                 _forgotten(database, max(0, database.count() - keep))

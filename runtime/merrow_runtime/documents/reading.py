@@ -116,8 +116,15 @@ def read_bytes(file: DocumentFile, store: StoreSettings) -> bytes:
     return data
 
 
-def documents_of(file: DocumentFile, data: bytes, store: StoreSettings) -> Iterator[FileDocument]:
-    """The documents of a file, in their order. Raises `InputError`."""
+def can_be_appended(file: DocumentFile, store: StoreSettings) -> bool:
+    """Whether what is written behind the end of a file's last line changes nothing of the documents before it."""
+    return store.file is not None and _ROWS.get(file.path.suffix.lower()) == "jsonl"
+
+
+def documents_of(file: DocumentFile, data: bytes, store: StoreSettings, first: int = 1) -> Iterator[FileDocument]:
+    """The documents of a file, in their order; ``first`` is the number of the line with which ``data`` begins. Raises
+    `InputError`.
+    """
     text = decode(data, f"Store {store.name}: {file.name}").text
     suffix = file.path.suffix.lower()
     kind = _ROWS.get(suffix) if store.file is not None else None
@@ -130,18 +137,25 @@ def documents_of(file: DocumentFile, data: bytes, store: StoreSettings) -> Itera
             yield FileDocument(passage.text, passage.text, file.name, passage.place)
         return
     rows = (
-        _json_rows(text, file, store)
+        _json_rows(text, file, store, first)
         if kind == "jsonl"
         else _csv_rows(text, "\t" if kind == "tsv" else ",", file, store)
     )
     for count, (line, row) in enumerate(rows, 1):
         if count > MOST_ROWS:
-            raise InputError(f"Store {store.name}: {file.name} has more than {MOST_ROWS:,} rows.")
+            raise too_many_rows(file, store)
         yield _document(row, line, file, store)
 
 
-def _json_rows(text: str, file: DocumentFile, store: StoreSettings) -> Iterator[tuple[int, Mapping[str, object]]]:
-    for number, line in enumerate(text.split("\n"), 1):
+def too_many_rows(file: DocumentFile, store: StoreSettings) -> InputError:
+    """The failure of a file that has more rows than are read."""
+    return InputError(f"Store {store.name}: {file.name} has more than {MOST_ROWS:,} rows.")
+
+
+def _json_rows(
+    text: str, file: DocumentFile, store: StoreSettings, first: int
+) -> Iterator[tuple[int, Mapping[str, object]]]:
+    for number, line in enumerate(text.split("\n"), first):
         if not line.strip():
             continue
         try:

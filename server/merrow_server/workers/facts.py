@@ -38,6 +38,7 @@ def facts_of(prepared: PreparedEvaluation, user: Store) -> WorkerFacts:
         prepared.plan.chosen.endpoint.origin,
         has_key(prepared),
         prepared.data.hash,
+        " ".join(prepared.plan.stores),
     )
 
 
@@ -72,6 +73,8 @@ def refusal_of_access(prepared: PreparedEvaluation, must: WorkerFacts) -> str | 
         return f"it {there} {must.origin}, unlike the machine that the evaluation began on"
     if prepared.data.hash != must.data:
         return "its copy of the data is not the same"
+    if " ".join(prepared.plan.stores) != must.stores:
+        return "the stores of the workflow don't have the same documents there"
     return None
 
 

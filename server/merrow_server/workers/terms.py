@@ -14,7 +14,8 @@ from merrow_optimizer.evaluation.evaluator import AnswerTask
 class WorkerFacts:
     """What must be the same for all processes that work on an evaluation. Whether there is a key is one of them, the key is not.
 
-    ``python`` is its version as ``3.11``; ``journal`` tells one journal from all others; ``data`` is the hash of the items.
+    ``python`` is its version as ``3.11``; ``journal`` tells one journal from all others; ``data`` is the hash of the items, and
+    ``stores`` what the documents of the workflow's stores are known by.
     """
 
     version: str
@@ -24,6 +25,7 @@ class WorkerFacts:
     origin: str
     has_key: bool
     data: str
+    stores: str = ""
 
     def to_text(self) -> str:
         """As JSON."""
