@@ -34,6 +34,7 @@ def kept_in(user: Store, kind: str) -> Listed[Any]:
     """What has those of a kind that are not runs."""
     kept: dict[str, Listed[Any]] = {
         "evaluation": user.evaluations,
+        "batch": user.batches,
         "search": user.optimizations,
         "extraction": user.extractions,
     }

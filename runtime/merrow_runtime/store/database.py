@@ -31,7 +31,7 @@ from merrow_runtime.store.contract import (
     WaitingRun,
 )
 from merrow_runtime.store.dialects import DialectTable
-from merrow_runtime.store.evaluations import Evaluations
+from merrow_runtime.store.evaluations import Batches, Evaluations
 from merrow_runtime.store.extractions import Extractions
 from merrow_runtime.store.jobs import JOBS, Jobs
 from merrow_runtime.store.journal import DatabaseJournal, sharing
@@ -107,6 +107,7 @@ class Store:
         self._last_run: int | None = None
         self.cache: Cache = Cache(self._writer) if answers is None else answers.cache
         self.evaluations = Evaluations(self._writer)
+        self.batches = Batches(self._writer)
         self.optimizations = Optimizations(self._writer)
         self.extractions = Extractions(self._writer)
         self.jobs: Mapping[str, Jobs] = {kind: Jobs(self._writer, kind) for kind in JOBS}

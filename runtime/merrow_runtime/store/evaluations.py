@@ -110,11 +110,19 @@ class KeptScores(Iterable[ScoreRecord]):
             before = page[-1][0] if page else self._last
 
 
+BATCH = "batch"
+"""In the place of a metric, of an evaluation that scores nothing."""
+
+
 class Evaluations(Listed[EvaluationRecord]):
     """The evaluations of a store. Everything raises `StoreFailure` where the store can't be read or written."""
 
     table, word, words, damaged = "evaluations", "evaluation", "evaluations", "evaluate again"
     columns = "id, workflow, status, started, dataset, part, metric, model, seed, repeats, ended, seconds, error, plan"
+
+    @property
+    def _listed(self) -> str:
+        return f"(SELECT * FROM {self.table} WHERE metric <> '{BATCH}') AS {self.table}"  # noqa: S608 (texts of this module)
 
     def _record(self, row: Sequence[Any]) -> EvaluationRecord:
         return EvaluationRecord(**self._fields(row))
@@ -177,6 +185,18 @@ class Evaluations(Listed[EvaluationRecord]):
     def known(self, work: bytes) -> list[ScoreRecord]:
         """The scores of answers that were decided by the same, of whatever evaluation or search; those of either newest first."""
         return [score_of(row) for row in self._cursor.execute(_KNOWN, {"work": work}).fetchall()]
+
+
+class Batches(Evaluations):
+    """Evaluations that score nothing: a run for each row of data."""
+
+    only = f"metric = '{BATCH}'"
+    listed_by = "runs --kind batch"
+    word, words, damaged = "batch", "batches", "run the batch again"
+
+    @property
+    def _listed(self) -> str:
+        return self._source
 
 
 def score_values(score: ScoreRecord) -> tuple[Any, ...]:

@@ -23,10 +23,11 @@ _PATIENCE = 0.3
 """Seconds that another process may keep the journal to itself, as it does for a moment while it opens or closes it."""
 
 
-Kind = Literal["run", "evaluation", "search", "extraction", "plan", "suggestion", "reproduction"]
+Kind = Literal["run", "evaluation", "batch", "search", "extraction", "plan", "suggestion", "reproduction"]
 TABLES: Mapping[Kind, tuple[str, str, str]] = {
     "run": ("runs", "workflow", "runs"),
-    "evaluation": ("evaluations", "workflow", "evaluations"),
+    "evaluation": ("(SELECT * FROM evaluations WHERE metric <> 'batch') AS scored", "workflow", "evaluations"),
+    "batch": ("(SELECT * FROM evaluations WHERE metric = 'batch') AS batches", "workflow", "batches"),
     "search": ("optimizations", "workflow", "searches"),
     "extraction": ("extractions", "cases", "extractions"),
     "plan": ("(SELECT * FROM jobs WHERE kind = 'plan') AS plans", "file", "plans"),
@@ -54,7 +55,7 @@ def newest(kind: Kind, limit: int) -> list[Glimpse]:
 
 def has_evaluation(workflow: str) -> bool:
     """Whether there is an evaluation of a workflow, by the whole path of its file; no where the journal can't be read now."""
-    return bool(_rows("SELECT 1 FROM evaluations WHERE workflow = ? LIMIT 1", workflow))
+    return bool(_rows("SELECT 1 FROM evaluations WHERE workflow = ? AND metric <> 'batch' LIMIT 1", workflow))
 
 
 def has_search(workflow: str) -> bool:

@@ -133,13 +133,13 @@ class Listed(Generic[R]):
         sentence about it.
         """
         where, values = self._writer.shown(self.file, workflow)
-        sql = f"SELECT {self.columns} FROM {self._source} {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
+        sql = f"SELECT {self.columns} FROM {self._listed} {where} ORDER BY number DESC LIMIT ?"  # noqa: S608
         return readable(self._rows(sql, (*values, limit)), self._record, report)
 
     @property
     def count(self) -> int:
         """How many there are."""
-        return int(self._rows(f"SELECT count(*) FROM {self._source}", ())[0][0])  # noqa: S608
+        return int(self._rows(f"SELECT count(*) FROM {self._listed}", ())[0][0])  # noqa: S608
 
     def delete(self, identity: str) -> None:
         """Take one with all that it has out of the store. Answers of models stay in the cache."""
@@ -159,12 +159,17 @@ class Listed(Generic[R]):
     def older_than(self, seconds: float) -> list[str]:
         """The ids of those that began, and ended where they did, so long ago."""
         before = time.time() - seconds
-        sql = f"SELECT id FROM {self._source} WHERE started < ? AND coalesce(ended, started) < ?"  # noqa: S608
+        sql = f"SELECT id FROM {self._listed} WHERE started < ? AND coalesce(ended, started) < ?"  # noqa: S608
         return [row[0] for row in self._rows(sql, (before, before))]
 
     @property
     def _source(self) -> str:
         return f"(SELECT * FROM {self.table} WHERE {self.only}) AS {self.table}" if self.only else self.table  # noqa: S608 (a subclass's)
+
+    @property
+    def _listed(self) -> str:
+        """Those that are listed, and deleted where they are old."""
+        return self._source
 
     @property
     def _command(self) -> str:

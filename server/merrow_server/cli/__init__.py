@@ -56,6 +56,7 @@ GROUPS: dict[str, dict[str, str]] = {
     "Evaluate": {
         "test": "Run the test cases of workflows.",
         "evaluate": "Score a workflow on a data set, with confidence intervals.",
+        "batch": "Run a workflow on every row of a data set, and write the answers into a file.",
         "evaluations": "List the evaluations in the journal.",
         "datasets": "List the data sets that are known by name: form, source, licence, hash.",
         "reproduce": "Reproduce the experiments of a paper, its table beside ours.",

@@ -40,6 +40,8 @@ class EvaluationRequest:
     concurrency: int | None = None
     fresh: bool = False
     limits: EvaluationLimits = field(default_factory=EvaluationLimits)
+    batch: str | None = None
+    """The file that the answers of all rows are written into, where nothing is scored."""
     solved: bool = False
     """Whether only items with a worked solution are wanted; ``solution`` is the field that has it, None: as the reader knows."""
     solution: str | None = None

@@ -14,6 +14,7 @@ from merrow_optimizer.evaluation.data.names import is_shipped
 from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.metrics import FILE_OPTIONS, check_options, check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
+from merrow_optimizer.evaluation.metrics.unscored import Unscored
 from merrow_optimizer.evaluation.plan import EvaluationLimits, Plan, forecast, make_plan
 from merrow_optimizer.optimization.readings import parts_with
 from merrow_optimizer.optimization.rounds import changed_round
@@ -87,7 +88,7 @@ async def prepare(
 async def _prepared(
     workflow: Workflow, asked: EvaluationRequest, user: Store, choosing: Choosing, known: str | None
 ) -> PreparedEvaluation:
-    asked = with_fields(workflow, asked)
+    asked = asked if asked.batch is not None else with_fields(workflow, asked)
     data = asked.read(asked.part)
     name = asked.metric or data.metric_name
     own = data.metric_options if name == data.metric_name else {}
@@ -98,7 +99,10 @@ async def _prepared(
         judging = {"ask": asking.ask, "model": asking.model}
     elif name == LABELS:
         judging = {"verdict_of": user.labels.get, "edition": user.labels.edition}
-    if asked.golds is None:
+    scored_by: BaseMetric
+    if asked.batch is not None:
+        scored_by = Unscored()
+    elif asked.golds is None:
         given = {**own, **asked.metric_options}
         check_options(name, given)
         scored_by = metric(name, **given, **judging)
@@ -164,6 +168,8 @@ def _again(workflow: Workflow, asked: EvaluationRequest, data: DataSet, known: s
         settings["dataset"] = os.path.abspath(asked.dataset)  # noqa: PTH100 (as text)
     if asked.fake_tools is not None:
         settings["fake_tools"] = os.path.abspath(asked.fake_tools)  # noqa: PTH100 (as text)
+    if asked.batch is not None:
+        settings["batch"] = os.path.abspath(asked.batch)  # noqa: PTH100 (as text)
     settings["base_url"] = None if asked.base_url is None else without_user(asked.base_url)
     settings["items"] = [f"@{os.path.abspath(item[1:])}" if item.startswith("@") else item for item in asked.items]  # noqa: PTH100
     for key, value in asked.metric_options.items():

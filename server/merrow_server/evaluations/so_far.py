@@ -15,8 +15,9 @@ from merrow_server.times import Pace
 class SoFar:
     """The score so far, money and rest of an evaluation with ``total`` answers, of which ``known`` were there before."""
 
-    def __init__(self, total: int, known: Iterable[ScoreRecord] = ()) -> None:
+    def __init__(self, total: int, known: Iterable[ScoreRecord] = (), *, is_scored: bool = True) -> None:
         self.done = 0
+        self._is_scored = is_scored
         self.total = total
         self._values, self._counted, self._usage = 0.0, 0, NOTHING
         for score in known:
@@ -34,6 +35,6 @@ class SoFar:
 
     def text(self) -> str:
         """The score so far, money and rest."""
-        parts = [f"score {self._values / self._counted:.3f}"] if self._counted else []
+        parts = [f"score {self._values / self._counted:.3f}"] if self._counted and self._is_scored else []
         parts.append(cost_text(self._usage.to_json()))
         return ", ".join(filter(None, [*parts, self._pace.left(self.done, self.total)]))

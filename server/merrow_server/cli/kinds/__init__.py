@@ -19,6 +19,7 @@ Json = dict[str, Any]
 KINDS: Mapping[str, str] = {
     "run": "a run",
     "evaluation": "an evaluation",
+    "batch": "a batch",
     "search": "a search",
     "extraction": "an extraction",
     "plan": "a plan",
@@ -68,7 +69,7 @@ _GOES_WITH: tuple[tuple[tuple[str, ...], tuple[str, ...], str], ...] = (
     (("verbose", "record", "replay", "sandbox", "allow_unsafe_code", "fail_on_exhausted"), ("run",), "a run"),
     (("as_json",), ("run", "search", "extraction", "plan", "suggestion", "reproduction"), "a run"),
     (("jobs",), ("search",), "a search"),
-    (("engine", "scheduler", "chunk"), ("evaluation",), "an evaluation"),
+    (("engine", "scheduler", "chunk"), ("evaluation", "batch"), "an evaluation or a batch"),
     (("node", "revision"), ("run",), "a run"),
 )
 """Options, the kinds that have them, and what is said of that."""

@@ -82,6 +82,18 @@ DATA_OPTIONS = (
 )
 """What is answered, and what an answer is worth."""
 
+
+def _named(option: Any) -> str:
+    """The name of an option of a shared list."""
+
+    def bare() -> None: ...
+
+    return str(option(bare).__click_params__[0].name)
+
+
+BATCH_OPTIONS = tuple(option for option in DATA_OPTIONS if _named(option) not in ("golds", "metrics", "metric_options"))
+"""What is answered, where nothing is scored."""
+
 MODEL_OPTIONS = (
     click.option(
         "--seed", type=int, default=42, show_default=True, help="Random seed for the order of items and for shuffles."

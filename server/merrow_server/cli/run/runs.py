@@ -30,6 +30,7 @@ class _KindChoice(click.Choice):  # type: ignore[type-arg] # it has a type argum
     merrow runs --delete 4f2a           delete one
     merrow runs --waiting               those that wait for a person's answer, with their questions
     merrow runs --kind search           searches, as merrow optimizations lists them
+    merrow runs --kind batch            batches: a run for each row of a data set
     merrow runs --kind extraction       extractions of operators
     merrow runs --kind plan             plans; suggestions are of the kind suggestion
     merrow runs --kind all              everything, whatever its kind

@@ -13,7 +13,7 @@ from merrow_optimizer.evaluation.gates import Gates
 from merrow_optimizer.evaluation.plan import forecast
 from merrow_optimizer.evaluation.sessions import begin, work
 from merrow_runtime.store.database import Store
-from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
+from merrow_runtime.store.evaluations import BATCH, EvaluationRecord, ScoreRecord
 from merrow_server.cli import INTERRUPTED, OK
 from merrow_server.cli.minutes import minutes
 from merrow_server.cli.sessions.watching import watched
@@ -106,7 +106,7 @@ def report(user: Store, record: EvaluationRecord, gates: Gates, baseline: Evalua
 @contextmanager
 def _progress(user: Store, record: EvaluationRecord, total: int) -> Iterator[Callable[[ScoreRecord], None]]:
     """A line that moves on a terminal, else one a minute: score so far, money, and the time that is left."""
-    so_far = SoFar(total, user.evaluations.scores(record.id))
+    so_far = SoFar(total, user.evaluations.scores(record.id), is_scored=record.metric != BATCH)
     if not sys.stderr.isatty():
         with minutes(lambda: f"{so_far.done:,} of {counted(total, 'answer')}, {so_far.text()}"):
             yield so_far.add
