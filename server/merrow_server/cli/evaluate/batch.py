@@ -21,7 +21,7 @@ if TYPE_CHECKING:
     from merrow_server.evaluations.evaluation_request import EvaluationRequest
 
 OFTEN = {
-    "Data": ("--dataset", "--map", "--limit", "-o"),
+    "Data": ("--dataset", "--map", "--limit", "--output"),
     "Model": ("--model",),
     "Cost": ("--dry-run", "--budget-usd"),
 }
