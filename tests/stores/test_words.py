@@ -68,6 +68,7 @@ def test_a_word_that_nearly_all_have_is_left_out_where_there_are_rarer_ones() ->
     assert chosen({"the": 900, "paint": 3}, 1_000, 1) == ["paint", "the"]
     assert len(chosen({f"w{number}": 1 for number in range(100)}, 100, 5)) == 64
     assert words_of("a a b") == ["a", "b"]
+    assert words_of("按绿色") == ["按绿", "绿色", "按绿色"]
     assert words_of("naïve Ünïcode") == ["naive", "unicode"]
 
 
@@ -119,6 +120,16 @@ def test_rows_that_are_written_behind_the_others_are_found_with_their_lines(tmp_
     assert places("green") == [(1, "line 1"), (2, "line 3"), (3, "line 4"), (4, "line 5")]
     assert places("two") == []
     assert places("second") == [(2, "line 3")]
+    store.close()
+
+
+def test_which_of_equal_documents_are_found_does_not_depend_on_when_they_were_written(tmp_path: Path) -> None:
+    store = FileStore(NOTES, tmp_path, tmp_path, tmp_path / "indexes")
+    written(tmp_path, ["b same", "a same"])
+    assert [one.text for one in store.search("same", 1)] == ["b same"]
+    written(tmp_path, ["c same", "b same", "a same"])
+    assert [(one.row, one.text) for one in store.search("same", 2)] == [(1, "c same"), (2, "b same")]
+    assert [one.text for one in store.search("same", 3)] == ["c same", "b same", "a same"]
     store.close()
 
 
