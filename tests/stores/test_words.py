@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 import json
+import os
 from pathlib import Path
 
 import pytest
@@ -120,6 +121,24 @@ def test_rows_that_are_written_behind_the_others_are_found_with_their_lines(tmp_
     assert places("green") == [(1, "line 1"), (2, "line 3"), (3, "line 4"), (4, "line 5")]
     assert places("two") == []
     assert places("second") == [(2, "line 3")]
+    file.write_text('{"text": "green"}')
+    assert places("green") == [(1, "line 1")]
+    file.write_text('{"text": "green"} {"text": "green"}\n')
+    with pytest.raises(InputError, match=r"line 1 of notes.jsonl is not JSON"):
+        store.search("green", 9)
+    store.close()
+
+
+def test_a_file_that_was_written_a_moment_ago_is_read_again(tmp_path: Path) -> None:
+    """Two versions may have the same size and time."""
+    written(tmp_path, ["green"])
+    file = tmp_path / "notes.jsonl"
+    changed = file.stat().st_mtime_ns
+    store = FileStore(NOTES, tmp_path, tmp_path, None)
+    assert len(store.search("green", 1)) == 1
+    written(tmp_path, ["brown"])
+    os.utime(file, ns=(changed, changed))
+    assert len(store.search("brown", 1)) == 1
     store.close()
 
 
