@@ -10,6 +10,8 @@ from tests.server.program import Outcome, in_process
 from tests.stores.flows import LESSONS
 from tests.stores.test_runs import kept, last, ran, space
 
+from merrow_runtime.documents.kept_store import KeptStore
+
 __all__ = ["space"]
 
 Capture = pytest.CaptureFixture[str]
@@ -55,6 +57,16 @@ def test_texts_are_added_exported_and_forgotten(space: Path, capsys: Capture) ->
     assert kept(space) == []
     last(ran(capsys, LESSONS, "three"))
     assert stores(capsys, "show", "lessons", "--json").json["rows"][0]["row"] == 3
+
+
+def test_a_visit_adds_its_text_once_whatever_became_of_it(space: Path) -> None:
+    store = KeptStore("lessons", space / "state/stores")
+    assert store.add("run, node", "one", 1)
+    assert not store.add("run, node", "one", 1)
+    assert store.add("run, other", "two", 1)
+    assert not store.add("run, node", "one", 1), "it was forgotten since it was the oldest"
+    assert [one.text for one in store.listed()] == ["two"]
+    store.close()
 
 
 def test_what_was_forgotten_is_not_added_again_by_a_resume(space: Path, capsys: Capture) -> None:

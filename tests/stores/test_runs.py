@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import sys
 from pathlib import Path
 from typing import Any
 
@@ -207,6 +208,26 @@ def test_a_run_that_leaves_nothing_keeps_nothing(space: Path, capsys: pytest.Cap
     last(ran(capsys, MANUAL, "button", "--no-store"))
     assert kept(space) == ["look left"]
     assert [file.name for file in (space / "state/stores").iterdir()] == ["lessons.sqlite"]
+
+
+def test_texts_that_no_file_can_have_as_they_are(space: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    store = KeptStore("lessons", space / "state/stores")
+    assert store.add("key", "half \ud83d\x00 of it", 9, "\udcff")
+    assert [one.text for one in store.search("half \ud83d", 1)] == ["half \ufffd\x00 of it"]
+    store.close()
+    outcome = ran(capsys, LESSONS, "a" * 200_001)
+    assert outcome.code == 1
+    assert "its text has more than 200,000 characters; keep less of it" in outcome.out
+    assert len(kept(space)) == 1
+
+
+@pytest.mark.skipif(sys.platform != "linux", reason="names of files are Unicode elsewhere")
+def test_a_file_whose_name_is_not_utf_8(space: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    (space / "docs").mkdir()
+    Path(os.fsdecode(os.fsencode(space / "docs") + b"/\xff.md")).write_text("x")
+    outcome = ran(capsys, asks("docs: {folder: docs}", "store: docs"))
+    assert outcome.code == 2
+    assert "is not UTF-8; rename it" in outcome.err
 
 
 def test_each_turn_of_a_loop_sees_what_the_ones_before_kept(space: Path, capsys: pytest.CaptureFixture[str]) -> None:

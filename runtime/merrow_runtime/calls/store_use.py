@@ -10,6 +10,7 @@ from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.documents.database import Found
 from merrow_runtime.documents.places import StorePlace
+from merrow_runtime.documents.reading import LONGEST_TEXT
 from merrow_runtime.errors import InputError, NodeFailure, StoreFailure
 from merrow_runtime.operators.retrieve import DOCUMENTS
 from merrow_runtime.requests import CallKey
@@ -53,6 +54,8 @@ class StoreUse:
     async def remember(self, text: str) -> None:
         """Add a text. Raises `NodeFailure`."""
         effects, key = self.effects, self.key
+        if len(text) > LONGEST_TEXT:
+            raise NodeFailure.of(key.node, f"its text has more than {LONGEST_TEXT:,} characters; keep less of it.")
         record = await self._recalled()
         if record is not None and not effects.stores.are_copies:
             return

@@ -7,6 +7,7 @@ import time
 from pathlib import Path
 
 from merrow_runtime.documents.database import DocumentDatabase, Found, NewDocument
+from merrow_runtime.documents.words import storable
 
 _ENDING = ".sqlite"
 EMPTY = "empty"
@@ -68,6 +69,7 @@ class KeptStore:
         """Add a text, and forget the oldest beyond ``keep``; whether it was added. It is not where something was added under this
         ``key`` before, and where the same text is there.
         """
+        text, source, place = storable(text), storable(source), storable(place)
         database = self._opened(adding=True)
         assert database is not None  # noqa: S101 (it is made to be added to)
         digest = hashlib.sha256(text.encode("utf-8", "surrogatepass")).digest()[:_KEY_BYTES]

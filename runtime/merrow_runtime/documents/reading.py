@@ -7,13 +7,13 @@ from __future__ import annotations
 import csv
 import io
 import json
-import re
 from collections.abc import Iterator, Mapping, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from merrow_analysis.definitions.stores import StoreSettings
 from merrow_runtime.documents.passages import passages
+from merrow_runtime.documents.words import storable
 from merrow_runtime.errors import InputError
 from merrow_runtime.program.workflow_files import decode, reason_of
 
@@ -29,7 +29,6 @@ _ROWS = {".jsonl": "jsonl", ".ndjson": "jsonl", ".csv": "csv", ".tsv": "tsv"}
 _MARKDOWN = (".md", ".markdown")
 _TEXTS = (*_MARKDOWN, ".txt", ".text", ".rst")
 _SOURCE, _PLACE = "source", "place"
-_SURROGATES = re.compile("[\ud800-\udfff]")
 _LONGEST_SHOWN = 500
 """Characters of a source or a place."""
 
@@ -99,6 +98,8 @@ def _texts_in(folder: Path, root: Path, what: str) -> Iterator[DocumentFile]:
                 count += 1
                 if count > MOST_FILES:
                     raise InputError(f"{what}: {folder} has more than {MOST_FILES:,} files.")
+                if storable(entry.name) != entry.name:
+                    raise InputError(f"{what}: the name of the file {storable(entry.name)} is not UTF-8; rename it.")
                 yield DocumentFile(entry.relative_to(folder).as_posix(), entry)
         waiting += reversed(folders)
 
@@ -215,4 +216,4 @@ def _text(value: object) -> str:
     if value is None:
         return ""
     text = value if isinstance(value, str) else json.dumps(value, ensure_ascii=False, sort_keys=True)
-    return _SURROGATES.sub("\ufffd", text)
+    return storable(text)

@@ -24,6 +24,14 @@ _LONGEST_QUERY = 20_000
 _WORD_KINDS = frozenset({"L", "N", "M"})
 
 
+_SURROGATES = re.compile("[\ud800-\udfff]")
+
+
+def storable(text: str) -> str:
+    """A text as a file of SQLite can have it: without halves of characters, which models and file names may have."""
+    return text if text.isascii() else _SURROGATES.sub("\ufffd", text)
+
+
 def searchable(text: str) -> str:
     """A text as it is indexed: one whose words SQLite finds."""
     if text.isascii():
