@@ -172,6 +172,22 @@ def test_a_folder_is_followed_too(tmp_path: Path) -> None:
     store.close()
 
 
+def test_links_in_a_folder_lead_nowhere_else(tmp_path: Path) -> None:
+    docs = tmp_path / "workspace/docs"
+    docs.mkdir(parents=True)
+    (tmp_path / "more").mkdir()
+    (tmp_path / "secret.md").write_text("green")
+    (tmp_path / "more/secret.md").write_text("green")
+    (docs / "own.md").write_text("green")
+    (docs / "same.md").symlink_to(docs / "own.md")
+    (docs / "link.md").symlink_to(tmp_path / "secret.md")
+    (docs / "more").symlink_to(tmp_path / "more")
+    (docs / "gone.md").symlink_to(tmp_path / "gone.md")
+    store = FileStore(StoreSettings("docs", folder="docs"), tmp_path / "workspace", tmp_path / "workspace", None)
+    assert [one.source for one in store.search("green", 9)] == ["own.md", "same.md"]
+    store.close()
+
+
 def test_an_index_that_is_damaged_is_made_again(tmp_path: Path) -> None:
     written(tmp_path, ["green"])
     for _ in range(2):
