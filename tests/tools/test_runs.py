@@ -354,3 +354,38 @@ def test_a_call_of_a_tool_is_two_commits_and_one_where_it_may_be_repeated(
         commits.clear()
         assert ran(capsys, "--input", "BODY=hello").code == 0
         assert sum(any("INTO calls" in statement for statement in commit) for commit in commits) == most
+
+
+def test_a_node_that_runs_alone_needs_no_agreement_to_other_tools(
+    space: Workspace, capsys: pytest.CaptureFixture[str]
+) -> None:
+    space.settings('allow = ["count"]')
+    space.write(ROW)
+    one = in_process(capsys, "run", "flow.mmd", "--only", "COUNT", "--set", "COUNT.text=four", "--json")
+    assert one.code == 0, one.err
+    other = in_process(capsys, "run", "flow.mmd", "--only", "TWO", "--set", "TWO.to=ann", "--json")
+    assert other.code == 2
+    assert "mail.send" in other.err
+    assert space.mails == []
+
+
+def test_a_run_continues_from_another_folder_with_the_tools_of_its_own(
+    space: Workspace, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    (space.folder / "tools").mkdir()
+    (space.folder / "tools" / "twice.py").write_text(
+        'def twice(text: str) -> str:\n    """Says it twice."""\n    return text * 2\n'
+    )
+    assert in_process(capsys, "tools", "pull", "local", "twice").code == 0
+    assert in_process(capsys, "tools", "trust", "local.twice", "--yes").code == 0
+    space.write(
+        "---\nworkflow:\n  tools: [local.twice]\n---\nflowchart TD\n"
+        "    PROBLEM([To]):::Interface\n    RETURN([Result]):::Interface\n"
+        '    ASK@{op: Human, ask: "What?"}\n    TWICE[["Tool<br/>(tool: local.twice)"]]\n'
+        "    PROBLEM --> ASK -->|text| TWICE --> RETURN\n" + CLASS
+    )
+    run = run_of(ran(capsys))
+    (space.folder / "elsewhere").mkdir()
+    monkeypatch.chdir(space.folder / "elsewhere")
+    done = in_process(capsys, "answer", run, "ASK", "ha")
+    assert (done.code, done.out) == (0, "haha\n"), done.err

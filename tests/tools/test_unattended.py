@@ -288,3 +288,26 @@ def test_a_local_tool_runs_unattended_once_its_file_is_trusted_and_the_settings_
     assert "`repeatable` in [servers.local]" in evaluated(capsys).err
     config.write_text('[servers.local]\ncommand = ["python"]\n')
     assert "has no setting `command`" in evaluated(capsys).err
+
+
+def test_a_result_that_failed_is_not_what_is_known(space: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    space.settings("allow = true")
+    space.write(
+        ONE.replace("    BODY([Body]):::Interface\n", "")
+        .replace("    BODY -->|body| SEND\n", "")
+        .replace("'copies: 3'", "'copies: 3, body: fail'")
+    )
+    assert in_process(capsys, "run", "flow.mmd", "--input", "PROBLEM=ann").code == 1
+    assert set(statuses(evaluated(capsys, "--tools", "replay")).values()) == {"unanswered"}
+
+
+def test_a_resume_with_other_functions_is_refused(space: Workspace, capsys: pytest.CaptureFixture[str]) -> None:
+    fakes = space.folder / "fakes.py"
+    fakes.write_text(FAKES)
+    evaluation = str(evaluated(capsys, "--fake-tools", "fakes.py", "--budget-seconds", "0.001").json["evaluation"])
+    fakes.write_text(FAKES.replace("len(text)", "7"))
+    changed = in_process(capsys, "resume", evaluation, "--budget-seconds", "300")
+    assert changed.code == 2
+    assert "fakes.py" in changed.err
+    fakes.write_text(FAKES)
+    assert in_process(capsys, "resume", evaluation, "--budget-seconds", "300").code == 0

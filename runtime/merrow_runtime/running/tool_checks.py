@@ -17,9 +17,13 @@ def check_tools(workflow: Workflow, options: RunOptions, tools: ToolServers, *, 
     """
     calls = False
     for reached in workflow.reached():
-        calling = tools_of(step.definition for step in make_steps(reached, options).values())
+        definitions = [step.definition for step in make_steps(reached, options).values()]
+        calling = tools_of(definitions)
         if calling:
             calls = True
-            folder = folder_of(reached, root_of(workflow))
-            tools.check(folder, calling, partial(pins_of, reached), unattended=unattended)
+            folder, offered = (
+                folder_of(reached, root_of(workflow)),
+                calling.keys() - tools_of(definitions, agents=False).keys(),
+            )
+            tools.check(folder, calling, partial(pins_of, reached), unattended=unattended, offered=offered)
     return calls
