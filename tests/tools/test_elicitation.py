@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import json
+import os
 import signal
 import socket
 import subprocess
@@ -335,6 +336,28 @@ def test_where_several_calls_are_on_their_way_nobody_is_asked(
     outcome = ran(capsys)
     assert outcome.code == 0, outcome.out
     assert older_rooms.booked == ["monday decline null"] * 2
+
+
+@pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are looked for in /proc")
+@pytest.mark.slow
+def test_a_question_goes_with_the_server_that_asked_it(older_rooms: Rooms, capsys: pytest.CaptureFixture[str]) -> None:
+    process = begun()
+    run = put()
+    servers = [int(place.parent.name) for place in Path("/proc").glob("[0-9]*/cmdline") if b"older.py" in read(place)]
+    for server in servers:
+        with suppress(ProcessLookupError):
+            os.kill(server, signal.SIGKILL)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 3
+    (left,) = asked(run)
+    assert "it is not known what came of it" in left
+
+
+def read(place: Path) -> bytes:
+    try:
+        return place.read_bytes() if str(Path.cwd()).encode() in place.read_bytes() else b""
+    except OSError:
+        return b""
 
 
 # Kills
