@@ -148,7 +148,7 @@ def _improved(request: Received) -> str:
         return verdicts(request)
     text = "\n".join(message["content"] for message in request.body["messages"])
     menu = re.findall(r'"- ([0-9a-f]{12}): Insert (?:Custom|Format|AnswerGenerate) on', text)
-    (node, *_) = re.findall(r"Replace \w+ (\w+) by", text)
+    (node, *_) = [*re.findall(r"Replace \w+ (\w+) by", text), "EXECUTE"]
     codes = [crc32(f"{n} {json.dumps(request.body)}".encode()) for n in range(2)]
     # A temperature of its own makes it another candidate than all before.
     own = [{"set": {"node": node, "temperature": 0.1 + code % 9_000 / 10_000}} for code in codes]

@@ -108,17 +108,33 @@ def test_the_whole_plan_of_a_paper_ends_with_a_table(server: OpenAIServer, paper
     assert "the paper's figure only" in text
 
 
-def test_environments_that_do_not_exist_are_not_run(server: OpenAIServer) -> None:
-    done = reproduce("a2flow", "--rows", "a2flow-games-*", "--yes")
+def test_what_is_played_elsewhere_is_not_run(server: OpenAIServer) -> None:
+    done = reproduce("a2flow", "--rows", "a2flow-games-alfworld-*", "--yes")
     assert done.code == 2
     assert "ALFWorld" in done.err
-    mixed = reproduce("a2flow", "--rows", "a2flow-games-*,io-gsm8k", "--items", "1", "--yes", "--format", "json")
+    mixed = reproduce(
+        "a2flow", "--rows", "a2flow-games-alfworld-*,io-gsm8k", "--items", "1", "--yes", "--format", "json"
+    )
     assert mixed.code == 1, "rows that were named did not end"
     rows = rows_of(mixed.json)
-    for name in ("a2flow-games-alfworld-seen", "a2flow-games-textcraft"):
+    for name in ("a2flow-games-alfworld-seen", "a2flow-games-alfworld-unseen"):
         assert (rows[name]["status"], rows[name]["ours"]) == ("not run", None)
-        assert "no environments yet" in rows[name]["why"]
+        assert "not part of Merrow" in rows[name]["why"]
     assert rows["io-gsm8k"]["status"] == "ended"
+
+
+@pytest.mark.slow
+def test_tasks_of_our_own_are_never_beside_the_figure_of_the_paper(server: OpenAIServer) -> None:
+    done = reproduce(
+        "a2flow", "--rows", "a2flow-games-textcraft,react-textcraft", "--items", "1", "--yes", "--format", "json"
+    )
+    rows = rows_of(done.json)
+    ours = rows["a2flow-games-textcraft"]
+    assert ours["status"] == "ended", ours["why"]
+    assert (ours["ours"]["value"], ours["ours"]["items"]) == (0.0, 1)
+    assert (ours["paper"], ours["difference"]) == (None, None)
+    assert any("recipes" in reason for reason in ours["reasons"])
+    assert (rows["react-textcraft"]["paper"], rows["react-textcraft"]["ours"]) == ("33.0", None)
 
 
 def test_data_that_is_missing_or_another_file_is_not_run(server: OpenAIServer) -> None:

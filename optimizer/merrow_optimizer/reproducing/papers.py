@@ -15,6 +15,8 @@ from importlib.resources import as_file, files
 from pathlib import Path
 from typing import Any, Literal
 
+from merrow_optimizer.evaluation.data.names import is_shipped
+
 PAPERS = ("mermaidflow", "flow", "a2flow")
 Measure = Literal["score", "seconds", "initial", "changed", "ratio"]
 Json = Mapping[str, Any]
@@ -74,7 +76,8 @@ class Row:
         not_run: why it is not run, "" where it can be.
         only_named: why it is run only where it is named.
         not_comparable: why its figure can't be compared.
-        environment: what its tasks are played in.
+        environment: what its tasks are played in, where that is not part of Merrow.
+        own_tasks: whether its tasks are Merrow's own, so that the paper's figure is of others.
     """
 
     id: str
@@ -107,11 +110,17 @@ class Row:
     only_named: str = ""
     not_comparable: str = ""
     environment: str = ""
+    own_tasks: bool = False
 
     @property
     def is_derived(self) -> bool:
         """Whether it makes no call of its own: it is another system's, an average, or another row's answers."""
         return self.is_other or bool(self.average_of) or self.evaluation_of is not None
+
+    @property
+    def is_shipped(self) -> bool:
+        """Whether its data come with Merrow: one file, which has all parts."""
+        return is_shipped(self.data)
 
     @property
     def needs(self) -> tuple[str, ...]:
@@ -125,7 +134,7 @@ class Row:
         """The data sets that it reads, by name."""
         if not self.data or self.is_derived:
             return ()
-        if self.data == "flow-tasks":
+        if self.is_shipped:
             return (self.data,)
         also = self.search is not None or self.extract is not None
         return tuple(dict.fromkeys([*([f"{self.data}_validate"] if also else []), f"{self.data}_{self.part}"]))

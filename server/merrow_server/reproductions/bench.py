@@ -113,7 +113,9 @@ class RowStep(ABC):
             **more,
         )
 
-    def _data(self, part: str) -> tuple[str, str | None]:
-        """The file with a part of the row's data, and the reader of its records."""
+    def _data(self, part: str) -> tuple[str, dict[str, Any]]:
+        """The file with a part of the row's data, and how that is read."""
+        if self.row.is_shipped:
+            return self.row.data, {"part": part}
         one = known_sets()[f"{self.row.data}_{part}"]
-        return str(one.place(Path(self.bench.request.data))), one.form
+        return str(one.place(Path(self.bench.request.data))), {"reader": one.form}

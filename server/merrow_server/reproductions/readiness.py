@@ -36,7 +36,10 @@ def missing(row: Row, request: ReproductionRequest, origin: str) -> Iterator[Mis
         yield Missing(row.not_run)
         return
     if row.environment:
-        yield Missing(f"It is played in {row.environment}, and Merrow has no environments yet.")
+        yield Missing(
+            f"It is played in {row.environment}, which is not part of Merrow. Workflows can act there (merrow env alfworld), but"
+            " this command does not run them."
+        )
         return
     if row.is_derived:
         return

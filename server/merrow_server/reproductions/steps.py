@@ -97,9 +97,9 @@ class ExtractStep(RowStep):
     async def _prepared(self, left: EvaluationLimits) -> PreparedExtraction:
         said = self.row.extract
         assert said is not None  # noqa: S101 (it is of a row that extracts)
-        data, reader = self._data("validate")
+        data, read = self._data("validate")
         wanted = ExtractionAsked(
-            self._asked(data, reader=reader, limits=left),
+            self._asked(data, **read, limits=left),
             ExtractionSettings(without=said.without),
             self.model("generator"),
             str(self.library),
@@ -179,10 +179,10 @@ class SearchStep(RowStep):
         operators = str(self._operators.library) if has_operators and self._operators is not None else BUILT_IN
         start, shapes = start_of(str(workflow_file(row.workflow)), operators, row.memory)
         shapes = tuple((self._warm(check_workflow(text, name=title)).text, title) for text, title in shapes)
-        data, reader = self._data("validate")
+        data, read = self._data("validate")
         is_moves = self.bench.request.simulate
         wanted = SearchAsked(
-            self._asked(data, reader=reader, judge_model=None if is_moves else self.model("judge"), limits=left),
+            self._asked(data, **read, judge_model=None if is_moves else self.model("judge"), limits=left),
             said.strategy,
             "moves" if is_moves else said.proposer,
             bounds=Bounded(small=True, constants=self._constants(said.constants)),
@@ -351,16 +351,16 @@ class EvaluateStep(RowStep):
     async def _prepared(self, left: EvaluationLimits, workflow: Workflow) -> PreparedEvaluation:
         row = self.row
         if self._item is None:
-            data, reader = self._data(row.part)
+            data, read = self._data(row.part)
             items: tuple[str, ...] = ()
         else:
-            data, reader, items = row.data, None, (self._item,)
+            data, read, items = row.data, {}, (self._item,)
         refine = None
         if row.refine is not None:
             refine = {**row.refine, **({"model": self.model("optimizer")} if row.refine.get("max") else {})}
         asked = self._asked(
             data,
-            reader=reader,
+            **read,
             items=items,
             repeats=self.bench.request.repeats(row),
             refine=refine,

@@ -66,7 +66,7 @@ def all_ended(shown: Mapping[str, Any]) -> bool:
 def _row(paper: Paper, row: Row, request: ReproductionRequest, kept: Kept) -> Json:
     came = _came(paper, row, request, kept)
     ours = _ours(row, came)
-    figure = None if request.simulate or row.figure is None else float(row.figure)
+    figure = None if request.simulate or row.own_tasks or row.figure is None else float(row.figure)
     difference = None if figure is None or ours is None else _difference(row, ours, figure)
     reasons = [] if row.is_other else list(_reasons(row, request, came))
     return {
@@ -78,7 +78,7 @@ def _row(paper: Paper, row: Row, request: ReproductionRequest, kept: Kept) -> Js
         "status": "paper only" if row.is_other else came["status"],
         "why": came.get("why"),
         "ours": ours,
-        "paper": None if request.simulate else row.figure,
+        "paper": None if request.simulate or (row.own_tasks and not row.is_other) else row.figure,
         "paper_cost": None if request.simulate else row.cost,
         "difference": difference,
         "verdict": _verdict(row, request, came, difference),
