@@ -727,3 +727,29 @@ def test_a_server_that_takes_no_writes_is_read_and_says_so(url: str) -> None:
         SharedStore.reached(only_reads)
     with closing(SharedStore.reached(only_reads, reading=True)) as store:
         assert store.runs() == []
+
+
+async def test_a_process_that_stops_within_a_transaction_holds_nobody_up_for_long(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """And what it was about to write is written when it goes on."""
+    monkeypatch.setattr(connection, "_IDLE", 1)
+    address = read_address(url)
+    SharedStore.reached(address).close()
+    with (
+        closing(connection.PostgresConnection(address)) as one,
+        closing(connection.PostgresConnection(address)) as other,
+    ):
+        tries = 0
+
+        def work(database: connection.PostgresConnection) -> None:
+            nonlocal tries
+            tries += 1
+            database.execute("UPDATE merrow SET journal = 'one'")
+            if tries == 1:
+                # It stands still here, until another one has waited for it.
+                other.transaction(lambda own: own.execute("UPDATE merrow SET journal = 'other'"), is_alone=False)
+
+        one.transaction(work, is_alone=False)
+        assert tries == 2
+        assert other.asked("SELECT journal FROM merrow").fetchone() == ("one",)

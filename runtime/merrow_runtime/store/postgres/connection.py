@@ -32,6 +32,8 @@ _SILENCE = 5.0
 """Seconds without an answer to a statement after which another connection shows whether the server is still there."""
 _PROBE = 5
 """Seconds that it has to answer there."""
+_IDLE = 10
+"""Seconds after which the server gives up a transaction whose process has stopped: what it holds others wait for."""
 _PAUSE = 0.25
 """Seconds between two tries to reach a server that is away."""
 _TRIES = 50
@@ -216,7 +218,7 @@ class PostgresConnection:
                 "merrow.job": self.job,
                 "merrow.author": author(),
                 "synchronous_commit": "on" if self.lasts else "off",
-                "idle_in_transaction_session_timeout": "60s",
+                "idle_in_transaction_session_timeout": f"{_IDLE}s",
             }
             sql = f"SELECT {_SERVER}, " + ", ".join(
                 f"set_config(${2 * k + 1}, ${2 * k + 2}, false)" for k in range(len(settings))
@@ -507,7 +509,7 @@ class PostgresConnection:
                 f"{where} does not prove who it is: {said}. Name the file with the certificate of its authority with"
                 " sslrootcert=FILE in the URL, or ask who runs it."
             )
-        if isinstance(problem, psycopg.OperationalError) or state.startswith(("08", "57P", "53")):
+        if isinstance(problem, psycopg.OperationalError) or state.startswith(("08", "57P", "53", "25P03")):
             if not state and "password" in said:
                 return DatabaseFailure(
                     f"{where} does not let you in: {said}. Name the file with your password in PGPASSFILE, or set PGPASSWORD."

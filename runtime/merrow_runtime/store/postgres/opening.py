@@ -58,7 +58,7 @@ def _bring_up_to_date(database: PostgresConnection) -> None:
             _changed(database)
         except DatabaseFailure as failure:
             # A change waits for those that work, who may wait for it: then the server gives one of them up.
-            if failure.why != "conflict" or not left:
+            if failure.why not in ("conflict", "away") or not left:
                 raise
             time.sleep(_PAUSE)
 
