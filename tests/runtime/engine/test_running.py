@@ -480,7 +480,11 @@ async def test_calls_to_an_endpoint_are_bounded() -> None:
     sources = " & ".join(f"N{n}" for n in range(20))
     flow = workflow(*nodes, f"PROBLEM --> {sources} --> M", 'M@{op: Custom, prompt: "m"}', "M --> RETURN")
     endpoint = FakeEndpoint()
-    await finished(flow, endpoint, concurrency=3)
+    endpoint.gate = asyncio.Event()
+    done = asyncio.ensure_future(finished(flow, endpoint, concurrency=3))
+    await endpoint.until_asked(3)
+    endpoint.gate.set()
+    await done
     assert endpoint.most_flying == 3
 
 
