@@ -48,6 +48,7 @@ export const Command = {
   saveRunAsCase: 'merrow.saveRunAsCase',
   deleteRun: 'merrow.deleteRun',
   evaluateWorkflow: 'merrow.evaluateWorkflow',
+  runOnEveryRow: 'merrow.runOnEveryRow',
   openJob: 'merrow.openJob',
   resumeJob: 'merrow.resumeJob',
   stopJob: 'merrow.stopJob',

@@ -10,8 +10,10 @@ from merrow_optimizer.evaluation.plan import EvaluationLimits
 from merrow_optimizer.evaluation.sessions import begin, work
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.database import Store
-from merrow_runtime.store.evaluations import EvaluationRecord, ScoreRecord
+from merrow_runtime.store.evaluations import BATCH, EvaluationRecord, ScoreRecord
 from merrow_server.continuing import changed_by
+from merrow_server.evaluations.batch_data import batch_object
+from merrow_server.evaluations.batch_output import check_output, write_batch
 from merrow_server.evaluations.evaluation_data import (
     comparison,
     evaluation_object,
@@ -61,6 +63,8 @@ class EvaluationJobs(Recorded[EvaluationOrder, EvaluationRecord]):
         if order.resume is None:
             assert order.workflow is not None  # noqa: S101 (a new one is of a text)
             asked = EvaluationRequest(**order.asked, limits=EvaluationLimits(**order.budget))
+            if asked.batch is not None:
+                check_output(asked.batch)
             prepared = await prepare(self._check(order.workflow), asked, self._store, self._choosing)
         else:
             record = self._idle(order.resume)
@@ -164,15 +168,21 @@ class _ReadyEvaluation(ReadyJob[Json]):
         assert self._record is not None  # noqa: S101 (it has begun)
         plan, record = self._prepared.plan, self._record
         known = self._store.evaluations.scores(record.id)
-        telling = _EvaluationReporter(record, SoFar(len(plan.items) * plan.repeats, known), self._told)
+        so_far = SoFar(len(plan.items) * plan.repeats, known, is_scored=record.metric != BATCH)
+        telling = _EvaluationReporter(record, so_far, self._told)
         telling.tell()
         try:
             await work(self._store, record.id, plan, telling.take)
         finally:
             telling.tell()
+            if record.metric == BATCH:
+                write_batch(self._store, record, self._prepared.data, plan.workflow)
 
     def ended(self) -> Json:
         assert self._record is not None  # noqa: S101 (it has begun)
+        if self._record.metric == BATCH:
+            record = self._store.batches.get(self._record.id)
+            return {**batch_object(self._store, record), **_place(record)}
         return self._jobs.object(self._store.evaluations.get(self._record.id))
 
     async def close(self) -> None:

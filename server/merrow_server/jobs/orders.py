@@ -91,6 +91,8 @@ ASKED = {
     "reader": "reader",
     "mapping": "mapping",
     "gold": "gold",
+    "golds": "golds",
+    "metrics": "metrics",
     "part": "part",
     "limit": "limit",
     "items": "items",

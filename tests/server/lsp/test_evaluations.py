@@ -467,3 +467,56 @@ async def test_people_and_tools_are_stood_in_for_as_the_editor_says(tmp_path: Pa
         ended = await editor.execute("merrow.evaluate", uri=uri, **OWN, fakeTools="fakes.py", answers={"ASK": "said"})
         assert (ended["status"], ended["answers"]["right"]) == ("finished", 1)
         assert ended["tools"]["fake"] == "fakes.py"
+
+
+TRIAGE = """---
+workflow:
+  types:
+    Category: [billing, sales]
+    Triage: {category: Category, reply: Text}
+---
+flowchart LR
+  PROBLEM([Mail]):::Interface
+  SORT["Custom<br/>(prompt: Sort this mail., returns: Triage)"]
+  RETURN([Answer]):::Interface
+  PROBLEM -->|input| SORT
+  SORT --> RETURN
+  classDef Interface fill:#e2e2f2
+"""
+
+
+def triaged(request: Received) -> Step:
+    return Reply(json.dumps({"category": "billing", "reply": "sorry"}))
+
+
+async def test_fields_are_offered_scored_and_written_for_every_row(tmp_path: Path) -> None:
+    (tmp_path / "mails.csv").write_text("id,problem,kind\na,One,billing\nb,Two,sales\n")
+    async with OpenAIServer(triaged) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(TRIAGE)
+        choices = await editor.execute("merrow.answerFields", uri=uri)
+        assert choices["fields"] == [
+            {"name": "category", "type": "Category", "metric": "exact"},
+            {"name": "reply", "type": "Text", "metric": "exact"},
+        ]
+        metrics = {metric["name"]: metric for metric in choices["metrics"]}
+        assert metrics["judge"]["options"] == [{"name": "rubric", "needed": True, "file": False}]
+        assert (metrics["labels"]["whole"], metrics["exact"]["whole"]) == (True, False)
+
+        mails = {"uri": uri, "dataset": "mails.csv"}
+        dry = await editor.execute("merrow.batch", **mails, output="out.csv", dryRun=True)
+        assert (dry["items"], server.requests) == (2, [])
+        batch = await editor.execute("merrow.batch", **mails, output="out.csv", agreed=True)
+        assert (batch["rows"]["answered"], Path(batch["output"])) == (2, tmp_path / "out.csv")
+        lines = (tmp_path / "out.csv").read_text().splitlines()
+        assert lines[1] == "a,One,billing,billing,sorry,answered,,"
+        assert await editor.execute("merrow.evaluations") == []
+
+        asked = {"golds": {"category": "kind"}, "metrics": {"reply": "contains"}, "agreed": True}
+        with pytest.raises(JsonRpcException, match="here is no gold answer"):
+            await editor.execute("merrow.evaluate", **mails, **asked)
+        ended = await editor.execute("merrow.evaluate", **mails, golds={"category": "kind"}, agreed=True)
+        assert ended["fields"]["category"]["confusion"] == {"billing": {"billing": 1}, "sales": {"billing": 1}}
+        assert ended["asked"]["golds"] == {"category": "kind"}
+        assert len(server.requests) == 2
+        report = await editor.ask("merrow/evaluation", id=ended["evaluation"])
+        assert [row["fields"]["category"]["gold"] for row in report["rows"]] == ["sales", "billing"]

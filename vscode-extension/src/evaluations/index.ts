@@ -39,6 +39,7 @@ export function registerEvaluations(context: MerrowContext, start: EvaluationSta
     panels,
     command(Command.evaluateWorkflow, (given) => evaluating.evaluate(given)),
     command(Command.compareTwoEvaluations, (given, all) => told(() => compare(server, door, documents, given, all))),
+    command(Command.runOnEveryRow, (given) => evaluating.everyRow(given)),
     intercept('merrow.evaluate', (given) => evaluating.evaluate(given)),
     intercept('merrow.showEvaluation', (given) => vscode.commands.executeCommand(Command.openJob, { ...Object(given), kind: 'evaluation' })),
   );
@@ -63,6 +64,23 @@ class Evaluating {
       const question = asked(given) ?? (await this.start.question(target));
       if (question === undefined || !(await this.start.agreed(target, question))) return;
       await this.follow(nameOf(target), (manner) => this.server.begin({ ...target, ...question }, manner));
+    });
+  }
+
+  /** Answer every row of a data set, and show the file with the answers. */
+  async everyRow(given: unknown): Promise<void> {
+    await attempt(this.context, async () => {
+      const target = await targetOf(this.context, given);
+      if (target === undefined) {
+        void say.info(NO_WORKFLOW);
+        return;
+      }
+      const rows = await this.start.rows(target);
+      if (rows === undefined) return;
+      const ended = await follow(`Running ${nameOf(target)} on every row`, (manner) => this.server.batch({ ...target, ...rows }, manner));
+      const document = await vscode.workspace.openTextDocument(vscode.Uri.file(ended.output));
+      await vscode.window.showTextDocument(document);
+      if (ended.status !== 'finished') void say.warning(`The batch was ${statusText(ended.status)}; the file has what is finished. Run it again into another file: what is known costs nothing.`);
     });
   }
 

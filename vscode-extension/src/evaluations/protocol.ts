@@ -10,10 +10,15 @@ export interface Question {
   readonly reader?: string;
   readonly mapping?: Readonly<Record<string, string>>;
   readonly gold?: string;
+  /** By fields of the output the columns with their right values. */
+  readonly golds?: Readonly<Record<string, string>>;
   readonly part?: string;
   readonly limit?: number;
   readonly items?: readonly string[];
   readonly metric?: string;
+  /** By fields of the output. */
+  readonly metrics?: Readonly<Record<string, string>>;
+  readonly metricOptions?: Readonly<Record<string, string | number>>;
   /** The fields with people's answers, by the nodes that ask. */
   readonly answers?: Readonly<Record<string, string>>;
   /** The model that answers in the place of people. */
@@ -38,9 +43,55 @@ export interface Evaluation extends WorkflowJob<'evaluation'> {
   readonly missing: number;
   readonly score: number | null;
   readonly interval: readonly [number, number] | null;
+  readonly fields?: Readonly<Record<string, FieldScore>>;
   /** Whether this editor's server works on it. */
   readonly here: boolean;
   readonly asked: Question;
+}
+
+/** What the answers in one field come to; `confusion` says for each right value how often which was answered. */
+export interface FieldScore {
+  readonly score: number | null;
+  readonly n: number;
+  readonly interval: readonly [number, number] | null;
+  readonly metric: string;
+  readonly confusion: Readonly<Record<string, Readonly<Record<string, number>>>> | null;
+  readonly precision?: Readonly<Record<string, number | null>>;
+  readonly recall?: Readonly<Record<string, number | null>>;
+}
+
+/** One field of one answer. */
+export interface FieldAnswer {
+  readonly value: number;
+  readonly read: string;
+  readonly gold: string;
+  readonly reason: string;
+}
+
+/** A metric that can be chosen; a `whole` one scores no fields. */
+export interface Metric {
+  readonly name: string;
+  readonly options: readonly { readonly name: string; readonly needed: boolean; readonly file: boolean }[];
+  readonly whole: boolean;
+}
+
+/** The answer to `merrow.answerFields`. */
+export interface AnswerFields {
+  readonly fields: readonly { readonly name: string; readonly type: string; readonly metric: string }[];
+  readonly metrics: readonly Metric[];
+}
+
+/** What `merrow.batch` takes besides the workflow. */
+export type Rows = Pick<Question, 'dataset' | 'reader' | 'mapping' | 'answers' | 'person' | 'tools' | 'fakeTools'> & { readonly output: string };
+
+/** The answer to `merrow.batch`. */
+export interface Batch {
+  readonly batch: string;
+  readonly status: Evaluation['status'];
+  readonly error: string | null;
+  readonly items: number;
+  readonly rows: Readonly<Record<string, number>>;
+  readonly output: string;
 }
 
 /** What a person says of an answer. */
@@ -70,6 +121,8 @@ export interface Row {
   readonly run: string;
   /** How many of its Loops still wanted another turn when their turns or their budget ran out. */
   readonly exhausted?: number;
+  /** By name, where fields are scored. */
+  readonly fields?: Readonly<Record<string, FieldAnswer>>;
   /** In a report, of an answer that can be rated. */
   readonly verdict?: Verdict | null;
   /** What they added in words. */

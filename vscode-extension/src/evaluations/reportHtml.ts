@@ -2,10 +2,11 @@
 import { fileName, statusText } from '../jobs/item';
 import { costText, endpointName, secondsText } from '../run/texts/figures';
 import { escape } from '../run/panel/markdownHtml';
-import type { Outcome, Report, Row, Verdict } from './protocol';
+import type { FieldAnswer, FieldScore, Outcome, Report, Row, Verdict } from './protocol';
 import { scoreText } from './words';
 
-const COLUMNS = ['Inputs', 'Item', 'Status', 'Answer', 'Gold', 'Reason', 'People', 'Cost', 'Time'];
+const BEFORE = ['Inputs'];
+const WHOLE = ['Answer', 'Expected'];
 const VERDICTS: readonly (readonly [Verdict, string])[] = [['good', '✓'], ['bad', '✗']];
 const LONGEST_NOTE = 2000;
 /** Characters of what was asked that are shown before a click. */
@@ -35,28 +36,63 @@ export function reportHtml(report: Report): string {
   if (stopped > 0) parts.push(`<p class="about">${stopped === 1 ? '1 answer comes from a Loop' : `${stopped} answers come from Loops`} whose turns or budget ran out.</p>`);
   const filters = OUTCOMES.filter((one) => answers[one] > 0).map((one) => `<button class="filter ${one}" aria-pressed="false" data-filter="${one}">${answers[one]} ${one}</button>`);
   if (missing > 0) filters.push(`<span class="about">${missing} not asked yet</span>`);
+  parts.push(...Object.entries(report.fields ?? {}).map(([name, field]) => fieldHtml(name, field)));
   parts.push(`<p class="filters" role="group" aria-label="Show only">${filters.join(' ')}</p>`);
   if (report.rows.length > 0) parts.push(table(report));
   return parts.join('\n');
 }
 
-function table({ rows, repeats }: Report): string {
-  const head = COLUMNS.map((name) => `<th scope="col">${name}</th>`).join('');
-  return `<table><thead><tr>${head}</tr></thead><tbody>${rows.map((row) => line(row, repeats)).join('\n')}</tbody></table>`;
+/** The score of a field, and which values were taken for which. */
+function fieldHtml(name: string, { score, interval, metric, confusion, precision = {}, recall = {} }: FieldScore): string {
+  const range = interval === null ? '' : ` [${interval[0].toFixed(3)}, ${interval[1].toFixed(3)}]`;
+  const head = `<p><strong>${escape(name)}</strong> ${score === null ? 'no score' : `${score.toFixed(3)}${range}`} <span class="about">${escape(metric)}</span></p>`;
+  const golds = Object.entries(confusion ?? {});
+  if (golds.length === 0) return head;
+  const seen = new Set([...golds.map(([gold]) => gold), ...golds.flatMap(([, row]) => Object.keys(row))]);
+  const known = Object.keys(recall);
+  const reads = [...known.filter((value) => seen.has(value)), ...[...seen].filter((value) => !known.includes(value))];
+  const cell = (text: string) => `<td class="number">${escape(text)}</td>`;
+  const share = (value: number | null | undefined) => (value === null || value === undefined ? '' : value.toFixed(3));
+  const lines = golds.map(([gold, row]) => `<tr><th scope="row">${escape(gold)}</th>${reads.map((read) => cell(String(row[read] ?? ''))).join('')}${cell(share(recall[gold]))}</tr>`);
+  const last = `<tr><th scope="row">Precision</th>${reads.map((read) => cell(share(precision[read]))).join('')}<td></td></tr>`;
+  const heads = ['Expected', ...reads.map((read) => (read === '' ? 'no answer' : read)), 'Recall'].map((text) => `<th scope="col">${escape(text)}</th>`).join('');
+  return `${head}<table class="confusion"><thead><tr>${heads}</tr></thead><tbody>${lines.join('')}${last}</tbody></table>`;
 }
 
-function line(row: Row, repeats: number): string {
+/** The answer in a field, with the right one beside it where it differs. */
+function fieldText(field: FieldAnswer | undefined): string {
+  if (field === undefined) return '';
+  if (field.value === 1) return field.read;
+  const part = field.value > 0 ? ` ${field.value.toFixed(2)}` : '';
+  return `${field.read === '' ? 'no answer' : field.read}${part} (${field.gold === '' ? field.reason : `expected ${field.gold}`})`;
+}
+
+/** The columns: with scored fields one for each, in the place of the whole answer and the right one. */
+function columnsOf(fields: readonly string[]): string[] {
+  return [...BEFORE, ...fields, 'Item', 'Status', ...(fields.length > 0 ? [] : WHOLE), 'Reason', 'People', 'Cost', 'Time'];
+}
+
+function table({ rows, repeats, fields: scored = {} }: Report): string {
+  const fields = Object.keys(scored);
+  const head = columnsOf(fields).map((name) => `<th scope="col">${escape(name)}</th>`).join('');
+  return `<table><thead><tr>${head}</tr></thead><tbody>${rows.map((row) => line(row, repeats, fields)).join('\n')}</tbody></table>`;
+}
+
+function line(row: Row, repeats: number, fields: readonly string[]): string {
   const name = escape(repeats > 1 ? `${row.item} (${row.repeat + 1})` : row.item);
   // Only what ran can be opened.
   const item = row.run === '' ? name : `<button class="link" data-act="run" data-run="${escape(row.run)}" title="Show its run">${name}</button>`;
   const value = row.value !== null && row.value > 0 && row.value < 1 ? ` ${row.value.toFixed(2)}` : '';
   const loops = row.exhausted ? `${row.exhausted} Loop${row.exhausted === 1 ? '' : 's'} stopped: the turns or the budget ran out.` : '';
-  const texts = [row.read, row.gold, [row.reason, loops].filter((part) => part !== '').join(' ')].map((text) => `<div class="text">${escape(text)}</div>`);
+  const reason = [row.reason, loops].filter((part) => part !== '').join(' ');
+  const texts = [...(fields.length > 0 ? [] : [row.read, row.gold]), reason].map((text) => `<div class="text">${escape(text)}</div>`);
   const cells = [`${row.status}${value}`, ...texts, verdicts(row), escape(row.usage.cost_usd === null ? 'unknown' : costText(row.usage)), secondsText(row.seconds)];
-  const classes = [row.status, '', '', '', 'people', 'number', 'number'];
+  const classes = [row.status, ...texts.map(() => ''), 'people', 'number', 'number'];
+  const names = columnsOf(fields).slice(fields.length + 2);
+  const ofFields = fields.map((name) => `<td data-column="${escape(name)}"><div class="text">${escape(fieldText(row.fields?.[name]))}</div></td>`).join('');
   // In a narrow panel the columns are below each other, each with its name.
-  const columns = cells.map((cell, place) => `<td class="${classes[place] ?? ''}" data-column="${COLUMNS[place + 2] ?? ''}">${cell}</td>`).join('');
-  return `<tr data-status="${row.status}"><td class="inputs" data-column="${COLUMNS[0]}">${inputs(row)}</td><th scope="row">${item}</th>${columns}</tr>`;
+  const columns = cells.map((cell, place) => `<td class="${classes[place] ?? ''}" data-column="${names[place] ?? ''}">${cell}</td>`).join('');
+  return `<tr data-status="${row.status}"><td class="inputs" data-column="${BEFORE[0]}">${inputs(row)}</td>${ofFields}<th scope="row">${item}</th>${columns}</tr>`;
 }
 
 /** What was asked: a line, and all of it on a click where that is longer. */

@@ -1,8 +1,10 @@
 import * as vscode from 'vscode';
 import type { MerrowContext } from '../context';
+import type { Manner } from '../jobs/execute';
 import { JobServer } from '../jobs/server';
 import type { Target } from '../run/protocol';
-import type { Evaluation, EvaluationNews, Forecast, Question, Rating, Report } from './protocol';
+import { chosenModel } from '../run/server';
+import type { AnswerFields, Batch, Evaluation, EvaluationNews, Forecast, Question, Rating, Report, Rows } from './protocol';
 
 /** The server's requests about evaluations, by name. Each rejects with a sentence. */
 export class EvaluationServer extends JobServer<'evaluation', Evaluation, Question & Target, Forecast> {
@@ -27,6 +29,21 @@ export class EvaluationServer extends JobServer<'evaluation', Evaluation, Questi
   async report(id: string): Promise<Report> {
     const client = await this.context.readyClient();
     return client.sendRequest('merrow/evaluation', { id });
+  }
+
+  /** Which fields a workflow returns, and which metrics there are. */
+  answerFields(target: Target): Promise<AnswerFields> {
+    return this.execute('merrow.answerFields', target);
+  }
+
+  /** What a batch may cost; nothing is begun. */
+  batchForecast(rows: Rows & Target): Promise<Forecast> {
+    return this.execute('merrow.batch', { ...chosenModel(), ...rows, dryRun: true });
+  }
+
+  /** Answer every row, to which the user agreed, and write the file. */
+  batch(rows: Rows & Target, manner: Manner): Promise<Batch> {
+    return this.execute('merrow.batch', { ...chosenModel(), ...rows, agreed: true }, manner);
   }
 
   /** Two evaluations side by side, in words. */

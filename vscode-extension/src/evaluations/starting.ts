@@ -5,8 +5,10 @@ import { fileName } from '../jobs/item';
 import type { Target } from '../run/protocol';
 import type { RunServer } from '../run/server';
 import { nameOf } from '../run/targets';
-import { METRICS, asksPeople, byGold, callsTools, fieldsOf, hasReader, unfed } from './fields';
-import type { Question } from './protocol';
+import { scoring } from './choosing';
+import { pick, type Choice } from './picking';
+import { asksPeople, callsTools, fieldsOf, hasReader, unfed } from './fields';
+import type { Question, Rows } from './protocol';
 import type { EvaluationServer } from './server';
 
 const LAST = 'merrow.lastEvaluations';
@@ -18,10 +20,6 @@ const BEGINNING = 200_000;
 const CONFIGURATION = /(?:^|\/)(?:package(?:-lock)?|tsconfig|merrow)\.json$|\.replay\.jsonl$/;
 
 type StandIns = Pick<Question, 'answers' | 'person' | 'tools' | 'fakeTools'>;
-
-export interface Choice<Value> extends vscode.QuickPickItem {
-  readonly value: Value;
-}
 
 /** Asks what an evaluation is to be of, and whether it may cost what it may. */
 export class EvaluationStart {
@@ -56,8 +54,8 @@ export class EvaluationStart {
   async data(target: Target, title: string): Promise<Question | undefined> {
     const found = await this.fields(target, title);
     if (found === undefined) return undefined;
-    const { dataset, reader, mapping, gold, metric, answers, person, tools, fakeTools } = found.question;
-    return Object.fromEntries(Object.entries({ dataset, reader, mapping, gold, metric, answers, person, tools, fakeTools }).filter(([, value]) => value !== undefined)) as unknown as Question;
+    const { dataset, reader, mapping, gold, golds, metric, metrics, metricOptions, answers, person, tools, fakeTools } = found.question;
+    return Object.fromEntries(Object.entries({ dataset, reader, mapping, gold, golds, metric, metrics, metricOptions, answers, person, tools, fakeTools }).filter(([, value]) => value !== undefined)) as unknown as Question;
   }
 
   /** The data with the fields and the metric; `isWhole` where all is as last time. */
@@ -68,25 +66,47 @@ export class EvaluationStart {
     const question: { -readonly [Key in keyof Question]: Question[Key] } = { dataset: file.fsPath };
     const fields = (await describes(file)) ? [] : fieldsOf(fileName(file.path), await beginning(file));
     if (fields.length > 0) {
-      const gold = await pick(title, 'The field with the right answer', byGold(fields).map((field) => ({ label: field, value: field })));
-      if (gold === undefined) return undefined;
-      question.gold = gold;
-      const rest = fields.filter((field) => field !== gold);
-      const { inputs } = await this.runs.graph(target);
-      const mapping: Record<string, string> = {};
-      for (const input of unfed(inputs, rest)) {
-        const none = { label: '$(dash) No field', description: 'its default, where it has one', value: '' };
-        const field = await pick(title, `The field that ${input} gets`, [...rest.map((one) => ({ label: one, value: one })), none]);
-        if (field === undefined) return undefined;
-        if (field !== '') mapping[input] = field;
-      }
+      const scored = await scoring(title, fields, await this.server.answerFields(target));
+      if (scored === undefined) return undefined;
+      Object.assign(question, scored);
+      const mapping = await this.mapping(target, title, fields.filter((field) => !isGold(question, field)));
+      if (mapping === undefined) return undefined;
       if (Object.keys(mapping).length > 0) question.mapping = mapping;
-      const metric = await pick(title, 'An answer is right when it …', METRICS.map(([name, says]) => ({ label: name, description: says, value: name })));
-      if (metric === undefined) return undefined;
-      question.metric = metric;
     }
-    const standIns = await this.standIns(target, title, fields.filter((field) => field !== question.gold));
+    const standIns = await this.standIns(target, title, fields.filter((field) => !isGold(question, field)));
     return standIns === undefined ? undefined : { question: { ...question, ...standIns }, isWhole: false };
+  }
+
+  /** The fields that inputs get which none feeds by its name; undefined where the user leaves. */
+  private async mapping(target: Target, title: string, fields: readonly string[]): Promise<Record<string, string> | undefined> {
+    const { inputs } = await this.runs.graph(target);
+    const mapping: Record<string, string> = {};
+    for (const input of unfed(inputs, fields)) {
+      const none = { label: '$(dash) No field', description: 'its default, where it has one', value: '' };
+      const field = await pick(title, `The field that ${input} gets`, [...fields.map((one) => ({ label: one, value: one })), none]);
+      if (field === undefined) return undefined;
+      if (field !== '') mapping[input] = field;
+    }
+    return mapping;
+  }
+
+  /** What a batch is of, and the file that it writes, once the user agreed to what it may cost; undefined where they leave. */
+  async rows(target: Target): Promise<Rows | undefined> {
+    const title = `Run ${nameOf(target)} on Every Row`;
+    const file = await dataFile(title, 'The data: JSON Lines, a JSON array or CSV', 'Run on This File');
+    if (file === undefined) return undefined;
+    const fields = (await describes(file)) ? [] : fieldsOf(fileName(file.path), await beginning(file));
+    const mapping = fields.length === 0 ? {} : await this.mapping(target, title, fields);
+    if (mapping === undefined) return undefined;
+    const standIns = await this.standIns(target, title, fields);
+    if (standIns === undefined) return undefined;
+    const defaultUri = file.with({ path: file.path.replace(/(?:\.[^./]*)?$/, '.answers.csv') });
+    const output = await vscode.window.showSaveDialog({ title, defaultUri, saveLabel: 'Write Answers Here', filters: { CSV: ['csv'], 'JSON Lines': ['jsonl'] } });
+    if (output === undefined) return undefined;
+    const rows: Rows = { dataset: file.fsPath, ...(Object.keys(mapping).length > 0 ? { mapping } : {}), ...standIns, output: output.fsPath };
+    const forecast = await this.server.batchForecast({ ...target, ...rows });
+    const cost = { endpoint: forecast.endpoint, asks: confirms() && forecast.mayCost, details: [forecast.text, ...forecast.notices] };
+    return (await agreed(this.context, cost, `${title}?`, 'Run')) ? rows : undefined;
   }
 
   /** Who answers in the place of people, and what is called in the place of tools; undefined where the user leaves. */
@@ -168,12 +188,14 @@ function keyOf({ uri, diagram }: Target): string {
   return `${uri}#${diagram}`;
 }
 
-function describe({ dataset, part, limit, metric }: Question): string {
-  return [fileName(dataset), metric, part, limit === undefined ? undefined : `${limit} items`].filter((one) => one !== undefined).join(' · ');
+/** Whether a column has right answers. */
+function isGold({ gold, golds = {} }: Question, field: string): boolean {
+  return field === gold || Object.values(golds).includes(field);
 }
 
-export async function pick<Value>(title: string, placeHolder: string, choices: readonly Choice<Value>[]): Promise<Value | undefined> {
-  return (await vscode.window.showQuickPick(choices, { title, placeHolder, ignoreFocusOut: true, matchOnDescription: true }))?.value;
+function describe({ dataset, part, limit, metric, golds = {}, metrics = {} }: Question): string {
+  const fields = [...new Set([...Object.keys(golds), ...Object.keys(metrics)])].join(', ');
+  return [fileName(dataset), metric, fields === '' ? undefined : fields, part, limit === undefined ? undefined : `${limit} items`].filter((one) => one !== undefined).join(' · ');
 }
 
 /** Whether the fields of a data file are known: by its name, or by a TOML file beside it. */

@@ -1,7 +1,7 @@
 import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
-import { pick, type Choice } from '../evaluations/starting';
+import { pick, type Choice } from '../evaluations/picking';
 import { agreed } from '../jobs/consent';
 import { jobDoor, jobParts, type JobParts } from '../jobs/door';
 import type { Manner } from '../jobs/execute';

@@ -72,6 +72,18 @@ test('a command about jobs takes items of the tree and objects with an id, and n
   assert.deepEqual([idsOf('search', item), idsOf('search', undefined), idsOf('search', { kind: 'run', id: 'r' })], [[], [], []]);
 });
 
+test('a report has a column for each scored field after the inputs, and which values were taken for which', () => {
+  const field = { score: 0.5, n: 2, interval: [0.1, 0.9] as const, metric: 'exact', confusion: { billing: { billing: 1, '<b>': 1 } }, precision: { billing: 1 }, recall: { billing: 0.5 } };
+  const wrong = row('q1', 'wrong', { fields: { category: { value: 0, read: '<b>', gold: 'billing', reason: 'differs' } } });
+  const html = reportHtml({ ...evaluation, fields: { category: field }, rows: [wrong, row('q2', 'right', { fields: { category: { value: 1, read: 'billing', gold: 'billing', reason: '' } } })] });
+  const heads = [...html.matchAll(/<th scope="col">(.*?)<\/th>/g)].map(([, head]) => head);
+  assert.deepEqual(heads.slice(-8), ['Inputs', 'category', 'Item', 'Status', 'Reason', 'People', 'Cost', 'Time']);
+  assert.deepEqual(heads.slice(0, 4), ['Expected', 'billing', '&lt;b&gt;', 'Recall']);
+  const cells = [...html.matchAll(/data-column="category"><div class="text">(.*?)<\/div>/g)].map(([, cell]) => cell);
+  assert.deepEqual(cells, ['&lt;b&gt; (expected billing)', 'billing']);
+  assert.match(html, /data-column="Reason"><div class="text">7 is not 6<\/div>/);
+});
+
 test('the fields of data are those of its first record', () => {
   assert.deepEqual(fieldsOf('a.jsonl', '\n{"id": 1, "question": "?", "answer": "}"}\n{"other": 2}\n'), ['id', 'question', 'answer']);
   assert.deepEqual(fieldsOf('a.json', '\uFEFF[{"a": {"b": "}\\""}, "c": 1}, {"d": 2}]'), ['a', 'c']);

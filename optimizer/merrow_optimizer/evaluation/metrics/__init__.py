@@ -59,6 +59,16 @@ def options_of(name: str) -> list[str]:
     return [option for option in _parameters(_class(name))[0] if option not in _INNER]
 
 
+def described(name: str) -> list[dict[str, Any]]:
+    """The options of the metric of a name for people who choose: whether each is needed, and names a file."""
+    known, needed = _parameters(_class(name))
+    return [
+        {"name": option, "needed": option in needed, "file": option in FILE_OPTIONS}
+        for option in known
+        if option not in _INNER
+    ]
+
+
 def metric(name: str, **options: Any) -> BaseMetric:
     """The metric of a name.
 

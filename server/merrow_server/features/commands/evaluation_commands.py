@@ -5,7 +5,8 @@
 
 - ``dataset``, a file: a URI, or a path from the workflow's folder, as the files in ``metricOptions`` are; or the name of a set
   that comes with Merrow; ``diagram``, the number of the diagram in a Markdown file;
-- ``reader``, ``mapping`` (a field by input), ``gold``, ``part``, ``limit``, ``items`` (ids), ``metric``, ``metricOptions``,
+- ``reader``, ``mapping`` (a field by input), ``gold``, ``golds`` (by fields of the output the field of the data with the right
+  value), ``metrics`` (by fields of the output), ``part``, ``limit``, ``items`` (ids), ``metric``, ``metricOptions``,
   ``repeat``, ``seed``, ``model``, ``judgeModel``, ``baseUrl``, ``concurrency``, ``fresh``, ``answers`` (a field by node),
   ``person``, ``tools``, ``fakeTools`` (a file): as the options of ``merrow evaluate``;
 - ``budget``, ``{usd, tokens, seconds}``;
@@ -13,7 +14,10 @@
 - ``dryRun``: only say what it may cost; ``agreed``: the user knows that, who is asked otherwise where it may cost something.
 
 It answers the evaluation as ``merrow.evaluations`` lists it, also where it was stopped or cancelled. What can't be evaluated is
-an error with a sentence and data, as for runs. Meanwhile each answer that is scored goes out in ``merrow/evaluationEvent``,
+an error with a sentence and data, as for runs. ``merrow.batch`` takes the same without gold and metrics, and ``output``, the file
+to write (a URI, or a path from the workflow's folder); it answers the batch as ``merrow runs --kind batch`` lists it.
+``merrow.answerFields`` ``{uri, diagram?}`` says which ``fields`` the workflow returns, ``{name, type, metric}`` each, and which
+``metrics`` there are, ``{name, options: [{name, needed, file}], whole}``: ``whole`` ones score no fields. Meanwhile each answer that is scored goes out in ``merrow/evaluationEvent``,
 ``{uri, diagram, evaluation, done, total, text, rows}``.
 """
 
@@ -41,13 +45,17 @@ if TYPE_CHECKING:
 EVALUATE, SHOW = "merrow.evaluate", "merrow.showEvaluation"
 COMPARE, REPORT = "merrow.compareEvaluations", "merrow/evaluation"
 RATE = "merrow.rateAnswer"
+BATCH, FIELDS = "merrow.batch", "merrow.answerFields"
 LONGEST_NOTE = 2_000
 """Characters of a note beside a verdict."""
+_SCORING = ("gold", "golds", "metric", "metrics", "metricOptions")
 _VERDICTS = ("good", "bad", None)
 _FIELDS = {
     "reader": text(),
     "mapping": JobArgument(dict, "an object, such as {problem: question}"),
     "gold": text(),
+    "golds": JobArgument(dict, "an object, such as {category: kind}"),
+    "metrics": JobArgument(dict, "an object, such as {reply: judge}"),
     "part": text(),
     "limit": whole(),
     "items": JobArgument(list, "a list of ids"),
@@ -73,6 +81,8 @@ def register(server: MerrowServer) -> None:
     server.command(SHOW)(show)
     server.command(COMPARE)(compare)
     server.command(RATE)(rate)
+    server.command(BATCH)(batch)
+    server.command(FIELDS)(answer_fields)
     server.feature(REPORT)(report)
 
 
@@ -92,6 +102,41 @@ async def evaluate(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
         well = ended["status"] == "finished"
         tell(server, ended_text(ended), types.MessageType.Info if well else types.MessageType.Warning)
     return ended
+
+
+async def batch(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Run a workflow as it is in the editor on every row of a data set, and write the answers into a file."""
+    from merrow_server.jobs.orders import EvaluationOrder
+
+    asked = asked_of(arguments)
+    settings = said_of({key: value for key, value in asked.items() if key not in _SCORING})
+    text, place, name = with_data(server, asked, settings)
+    assert text.file is not None  # noqa: S101 (`with_data` refuses others)
+    output = text_in(asked, "output", BATCH)
+    settings |= {"batch": str(_file(text.file.parent, output) or output), "part": settings.get("part", "all")}
+    order = EvaluationOrder(Ticket(), text, settings, asked.get("budget", {}))
+    ended: dict[str, Any] = await EVALUATION.carry_out(server, asked, order, place, f"Running {name} on every row", name)
+    if not asked.get("dryRun", False) and not server.supports.shows_runs:
+        from merrow_server.evaluations.batch_data import batch_text
+
+        tell(server, f"{batch_text(ended)}. Written to {ended['output']}.", types.MessageType.Info)
+    return ended
+
+
+def answer_fields(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
+    """Which fields a workflow returns, and which metrics there are."""
+    from merrow_optimizer.evaluation.answer_fields import AnswerFields
+    from merrow_optimizer.evaluation.metrics import METRICS, described
+    from merrow_optimizer.evaluation.metrics.fields import WHOLE, metric_name
+
+    asked = asked_of(arguments)
+    diagram = runnable(server, asked)
+    graph = diagram.analysis.typed
+    fields = () if graph is None else AnswerFields(graph)
+    return {
+        "fields": [{"name": field.name, "type": str(field.type), "metric": metric_name(field)} for field in fields],
+        "metrics": [{"name": name, "options": described(name), "whole": name in WHOLE} for name in METRICS],
+    }
 
 
 async def report(server: MerrowServer, params: Any) -> dict[str, Any]:
@@ -177,8 +222,8 @@ def with_data(
     options = settings.get("metric_options", {})
     named = {
         key: str(_file(folder, named_file) or named_file)
-        for key in FILE_OPTIONS
-        if isinstance(named_file := options.get(key), str)
+        for key, named_file in options.items()
+        if key.rpartition(".")[2] in FILE_OPTIONS and isinstance(named_file, str)
     }
     if named:
         settings["metric_options"] = {**options, **named}
@@ -210,7 +255,7 @@ def said_of(asked: dict[str, Any]) -> dict[str, Any]:
     from merrow_server.jobs.orders import ASKED
 
     settings = {ASKED[key]: value for key, value in fields_of(asked, _FIELDS).items()}
-    for key in ("mapping", "answers", "items"):
+    for key in ("mapping", "answers", "items", "golds", "metrics"):
         values = settings.get(key, []) if key == "items" else list(settings.get(key, {}).values())
         if not all(isinstance(value, str) for value in values):
             raise InvalidParameters(f"`{key}` must have texts.")

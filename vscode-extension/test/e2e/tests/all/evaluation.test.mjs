@@ -50,8 +50,8 @@ describe(
       for (const [asked, choice] of [
         ['The data:', 'own.jsonl'],
         ['The field with the right answer', 'answer'],
-        ['The field that PROBLEM gets', 'question'],
         ['An answer is right when', 'contains'],
+        ['The field that PROBLEM gets', 'question'],
         ['Which part of the data?', 'As usual'],
         ['At most how many items?', 'All items'],
       ]) await step(w, asked, choice);

@@ -42,8 +42,9 @@ describe(
         ['How are candidates chosen?', 'climb'],
         ['The data:', 'own.jsonl'],
         ['The field with the right answer', 'answer'],
-        ['The field that PROBLEM gets', 'question'],
         ['An answer is right when', 'numeric'],
+        ['Options of numeric', 'As Usual'],
+        ['The field that PROBLEM gets', 'question'],
         ['Who makes candidates?', 'Safe changes'],
         ['At most how many answers', '500 answers'],
       ]) await step(w, question, choice);
