@@ -2,6 +2,8 @@
 
 from __future__ import annotations
 
+import json
+
 import pytest
 from tests.analysis.ide.cursor import marked
 from tests.stores.flows import LESSONS, asks, flow
@@ -191,3 +193,18 @@ def test_no_repair_changes_what_is_added_to() -> None:
 def test_a_planned_workflow_has_no_stores() -> None:
     with pytest.raises(AnswerFailure, match="`stores` in its front matter is not for it to say"):
         load_planned(asks("notes: {file: a.jsonl}", "store: notes"))
+
+
+def test_a_workflow_that_is_a_default_has_no_stores() -> None:
+    def said(workflow: str) -> list[str]:
+        node = f"PLAN@{{ op: Custom, prompt: Plan., returns: Workflow, on_error: default, default: {json.dumps(workflow)} }}"
+        text = flow(
+            "", node, "WORK@{ op: Call }", "PROBLEM -->|input| PLAN", "PLAN -->|workflow| WORK", "PROBLEM -->|problem| WORK",
+            "WORK --> RETURN",
+        )  # fmt: skip
+        return [message for code, message in found(text) if code == "MW305"]
+
+    plain = flow("", 'A["Custom<br/>(prompt: Say it.)"]', "PROBLEM -->|input| A --> RETURN")
+    assert said(plain) == []
+    [message] = said(plain.replace("stores: {}", "stores: {notes: {keep: 3}}"))
+    assert "it has `stores`, and such a workflow can only ask models" in message

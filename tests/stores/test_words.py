@@ -13,8 +13,11 @@ from hypothesis import strategies as st
 from merrow_analysis.definitions.stores import StoreSettings
 from merrow_runtime.documents.file_store import FileStore
 from merrow_runtime.documents.passages import LONGEST, passages
+from merrow_runtime.documents.places import StorePlace
+from merrow_runtime.documents.run_stores import RunStores
 from merrow_runtime.documents.words import chosen, words_of
 from merrow_runtime.errors import InputError
+from merrow_runtime.visit import Visit
 
 NOTES = StoreSettings("notes", file="notes.jsonl")
 
@@ -211,3 +214,18 @@ def test_passages_keep_all_of_a_text_and_say_where_it_is() -> None:
     assert all(len(piece.text) <= 2 * LONGEST for piece in pieces)
     plain = list(passages("# a\n\nb\n", markdown=False))
     assert [(piece.text, piece.place) for piece in plain] == [("# a\n\nb", "lines 1-3")]
+
+
+def test_a_visit_keeps_the_version_that_it_began_with(tmp_path: Path) -> None:
+    """A revision looks at the keys of visits again."""
+    written(tmp_path, ["green"])
+    stores = RunStores(tmp_path, leaves_nothing=True)
+    place = StorePlace(NOTES, tmp_path, tmp_path)
+    first = stores.version_for(place, Visit("FIND"))
+    assert first == stores.version(place)
+    written(tmp_path, ["green", "brown"])
+    assert stores.version_for(place, Visit("FIND")) == first
+    assert stores.version_for(place, Visit("FIND", "TURNS[2]")) == stores.version(place) != first
+    (tmp_path / "notes.jsonl").unlink()
+    assert stores.version_for(place, Visit("OTHER")) == ""
+    stores.close()
