@@ -44,7 +44,7 @@ def answer(request: Received) -> Step:
             json.dumps({"reason": "kind", "score": 10 if "sorry" in text.partition("answer to score")[2] else 5})
         )
     category = "billing" if "Invoice 12" in text else "technical" if "Screen" in text else "sales"
-    amount = next(int(word) for word in text.split() if word.isdigit())
+    amount = next((int(word) for word in text.split() if word.isdigit()), 0)
     urgent = "Buy" not in text
     return Reply(json.dumps({"category": category, "urgent": urgent, "amount": amount, "reply": "sorry"}))
 
@@ -92,6 +92,10 @@ def test_each_field_has_a_score_by_its_type(server: OpenAIServer, capsys: pytest
         "reason": "differs from the gold answer",
     }
     assert row["fields"]["amount"]["value"] == 1
+    assert (row["read"], row["gold"]) == (
+        "category: sales, urgent: true, amount: 7",
+        "category: billing, urgent: false, amount: 7",
+    )
 
 
 def test_reports_have_a_column_for_each_field(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -221,3 +225,18 @@ def test_an_item_that_failed_has_no_right_field(server: OpenAIServer, capsys: py
     assert done.json["fields"]["category"]["score"] == 0.5
     assert done.json["fields"]["category"]["confusion"]["technical"] == {"": 1}
     assert done.json["fields"]["category"]["recall"]["technical"] == 0
+
+
+def test_a_search_goes_by_the_lowest_of_the_fields(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    rows = [f"m{number},{','.join(MAILS[number % 4])}" for number in range(12)]
+    write("mails.csv", "\n".join(["id,text,kind,urgent,amount,reply", *rows]) + "\n")
+    given = ("--small", "--strategy", "climb", "--budget-evaluations", "48", "--format", "json")
+    done = in_process(capsys, "optimize", *MAIN[1:], *FIELDS, *given)
+    assert done.code == 0, done.err
+    [search] = in_process(capsys, "optimizations", "--format", "json").json
+    assert search["metric"] == "category=exact, urgent=exact, amount=numeric"
+    lines = in_process(capsys, "show", search["search"], "--format", "json").out.splitlines()
+    start = next(one for one in map(json.loads, lines) if one["event"] == "candidate")
+    assert (start["candidate"], start["mean"]) == (0, 0.75)
+    wrong = in_process(capsys, "optimize", *MAIN[1:], "--gold", "categry=kind", *given)
+    assert (wrong.code, "did you mean `category`?" in wrong.err) == (2, True)

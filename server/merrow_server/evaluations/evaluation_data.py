@@ -259,7 +259,9 @@ def _cut(inputs: Mapping[str, Any], longest: int | None) -> dict[str, Any]:
 
 
 def item_object(score: ScoreRecord, gold: str) -> dict[str, Any]:
-    """What one answer came to."""
+    """What one answer came to; of scored fields ``gold`` has the right value of each, as ``read`` has the answers."""
+    if score.fields:
+        gold = ", ".join(f"{name}: {field['gold']}" for name, field in score.fields.items())
     shown: dict[str, Any] = {
         "item": score.item,
         "repeat": score.repeat,

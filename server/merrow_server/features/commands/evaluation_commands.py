@@ -17,8 +17,8 @@ It answers the evaluation as ``merrow.evaluations`` lists it, also where it was 
 an error with a sentence and data, as for runs. ``merrow.batch`` takes the same without gold and metrics, and ``output``, the file
 to write (a URI, or a path from the workflow's folder); it answers the batch as ``merrow runs --kind batch`` lists it.
 ``merrow.answerFields`` ``{uri, diagram?}`` says which ``fields`` the workflow returns, ``{name, type, metric}`` each, and which
-``metrics`` there are, ``{name, options: [{name, needed, file}], whole}``: ``whole`` ones score no fields. Meanwhile each answer that is scored goes out in ``merrow/evaluationEvent``,
-``{uri, diagram, evaluation, done, total, text, rows}``.
+``metrics`` there are, ``{name, options: [{name, needed, file}], whole}``: ``whole`` ones score no fields. Meanwhile each answer
+that is scored goes out in ``merrow/evaluationEvent``, ``{uri, diagram, evaluation, done, total, text, rows}``.
 """
 
 from __future__ import annotations
@@ -115,7 +115,9 @@ async def batch(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     output = text_in(asked, "output", BATCH)
     settings |= {"batch": str(_file(text.file.parent, output) or output), "part": settings.get("part", "all")}
     order = EvaluationOrder(Ticket(), text, settings, asked.get("budget", {}))
-    ended: dict[str, Any] = await EVALUATION.carry_out(server, asked, order, place, f"Running {name} on every row", name)
+    ended: dict[str, Any] = await EVALUATION.carry_out(
+        server, asked, order, place, f"Running {name} on every row", name
+    )
     if not asked.get("dryRun", False) and not server.supports.shows_runs:
         from merrow_server.evaluations.batch_data import batch_text
 
