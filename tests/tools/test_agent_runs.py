@@ -3,16 +3,19 @@
 from __future__ import annotations
 
 import json
+import re
 from collections.abc import Iterator
 from pathlib import Path
 from typing import Any
 
 import pytest
-from tests.runtime.openai_server import OpenAIServer, Reply, Status, serving
+from tests.runtime.openai_server import OpenAIServer, Raw, Reply, Status, serving
 from tests.server.program import Outcome, in_process
 from tests.tools.agents import call, calls, mail, write
+from tests.tools.mailer import TOOLS
 from tests.tools.mails import Workspace
 
+from merrow_analysis.tools.pins import NO_PINS, PINS_FILE, pinned
 from merrow_runtime.people.answering import answer, open_questions
 from merrow_runtime.store.database import Store
 
@@ -240,8 +243,6 @@ def parts(*deltas: dict[str, Any]) -> bytes:
 def test_several_calls_of_a_stream_may_all_have_the_index_0(
     space: Workspace, run: Runs, server: OpenAIServer, first: dict[str, Any], second: dict[str, Any]
 ) -> None:
-    from tests.runtime.openai_server import Raw
-
     write(space)
     if "id" in first and not second:
         second = {"id": "b"}
@@ -506,3 +507,98 @@ def test_a_dry_run_says_which_tools_and_how_often_at_most(space: Workspace, caps
     assert node["tools"] == {"names": ["mail.send", "person"], "steps": 5}
     assert json.loads(shown.out)["calls"] == {"least": 1, "most": 6}
     assert space.mails == []
+
+
+def test_a_budget_stops_it_between_its_steps_and_a_larger_one_continues(
+    space: Workspace, run: Runs, server: OpenAIServer
+) -> None:
+    write(space)
+    many = {"prompt_tokens": 3_000, "completion_tokens": 3_000}
+    first = calls(mail("1"))
+    server.script(Reply(None, "tool_calls", many, message=first.message), Reply("Sent."))
+    assert run("--budget-tokens", "5000").code == 1, run.outcome.out
+    assert run.last["code"] == "budget"
+    assert [one["body"] for one in space.mails] == ["1"]
+    assert run.resumed("--budget-tokens", "50000").code == 0, run.outcome.err
+    assert (len(space.mails), len(server.bodies)) == (1, 2)
+
+
+def test_an_evaluation_has_agents_use_what_may_be_used_unasked_and_again(
+    space: Workspace, server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (space.folder / "data.jsonl").write_text('{"problem": "Count it.", "answer": "3"}\n')
+    asked = ["evaluate", "flow.mmd", "--dataset", "data.jsonl", "--gold", "answer", "--metric", "contains"]
+    asked += ["--base-url", server.base_url, "--model", "m"]
+    write(space, "mail.count")
+    refused = in_process(capsys, *asked)
+    assert refused.code == 2
+    assert "repeatable" in refused.err
+    space.settings("allow = true", "repeatable = true")
+    write(space, "mail.count, person")
+    refused = in_process(capsys, *asked)
+    assert refused.code == 2
+    assert "`person`" in refused.err
+    assert server.bodies == []
+    write(space, "mail.count")
+    server.script(calls(call("mail__count", text="abc")), Reply("It has 3."))
+    done = in_process(capsys, *asked, "--format", "json")
+    assert done.code == 0, done.err
+    assert json.loads(done.out)["score"] == 1
+
+
+def test_what_is_allowed_in_a_run_holds_for_other_agents_and_after_a_resume(
+    space: Workspace, run: Runs, server: OpenAIServer
+) -> None:
+    space.settings()
+    file = Path(write(space, "mail.send, person"))
+    second = "B[\"ToolAgent<br/>(prompt: Do it again., tools: 'mail.send, person')\"]"
+    file.write_text(file.read_text().replace("A --> RETURN", f"A\n    {second}\n    A -->|input| B --> RETURN"))
+    server.script(
+        calls(mail("1")), Reply("First."), calls(call("person", question="Well?")), calls(mail("2")), Reply("Second.")
+    )
+    assert run().code == 3, run.outcome.err
+    run.say(said="run")
+    assert run.resumed().code == 3, run.outcome.out
+    run.say(said="Well.")
+    assert run.resumed().code == 0, run.outcome.out
+    assert [one["body"] for one in space.mails] == ["1", "2"]
+    assert len(server.bodies) == 5
+
+
+def test_a_tool_that_is_not_as_it_was_pinned_fails_the_agent(space: Workspace, run: Runs, server: OpenAIServer) -> None:
+    changed = [{**tool, "description": "Does something else."} for tool in TOOLS]
+    (space.folder / PINS_FILE).write_text(NO_PINS.with_tools(pinned("mail", tool) for tool in changed).text())
+    write(space, "mail.send")
+    server.script(calls(mail("1")), Reply("Done."))
+    assert run().code == 1
+    assert "not as it was pinned" in run.last["error"]
+    assert space.mails == []
+    assert len(server.bodies) == 1
+
+
+def test_names_are_such_that_endpoints_take_them_and_each_is_there_once(
+    space: Workspace, run: Runs, server: OpenAIServer
+) -> None:
+    names = ["a/b", "a.b", "a_b", "A_B", f"{'x' * 99}1", f"{'x' * 99}2"]
+    tools = [{"name": name, "inputSchema": {"type": "object", "properties": {}}} for name in names]
+    (space.folder / PINS_FILE).write_text(NO_PINS.with_tools(pinned("mail", tool) for tool in tools).text())
+    listed = ", ".join(f"mail.{name}" for name in names)
+    file = Path(write(space, f"{listed}, person"))
+    file.write_text(file.read_text().replace("mail.send, mail.count, mail.echo", listed))
+    server.script(Reply("Nothing to do."))
+    assert run().code == 0, run.outcome.err
+    sent = [tool["function"]["name"] for tool in server.bodies[0]["tools"]]
+    assert len({name.casefold() for name in sent}) == len(names) + 1
+    assert all(re.fullmatch(r"[A-Za-z0-9_-]{1,64}", name) for name in sent)
+
+
+def test_a_step_makes_so_many_calls_and_says_so_of_the_others(
+    space: Workspace, run: Runs, server: OpenAIServer
+) -> None:
+    space.settings("allow = true", "repeatable = true")
+    write(space)
+    server.script(calls(*(call("mail__count", text="x" * number) for number in range(1, 36))), Reply("Done."))
+    assert run().code == 0
+    given = told(server)
+    assert len(given) == 35
+    assert [one for one in given if "32 calls" in one] == given[32:]

@@ -252,6 +252,9 @@ export interface PlannedNode {
   readonly runs: 'always' | 'by choice';
   /** Whether it says to do something outside, which a model only plays. */
   readonly played?: boolean;
+  /** The tool that it calls, or those that its model may use and in how many steps. */
+  readonly tool?: string;
+  readonly tools?: { readonly names: readonly string[]; readonly steps: number };
   readonly samples: number;
   readonly questions: readonly {
     readonly step: string;

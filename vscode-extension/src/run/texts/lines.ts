@@ -24,6 +24,8 @@ export function lineOf(event: RunEvent): string | undefined {
       return event.waits === true ? `${node} queued` : undefined;
     case 'node_retrying':
       return `${node} again${event.wait ? ` in ${secondsText(event.wait)}` : ''}: ${event.reason ?? ''}`;
+    case 'node_step':
+      return `${node} ${event.step ?? ''}: ${event.title ?? ''}${(event.error ?? '') === '' ? '' : `: ${event.error}`}`;
     case 'node_judged': {
       const judged = judgedText(event);
       return judged === '' ? undefined : `${node}: ${judged}`;

@@ -180,6 +180,8 @@ function plannedLines(number: number, node: PlannedNode, endpoint: string): stri
   if (node.samples > 1) about.push(`${node.samples} samples`);
   if (node.runs !== 'always') about.push('only where a Decision leads here');
   const lines = [`## ${number}. ${node.node}`, '', about.join(' · '), ''];
+  if (node.tool !== undefined) lines.push(`Calls the tool ${node.tool}.`, '');
+  if (node.tools !== undefined) lines.push(`Its model may use ${node.tools.names.join(', ')}, in up to ${node.tools.steps} steps.`, '');
   for (const { step, least, most, messages: asked } of node.questions) {
     const often = least === 1 && most === 1 ? '' : `, asked ${range({ least, most })} times`;
     lines.push(`### ${step}${often}`, '');
