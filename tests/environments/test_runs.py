@@ -132,6 +132,20 @@ def test_a_run_that_stopped_goes_on_in_a_new_session_that_comes_to_the_same_poin
     assert games == [["", *commands]]
 
 
+@pytest.mark.parametrize("commands", [2, 99])
+def test_sessions_are_closed_when_an_episode_or_its_run_is_over(
+    monkeypatch: pytest.MonkeyPatch, commands: int, games: list[list[str]]
+) -> None:
+    closed: list[object] = []
+
+    async def close(self: shipped.ShippedSession) -> None:
+        closed.append(self)
+
+    monkeypatch.setattr(shipped.ShippedSession, "close", close)
+    done(REACT, saying(*solution(TASK)[:commands]), MemoryStore())
+    assert len(set(map(id, closed))) == len(closed) == len(games) == 2
+
+
 def test_another_observation_on_the_way_back_fails_the_node_and_names_both(monkeypatch: pytest.MonkeyPatch) -> None:
     store = MemoryStore()
     commands = solution(TASK)
@@ -186,6 +200,23 @@ def test_a_recording_is_replayed_without_a_session(tmp_path: Path, games: list[l
     assert other.status == "failed"
     assert other.failure is not None
     assert other.failure.code == "replay"
+
+
+def test_an_action_is_replayed_only_after_the_same(tmp_path: Path) -> None:
+    recording = tmp_path / "game.jsonl"
+    # The model is not shown what was seen, so that only the acts can differ.
+    flow = REACT.replace("|no:input|", "|no:after|").replace("{last: 60}", "none").replace("max: 60", "max: 4")
+    more = next(command for command in solution(TASK) if command.startswith("get"))
+    assert done(flow, lambda _: more, MemoryStore(), record=recording).status == "finished"
+    assert done(flow, saying(), MemoryStore(), replay=recording).status == "finished"
+    lines = recording.read_text().splitlines()
+    number = next(at for at, line in enumerate(lines) if '"act 1"' in line)
+    assert "Got " in lines[number]
+    recording.write_text("\n".join([*lines[:number], lines[number].replace("Got ", "Had "), *lines[number + 1 :], ""]))
+    again = done(flow, saying(), MemoryStore(), replay=recording)
+    assert again.status == "failed"
+    assert again.failure is not None
+    assert again.failure.code == "replay"
 
 
 def looped(*lines: str, turns: int = 3) -> str:
