@@ -26,8 +26,8 @@ def say(message):
 
 
 def params_of(day):
-    if day in ("page", "file"):
-        url = "https://rooms.example/login?once=7" if day == "page" else "file:///etc/passwd"
+    if day in ("page", "script"):
+        url = "https://rooms.example/login?once=7" if day == "page" else "javascript://rooms.example/%0aalert(1)"
         return {"mode": "url", "message": "Sign in.", "url": url, "elicitationId": "1"}
     return {"message": "Which room?", "requestedSchema": FORMS["deep" if day == "deep" else "flat"]}
 

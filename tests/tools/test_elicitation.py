@@ -314,13 +314,14 @@ def test_a_page_is_shown_with_its_place_and_opened_by_the_person(
     assert older_rooms.booked == ["page accept null"]
 
 
-@pytest.mark.parametrize("day", ["deep", "file"])
+@pytest.mark.parametrize("day", ["deep", "script"])
 def test_what_no_form_or_page_is_gets_declined(
     older_rooms: Rooms, capsys: pytest.CaptureFixture[str], day: str
 ) -> None:
     outcome = ran(capsys, day)
     assert outcome.code == 0, outcome.out
     assert last(outcome)["outputs"] == {"RETURN": f"{day} decline null"}
+    assert "node_asked" not in outcome.out
 
 
 def test_where_several_calls_are_on_their_way_nobody_is_asked(

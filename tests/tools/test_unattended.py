@@ -136,7 +136,7 @@ def test_a_mapping_names_functions_freely_and_text_tools_may_be_async(
         .replace("letters:result", "result")
     )
     (space.folder / "fakes.py").write_text(
-        'async def said(*, text: str, nothing=None, **more):\n    return str(len(text))\n\nTOOLS = {"mail.echo": said}\n'
+        'async def said(*, text: str, size: float = 1, **more):\n    return str(len(text))\n\nTOOLS = {"mail.echo": said}\n'
     )
     outcome = evaluated(capsys, "--fake-tools", "fakes.py")
     assert outcome.code == 0, outcome.err
@@ -182,17 +182,18 @@ def test_options_that_can_not_be_followed_are_said(
     assert given[-1].removesuffix("replay") in outcome.err
 
 
+@pytest.mark.parametrize(
+    ("given", "said"),
+    [("{'letters': text, 'first': ''}", "`outputSchema` at letters"), ("None", "gave no structured result")],
+)
 def test_a_fake_that_gives_something_else_than_is_pinned_fails_its_node(
-    space: Workspace, capsys: pytest.CaptureFixture[str]
+    space: Workspace, capsys: pytest.CaptureFixture[str], given: str, said: str
 ) -> None:
-    (space.folder / "fakes.py").write_text(
-        "def mail_count(text, loud=None):\n    return {'letters': text, 'first': ''}\n"
-    )
+    (space.folder / "fakes.py").write_text(f"def mail_count(text, loud=None):\n    return {given}\n")
     outcome = evaluated(capsys, "--fake-tools", "fakes.py", "--limit", "1")
     (row,) = outcome.json["rows"]
     assert row["status"] == "failed"
-    assert "outputSchema" in row["reason"]
-    assert "letters" in row["reason"]
+    assert said in row["reason"]
 
 
 def test_a_server_that_can_not_be_reached_is_no_fault_of_the_workflow(
