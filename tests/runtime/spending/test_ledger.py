@@ -429,3 +429,58 @@ def test_a_file_that_was_removed_is_begun_again_though_a_run_still_has_the_old_o
     new.count("w", "o", "m", Usage(calls=1))
     new.flush()
     assert [spent.calls for spent in module.ledger().spent()] == [1]
+
+
+def got(ledger: Ledger, limits: MinuteLimits, tokens: int = 1) -> int:
+    """How many calls more may leave."""
+    count = 0
+    while admit(ledger, HERE, limits, tokens)[0] is not None:
+        count += 1
+    return count
+
+
+def test_what_is_taken_ahead_is_an_eighth_of_what_is_left(tmp_path: Path) -> None:
+    clock = Clock()
+    here, there = (Ledger(tmp_path / "l.sqlite", clock) for _ in range(2))
+    limits = MinuteLimits(80)
+    for _ in range(20):
+        assert admit(here, HERE, limits, 1)[0]
+    assert 50 <= got(there, limits) <= 60
+
+
+def test_a_call_that_is_larger_than_a_minute_has_nothing_beside_it(tmp_path: Path) -> None:
+    clock = Clock()
+    ledger = Ledger(tmp_path / "l.sqlite", clock)
+    limits = MinuteLimits(None, 10)
+    assert ledger.refill(HERE, limits, 0, Demand(199, 0)) == 0
+    assert all(ledger.take(HERE, limits, 0) for _ in range(200))
+    clock.now += MINUTE + LIFE  # more are expected
+    assert admit(ledger, HERE, limits, 50)[0]
+    assert admit(ledger, HERE, limits, 0)[0] is None
+
+
+def test_permits_that_were_used_late_count_from_then_on_though_their_process_was_killed(tmp_path: Path) -> None:
+    clock = Clock()
+    limits = MinuteLimits(10)
+    killed = Ledger(tmp_path / "l.sqlite", clock)
+    assert killed.refill(HERE, limits, 1, Demand(9, 9)) == 0
+    clock.now += 0.9 * LIFE
+    assert all(killed.take(HERE, limits, 1) for _ in range(10))
+    clock.now += MINUTE - 0.5
+    assert got(Ledger(tmp_path / "l.sqlite", clock), limits) == 0
+
+
+def test_what_was_used_is_written_later_where_the_file_can_not_be_written(tmp_path: Path) -> None:
+    path, clock = tmp_path / "l.sqlite", Clock()
+    limits = MinuteLimits(20)
+    here = Ledger(path, clock)
+    assert here.refill(HERE, limits, 1, Demand(19, 19)) == 0
+    assert all(here.take(HERE, limits, 1) for _ in range(5))
+    with closing(sqlite3.connect(path, isolation_level=None)) as other:
+        other.execute("CREATE TRIGGER t AFTER UPDATE ON paced BEGIN SELECT RAISE(ABORT, 'no room'); END")
+        here.enter()
+        with pytest.raises(StoreFailure, match="no room"):
+            here.leave()
+        other.execute("DROP TRIGGER t")
+    here.flush()
+    assert got(Ledger(path, clock), limits) == 15
