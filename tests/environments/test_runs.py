@@ -4,13 +4,18 @@ from __future__ import annotations
 
 import asyncio
 import json
+import subprocess
+import sys
 from collections.abc import Callable
 from pathlib import Path
 from typing import Any
 
 import pytest
 from tests.environments.play import CLASSES, ENDS, REACT, next_command, solution
+from tests.patience import PATIENCE
+from tests.people.flows import PATTERNS
 from tests.runtime.engine.fakes import FakeEndpoint
+from tests.server.program import in_process
 
 import merrow_runtime
 from merrow_runtime import RunOptions
@@ -200,6 +205,16 @@ def test_a_recording_is_replayed_without_a_session(tmp_path: Path, games: list[l
     assert other.status == "failed"
     assert other.failure is not None
     assert other.failure.code == "replay"
+
+
+def test_a_program_acts_in_a_shipped_environment(tmp_path: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    replays = Path(__file__).parents[2] / "examples" / "replays" / "patterns" / "react_textcraft.jsonl"
+    program = tmp_path / "game.py"
+    assert in_process(capsys, "compile", str(PATTERNS / "react_textcraft.mmd"), "-o", str(program)).code == 0
+    task = 'problem={"seed": 25, "depth": 3}'
+    command = [sys.executable, str(program), "--input", task, "--replay", str(replays)]
+    ran = subprocess.run(command, capture_output=True, text=True, check=False, timeout=PATIENCE * 2)
+    assert "Crafted 1 fishing rod" in ran.stdout, ran.stderr
 
 
 def test_an_action_is_replayed_only_after_the_same(tmp_path: Path) -> None:

@@ -20,6 +20,7 @@ from merrow_runtime.compiling.python_text import PythonCode, PythonNames, in_lin
 from merrow_runtime.compiling.validation_lines import validation_of_node, validators_of
 from merrow_runtime.frontier.layout import Layout, layout_of
 from merrow_runtime.frontier.parts import Part
+from merrow_runtime.operators.environment import OF
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Step, make_steps
 from merrow_runtime.program.node_prompts import objective_of
@@ -282,7 +283,7 @@ class FileLines:
         definition, memory = step.definition, step.memory
         own = objective_of(self._workflow, node)
         parameters = {
-            name: parameter for name, parameter in definition.parameters.items() if name not in ("file", "text")
+            name: parameter for name, parameter in definition.parameters.items() if name not in ("file", "text", OF)
         }
         spec = None if definition.spec is None else dict(definition.spec)
         default, locked, turns = (node.resolution.parameters.get(key) for key in ("default", "locked", "turns"))
