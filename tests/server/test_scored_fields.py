@@ -12,6 +12,10 @@ import pytest
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
 from tests.server.program import in_process, write
 
+from merrow_optimizer.evaluation.summary import summary_of
+from merrow_runtime.store.evaluations import ScoreRecord
+from merrow_runtime.usage import NOTHING
+
 FLOW = """---
 workflow:
   types:
@@ -92,6 +96,8 @@ def test_each_field_has_a_score_by_its_type(server: OpenAIServer, capsys: pytest
         "reason": "differs from the gold answer",
     }
     assert row["fields"]["amount"]["value"] == 1
+    assert "category: differs" in row["reason"]
+    assert "amount" not in row["reason"]
     assert (row["read"], row["gold"]) == (
         "category: sales, urgent: true, amount: 7",
         "category: billing, urgent: false, amount: 7",
@@ -198,11 +204,13 @@ def test_what_can_not_be_scored_is_one_sentence(
 def test_outputs_are_fields_by_their_ids(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
     two = FLOW.replace("  SORT --> RETURN", "  SORT --> RETURN\n  SORT -->|category:result| KIND([Kind]):::Interface")
     write("flow.mmd", two)
-    done = in_process(capsys, *MAIN, "--gold", "kind=kind", "--gold", "return.urgent=urgent", "--format", "json")
+    golds = ("--gold", "kind=kind", "--gold", "return.urgent=urgent", "--gold", "reply=reply")
+    done = in_process(capsys, *MAIN, *golds, "--format", "json")
     assert done.code == 0, done.err
     assert {name: field["score"] for name, field in done.json["fields"].items()} == {
         "KIND": 0.75,
         "RETURN.urgent": 0.75,
+        "reply": 0.5,
     }
 
 
@@ -225,6 +233,10 @@ def test_an_item_that_failed_has_no_right_field(server: OpenAIServer, capsys: py
     assert done.json["fields"]["category"]["score"] == 0.5
     assert done.json["fields"]["category"]["confusion"]["technical"] == {"": 1}
     assert done.json["fields"]["category"]["recall"]["technical"] == 0
+    asked = len(server.requests)
+    again = in_process(capsys, *MAIN, "--gold", "category=kind", "--format", "json").json
+    assert again["fields"]["category"]["confusion"]["technical"] == {"": 1}
+    assert len(server.requests) == asked
 
 
 def test_a_search_goes_by_the_lowest_of_the_fields(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
@@ -240,3 +252,16 @@ def test_a_search_goes_by_the_lowest_of_the_fields(server: OpenAIServer, capsys:
     assert (start["candidate"], start["mean"]) == (0, 0.75)
     wrong = in_process(capsys, "optimize", *MAIN[1:], "--gold", "categry=kind", *given)
     assert (wrong.code, "did you mean `category`?" in wrong.err) == (2, True)
+
+
+def test_a_field_is_averaged_over_the_repeats_of_an_item() -> None:
+    def score(item: str, repeat: int, value: float) -> ScoreRecord:
+        fields = {"kind": {"value": value, "read": "a" if value else "b", "gold": "a", "reason": ""}}
+        status = "right" if value else "wrong"
+        return ScoreRecord(item, repeat, status, value, "", "", NOTHING, 0.0, "", b"", b"", fields=fields)
+
+    scores = [score("q", 0, 1.0), score("q", 1, 0.0), score("r", 0, 1.0), score("r", 1, 1.0)]
+    field = summary_of(scores, 2, 2, {"kind": {"metric": "exact", "labels": ["a", "b"]}}).fields["kind"]
+    assert (field.counted, field.score) == (2, 0.75)
+    assert field.confusion == {"a": {"a": 3, "b": 1}}
+    assert (field.precision, field.recall) == ({"a": 1.0, "b": 0.0}, {"a": 0.75, "b": None})
