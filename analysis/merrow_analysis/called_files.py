@@ -33,6 +33,7 @@ from merrow_analysis.graph.resolve import called_path
 from merrow_analysis.rules.call_rules import ENDLESS_CALL
 from merrow_analysis.rules.configuration import Config
 from merrow_analysis.text import LARGEST_TEXT, Range
+from merrow_analysis.tools.permissions import NO_PERMISSIONS, Permissions
 from merrow_analysis.tools.pinned_tools import PinnedTools
 
 MOST_FILES = 200
@@ -132,6 +133,11 @@ class CalledFiles:
     def tools(self) -> PinnedTools:
         """See `Outside.tools`."""
         return self.tools_beside(self._name or "")
+
+    @property
+    def permissions(self) -> Permissions:
+        """See `Outside.permissions`."""
+        return self.config.permissions
 
     def tools_beside(self, name: str) -> PinnedTools:
         """The pins of the tools that a file uses."""
@@ -327,12 +333,17 @@ class _From:
     def tools(self) -> PinnedTools:
         return self.files.tools_beside(self.name)
 
+    @property
+    def permissions(self) -> Permissions:
+        return self.files.permissions
+
 
 class _Uncalled:
     """What a file uses of others where nothing is said of those that it calls."""
 
     def __init__(self, files: Provider) -> None:
         self.tools = PinnedTools(files)
+        self.permissions: Permissions = NO_PERMISSIONS
 
     def find(self, path: str) -> Callee:
         return Callee(path)

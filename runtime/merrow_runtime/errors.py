@@ -8,9 +8,9 @@ from typing import Any, ClassVar, Literal, Self
 from merrow_runtime.usage import Usage
 from merrow_runtime.visit import Visit
 
-Remedy = Literal["key", "packages", "model"]
-"""What a user has to supply before something can succeed: an API key, the packages that reach endpoints, or a model that the
-endpoint has.
+Remedy = Literal["key", "packages", "model", "tools"]
+"""What a user has to supply before something can succeed: an API key, the packages that reach endpoints, a model that the
+endpoint has, or the packages that reach servers of tools.
 """
 
 

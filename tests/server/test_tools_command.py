@@ -323,7 +323,7 @@ def test_a_server_by_the_package_is_pinned(run: Any) -> None:
 
 def test_without_the_package_a_sentence_says_how_to_install_it(run: Any, monkeypatch: pytest.MonkeyPatch) -> None:
     run("add", "web", "--", *serves(tool("search")))
-    monkeypatch.setattr("merrow_server.tools.pinning.find_spec", lambda _: None)
+    monkeypatch.setattr("merrow_runtime.outside.packages.find_spec", lambda _: None)
     assert re.search(
         r"Servers of tools need the extra `tools`; install \w+ with: .* -m pip install ", run("pull", "web").err
     )

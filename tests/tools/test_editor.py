@@ -18,7 +18,8 @@ from merrow_analysis.ide.names.references import references
 from merrow_analysis.ide.names.rename import prepare_rename
 from merrow_analysis.ide.names.rename_rules import RenameRefusedError
 from merrow_analysis.ide.semantic_tokens import semantic_tokens
-from merrow_analysis.text import apply_edits
+from merrow_analysis.text import Position, apply_edits
+from merrow_analysis.tools.permissions import NamedPermissions
 from merrow_analysis.tools.pins import PINS_FILE, pinned
 
 
@@ -137,6 +138,21 @@ def test_hover_shows_what_the_server_says_as_its_words() -> None:
         assert "\u202e" not in markdown
         assert "\u200b" not in markdown
         assert f"Pinned in merrow.tools.json as `{pins.servers['shop']['price'].sha256[:12]}`" in markdown
+        assert "A run asks you before" in markdown
+        assert "may not be repeated" in markdown
+
+
+def test_hover_says_what_the_users_settings_let_a_tool_do() -> None:
+    text = price("")
+    line = text[: text.rindex("shop.price")].count("\n")
+    column = text.splitlines()[line].index("shop.price") + 1
+    for allowed, repeatable, words in (
+        (["shop.price"], [], ("allow calling it without asking", "may not be repeated")),
+        ([], ["shop.price"], ("A run asks you before", "may be called again")),
+    ):
+        shown = hover(checked(text, permissions=NamedPermissions(allowed, repeatable)), Position(line, column))
+        assert shown is not None
+        assert all(word in shown.text.markdown() for word in words)
 
 
 def test_hover_says_why_a_tool_cannot_be_used() -> None:

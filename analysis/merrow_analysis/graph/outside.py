@@ -5,6 +5,7 @@ from __future__ import annotations
 from typing import Protocol
 
 from merrow_analysis.definitions.callees import Callee
+from merrow_analysis.tools.permissions import Permissions
 from merrow_analysis.tools.pinned_tools import PinnedTools
 
 
@@ -24,4 +25,9 @@ class Outside(Protocol):
     @property
     def tools(self) -> PinnedTools:
         """The pins of its tools."""
+        ...
+
+    @property
+    def permissions(self) -> Permissions:
+        """What the user's settings let it do with tools."""
         ...

@@ -9,7 +9,7 @@ import os
 from collections.abc import AsyncIterator, Awaitable, Mapping
 from contextlib import AbstractAsyncContextManager, asynccontextmanager
 from dataclasses import dataclass
-from importlib.metadata import version
+from importlib.metadata import PackageNotFoundError, version
 from typing import TYPE_CHECKING, Any, Self
 
 import httpx2
@@ -50,6 +50,14 @@ _RESULT: TypeAdapter[types.CallToolResult | types.InputRequiredResult] = TypeAda
 for _logger in ("mcp", "client"):
     # They would print what servers send, as it is; what a person must know is said in sentences.
     logging.getLogger(_logger).setLevel(logging.CRITICAL + 1)
+
+
+def _version() -> str:
+    """Merrow's own; an editor's copy is no installed package and has none."""
+    try:
+        return version("merrow")
+    except PackageNotFoundError:
+        return "unknown"
 
 
 class Sessions:
@@ -273,7 +281,7 @@ class _ServerSession:
             read_timeout_seconds=self._server.timeout,
             message_handler=self._told,
             elicitation_callback=self._elicited,
-            client_info=types.Implementation(name="merrow", version=version("merrow")),
+            client_info=types.Implementation(name="merrow", version=_version()),
             cache=None,
         )
         try:

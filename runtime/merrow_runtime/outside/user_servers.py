@@ -17,6 +17,7 @@ from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.outside.consent import ConsentFailure, Consents
 from merrow_runtime.outside.known_servers import KnownServers
 from merrow_runtime.outside.local_tools import LocalTool
+from merrow_runtime.outside.packages import check_packages
 from merrow_runtime.outside.pinned_results import check_result
 from merrow_runtime.program.tool_parameters import GYMNASIUM, UNPINNED, pin_text
 from merrow_runtime.program.workspace import WorkspaceFinder
@@ -89,6 +90,7 @@ class UserServers:
         """See `ToolServers.check`. Nothing is started. Raises `NotAgreedFailure`, or another `UsageFailure`: for a server that
         does not exist or may not be started, and for tools that may not run ``unattended``.
         """
+        check_packages()
         known = self._known.get(folder)
         if known is None:
             root = WorkspaceFinder().root(folder)

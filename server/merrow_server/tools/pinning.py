@@ -5,17 +5,16 @@ from __future__ import annotations
 import asyncio
 from collections.abc import Mapping, Sequence
 from dataclasses import dataclass
-from importlib.util import find_spec
 from pathlib import Path
 from typing import Any
 
 from merrow_analysis.suggest import closest
 from merrow_analysis.tools.pins import LOCAL, PinnedTool, Pins, PinsError, difference, hidden_in, pinned
-from merrow_runtime.errors import RunFailure, ToolFailure
-from merrow_runtime.installing import how_to_install
+from merrow_runtime.errors import RunFailure
 from merrow_runtime.models.tool_servers import ToolServer, shown_name
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.outside.known_servers import KnownServers
+from merrow_runtime.outside.packages import check_packages
 from merrow_server.errors import InputError
 from merrow_server.files import write_bytes
 from merrow_server.tools.servers import pins_path, read_pins_of
@@ -175,8 +174,7 @@ def local_tools(known: KnownServers) -> Said:
 
 
 async def _asked(server: ToolServer) -> list[dict[str, object]]:
-    if find_spec("mcp") is None:
-        raise ToolFailure(f"Servers of tools need the extra `tools`; {how_to_install('tools')}")
+    check_packages()
     from merrow_runtime.outside.sessions import Sessions
 
     async with Sessions(proxy=read_user_settings().proxy) as sessions:

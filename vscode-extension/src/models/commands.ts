@@ -5,67 +5,81 @@ import type { ServerManager } from '../server/manager';
 import { findPython } from '../python/find';
 import type { Choice } from '../python/interpreter';
 import { withoutSecrets } from './failure';
-import { install, installed, packagesFolder, remove, requirement, type Places } from './packages';
+import { MODELS, TOOLS, install, installed, packagesFolder, remove, type PackageSet, type Places } from './packages';
 import { plain } from '../plain';
 import { say } from '../say';
 
-/** Setting up what real endpoints need, and taking it away again. */
+/** A set of packages, in words. */
+interface Access {
+  readonly set: PackageSet;
+  readonly name: string;
+  readonly size: string;
+  /** What works without them. */
+  readonly without: string;
+  /** What installs them beside an installed `merrow`. */
+  readonly beside: string;
+  readonly command: string;
+}
+
+const MODEL_ACCESS: Access = { set: MODELS, name: 'model access', size: '55 MB', without: 'The embedded model works without it.', beside: 'install openai[aiohttp] beside it to reach model endpoints.', command: Command.setUpModelAccess };
+const TOOL_ACCESS: Access = { set: TOOLS, name: 'tools', size: '45 MB', without: 'Workflows without tools work without it.', beside: 'install mcp beside it to reach servers of tools.', command: Command.setUpTools };
+
+/** Setting up what real endpoints and servers of tools need, and taking it away again. */
 export function registerModelCommands(places: Places & { extension: string }, server: ServerManager, log: vscode.LogOutputChannel): vscode.Disposable {
   return vscode.Disposable.from(
-    vscode.commands.registerCommand(Command.setUpModelAccess, () => setUp(places, server, log)),
+    vscode.commands.registerCommand(Command.setUpModelAccess, () => setUp(places, server, log, MODEL_ACCESS)),
+    vscode.commands.registerCommand(Command.setUpTools, () => setUp(places, server, log, TOOL_ACCESS)),
     vscode.commands.registerCommand(Command.removeModelAccess, async () => {
       await remove(places.storage);
       server.reconsider();
-      void say.info('The packages for model endpoints are removed. The embedded model goes on working.');
+      void say.info('The packages for model endpoints and tools are removed. The embedded model goes on working.');
     }),
   );
 }
 
-let running: Promise<boolean> | undefined;
+const running = new Map<Access, Promise<boolean>>();
 
 /** Whether the packages are there in the end. Two requests at once are one. */
-function setUp(places: Places & { extension: string }, server: ServerManager, log: vscode.LogOutputChannel): Promise<boolean> {
-  running ??= consented(places, server, log).finally(() => {
-    running = undefined;
-  });
-  return running;
+function setUp(places: Places & { extension: string }, server: ServerManager, log: vscode.LogOutputChannel, access: Access): Promise<boolean> {
+  const going = running.get(access) ?? consented(places, server, log, access).finally(() => running.delete(access));
+  running.set(access, going);
+  return going;
 }
 
-async function consented(places: Places & { extension: string }, server: ServerManager, log: vscode.LogOutputChannel): Promise<boolean> {
+async function consented(places: Places & { extension: string }, server: ServerManager, log: vscode.LogOutputChannel, access: Access): Promise<boolean> {
   if (!vscode.workspace.isTrusted) {
     void say.warning(refusal);
     return false;
   }
+  const { set, name, size, without } = access;
   const choice = await findPython(places.extension);
-  const facts = factsOf(choice);
+  const facts = factsOf(choice, access);
   if (facts === undefined) return false;
-  if ((await installed(places.storage, facts)) !== undefined) {
-    void say.info('Model access is set up already.');
+  const isSetUp = `${name[0]?.toUpperCase() ?? ''}${name.slice(1)} ${set === TOOLS ? 'are' : 'is'} set up`;
+  if ((await installed(places.storage, facts, set)) !== undefined) {
+    void say.info(`${isSetUp} already.`);
     return true;
   }
   const go = 'Install';
   const detail =
-    `Merrow installs ${requirement} and what it needs (about 55 MB) from your Python package index into a folder of its own:\n` +
-    `${packagesFolder(places.storage, facts)}\n\nNothing else on this machine changes. The embedded model works without it.`;
-  const answer = await say.info('Set up model access?', { modal: true, detail }, go);
+    `Merrow installs ${set.requirement} and what it needs (about ${size}) from your Python package index into a folder of its own:\n` +
+    `${packagesFolder(places.storage, facts, set)}\n\nNothing else on this machine changes. ${without}`;
+  const answer = await say.info(`Set up ${name}?`, { modal: true, detail }, go);
   if (answer !== go) return false;
   try {
-    await withProgress((report, signal) => install(facts, places, report, signal), log);
+    await withProgress((report, signal) => install(facts, places, report, signal, set), log, access);
   } catch (problem) {
-    await failed(problem instanceof Error ? problem.message : String(problem), log);
+    await failed(problem instanceof Error ? problem.message : String(problem), log, access);
     return false;
   }
   server.reconsider();
-  void say.info('Model access is set up.');
+  void say.info(`${isSetUp}.`);
   return true;
 }
 
-function factsOf(choice: Choice) {
+function factsOf(choice: Choice, { beside }: Access) {
   if (choice.kind === 'python') return choice.facts;
-  const why =
-    choice.kind === 'program'
-      ? 'The installed merrow brings its own packages; install openai[aiohttp] beside it to reach model endpoints.'
-      : choice.problem;
+  const why = choice.kind === 'program' ? `The installed merrow brings its own packages; ${beside}` : choice.problem;
   void say.error(why);
   return undefined;
 }
@@ -73,8 +87,9 @@ function factsOf(choice: Choice) {
 async function withProgress(
   work: (report: (line: string) => void, signal: AbortSignal) => Promise<unknown>,
   log: vscode.LogOutputChannel,
+  { name }: Access,
 ): Promise<void> {
-  const options = { location: vscode.ProgressLocation.Notification, title: 'Setting up model access', cancellable: true };
+  const options = { location: vscode.ProgressLocation.Notification, title: `Setting up ${name}`, cancellable: true };
   await vscode.window.withProgress(options, async (progress, token) => {
     const abort = new AbortController();
     token.onCancellationRequested(() => {
@@ -90,11 +105,11 @@ async function withProgress(
   });
 }
 
-async function failed(reason: string, log: vscode.LogOutputChannel): Promise<void> {
-  log.error(`Setting up model access failed. ${reason}`);
+async function failed(reason: string, log: vscode.LogOutputChannel, { name, set, command }: Access): Promise<void> {
+  log.error(`Setting up ${name} failed. ${reason}`);
   const again = 'Try Again';
   const show = 'Show Log';
-  const chosen = await say.error(`Model access was not set up. ${reason}`, again, show);
-  if (chosen === again) await vscode.commands.executeCommand(Command.setUpModelAccess);
+  const chosen = await say.error(`${set === TOOLS ? 'Tools were' : 'Model access was'} not set up. ${reason}`, again, show);
+  if (chosen === again) await vscode.commands.executeCommand(command);
   if (chosen === show) log.show();
 }

@@ -8,8 +8,20 @@ import { explainFailure } from './failure';
 /** What reaching a real endpoint needs beyond the bundled parts: compiled, so made for one interpreter on one machine. */
 export const requirement = 'openai[aiohttp]==3.57.0';
 
-/** Importing these shows that all of it works. */
-const proof = 'import openai, httpx2, jiter, pydantic_core, aiohttp, multidict, yarl, frozenlist';
+/** Packages that are set up together. */
+export interface PackageSet {
+  /** Their folder in the extension's storage. */
+  readonly folder: 'models' | 'tools';
+  readonly requirement: string;
+  /** Importing these shows that all of it works. */
+  readonly proof: string;
+}
+
+/** For model endpoints. */
+export const MODELS: PackageSet = { folder: 'models', requirement, proof: 'import openai, httpx2, jiter, pydantic_core, aiohttp, multidict, yarl, frozenlist' };
+
+/** For servers of tools, which speak the Model Context Protocol. */
+export const TOOLS: PackageSet = { folder: 'tools', requirement: 'mcp==2.3.0', proof: 'import mcp, pydantic_core, anyio, httpx2' };
 
 /** Where things lie: the extension's storage, and the versions of the bundled packages. */
 export interface Places {
@@ -18,37 +30,43 @@ export interface Places {
 }
 
 /** The private folder of one interpreter's packages. */
-export function packagesFolder(storage: string, facts: Facts): string {
-  return path.join(storage, 'models', facts.tag.replaceAll(/[^\w.-]/g, '_'));
+export function packagesFolder(storage: string, facts: Facts, { folder }: PackageSet = MODELS): string {
+  return path.join(storage, folder, facts.tag.replaceAll(/[^\w.-]/g, '_'));
 }
 
 const marker = 'merrow-installed.json';
 
 /** The folder with the packages for an interpreter; undefined where they were not set up, or in another version. */
-export async function installed(storage: string, facts: Facts): Promise<string | undefined> {
-  const folder = packagesFolder(storage, facts);
+export async function installed(storage: string, facts: Facts, set: PackageSet = MODELS): Promise<string | undefined> {
+  const folder = packagesFolder(storage, facts, set);
   try {
     const noted = JSON.parse(await readFile(path.join(folder, marker), 'utf8')) as { requirement?: unknown };
-    return noted.requirement === requirement ? folder : undefined;
+    return noted.requirement === set.requirement ? folder : undefined;
   } catch {
     return undefined;
   }
 }
 
+/** The folders of all sets that were set up for an interpreter. */
+export async function allInstalled(storage: string, facts: Facts): Promise<string[]> {
+  const folders = await Promise.all([MODELS, TOOLS].map((set) => installed(storage, facts, set)));
+  return folders.filter((folder) => folder !== undefined);
+}
+
 /** Install the packages for an interpreter. All or nothing: what was there stays until the new ones are seen to work. */
-export async function install(facts: Facts, places: Places, report: (line: string) => void, signal: AbortSignal): Promise<string> {
-  const folder = packagesFolder(places.storage, facts);
+export async function install(facts: Facts, places: Places, report: (line: string) => void, signal: AbortSignal, set: PackageSet = MODELS): Promise<string> {
+  const folder = packagesFolder(places.storage, facts, set);
   const fresh = `${folder}.new`;
   await rm(fresh, { recursive: true, force: true });
   await mkdir(fresh, { recursive: true });
   try {
     const pip = await pipOf(facts, places.storage, report, signal);
     const given = ['--disable-pip-version-check', '--no-input', '--progress-bar', 'off', '--only-binary', ':all:', '--no-warn-conflicts'];
-    const command = [...pip.slice(1), 'install', ...given, '--target', fresh, '--constraint', places.constraints, requirement];
+    const command = [...pip.slice(1), 'install', ...given, '--target', fresh, '--constraint', places.constraints, set.requirement];
     await run(pip[0] ?? facts.executable, command, report, signal);
-    const check = `import sys; sys.path.append(sys.argv[1]); ${proof}`;
+    const check = `import sys; sys.path.append(sys.argv[1]); ${set.proof}`;
     await run(facts.executable, [...isolated, '-c', check, fresh], report, signal);
-    await writeFile(path.join(fresh, marker), JSON.stringify({ requirement }));
+    await writeFile(path.join(fresh, marker), JSON.stringify({ requirement: set.requirement }));
     await rm(folder, { recursive: true, force: true });
     await rename(fresh, folder);
     return folder;
@@ -59,7 +77,7 @@ export async function install(facts: Facts, places: Places, report: (line: strin
 
 /** Take the packages of all interpreters away. */
 export async function remove(storage: string): Promise<void> {
-  await rm(path.join(storage, 'models'), { recursive: true, force: true });
+  for (const { folder } of [MODELS, TOOLS]) await rm(path.join(storage, folder), { recursive: true, force: true });
 }
 
 /** The command line of a pip: the interpreter's own, or that of a throw-away environment where it has none. */

@@ -7,6 +7,8 @@ import type { LiveRuns } from '../run/live';
 import { sentence } from '../run/texts/rejection';
 import { say } from '../say';
 import { intercept } from '../server/interceptors';
+import { ConsentDialog } from '../tools/consent';
+import type { Consent } from '../tools/protocol';
 import { fillIn } from './filling';
 import { fieldsOf } from './form';
 import type { Answer, OpenQuestion, Question } from './protocol';
@@ -27,6 +29,7 @@ export class People implements vscode.Disposable {
   private readonly texts = new Map<string, string>();
   /** The questions that the user wants to answer: these open their form at once. */
   private readonly wanted = new Set<string>();
+  private readonly consents = new ConsentDialog();
   private readonly clock: NodeJS.Timeout;
   private timer: NodeJS.Timeout | undefined;
 
@@ -38,19 +41,20 @@ export class People implements vscode.Disposable {
     this.item.command = Command.answerQuestion;
     this.disposables = [
       this.item,
+      this.consents,
       vscode.workspace.registerTextDocumentContentProvider(SCHEME, { provideTextDocumentContent: ({ path }) => this.texts.get(path) ?? '' }),
       vscode.workspace.onDidCloseTextDocument(({ uri }) => { if (uri.scheme === SCHEME) this.texts.delete(uri.path); }),
       vscode.commands.registerCommand(Command.answerQuestion, (given: unknown) => this.answer(given)),
       intercept('merrow.answer', (given) => this.answer(given)),
       context.onDidChangeClient((client) => {
-        client?.onRequest('merrow/ask', (question: Question, token: vscode.CancellationToken) => this.ask(question, token));
+        client?.onRequest('merrow/ask', (asked: Question | Consent, token: vscode.CancellationToken) => this.ask(asked, token));
         this.soon();
       }),
       live.onDidHappen(({ event }) => {
         if (event.node === null || event.event === 'node_asked' || event.event === 'node_answered') this.soon();
       }),
     ];
-    context.client()?.onRequest('merrow/ask', (question: Question, token: vscode.CancellationToken) => this.ask(question, token));
+    context.client()?.onRequest('merrow/ask', (asked: Question | Consent, token: vscode.CancellationToken) => this.ask(asked, token));
     this.clock = setInterval(() => { this.soon(); }, LOOK);
     this.soon();
   }
@@ -91,8 +95,10 @@ export class People implements vscode.Disposable {
     }
   }
 
-  /** The server's request: what the person does with a question. */
-  private async ask(question: Question, token: vscode.CancellationToken): Promise<Answer> {
+  /** The server's request: what the person does with a question, or with what it wants their consent to. */
+  private async ask(asked: Question | Consent, token: vscode.CancellationToken): Promise<Answer> {
+    if (asked.kind === 'consent') return this.consents.ask(asked, token);
+    const question = asked;
     this.soon();
     const fields = fieldsOf(question.schema);
     if (fields === undefined) return CANCEL;

@@ -10,8 +10,13 @@ export async function canReachModels(context: MerrowContext): Promise<boolean> {
   const choice = await findPython(extensionPath);
   // An installed merrow brings its own packages, or says what it lacks.
   if (choice.kind !== 'python' || (await installed(globalStorageUri.fsPath, choice.facts)) !== undefined) return true;
+  return setUp(context, Command.setUpModelAccess);
+}
+
+/** Set packages up by a command, if the user agrees, and wait for the server that has them. Whether it is there. */
+export async function setUp(context: MerrowContext, command: string): Promise<boolean> {
   const other = restarted(context);
-  const isSetUp = await vscode.commands.executeCommand<boolean>(Command.setUpModelAccess);
+  const isSetUp = await vscode.commands.executeCommand<boolean>(command);
   if (isSetUp) await other.done;
   else other.listening.dispose();
   return isSetUp;

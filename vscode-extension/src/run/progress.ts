@@ -36,6 +36,18 @@ const LONG = 1;
 /** The events of a node after which it asks nobody. */
 const ENDS_ASKING: ReadonlySet<string> = new Set(['node_answered', 'node_finished', 'node_reused', 'node_skipped', 'node_failed']);
 
+/** Steps of a node that are shown, the newest, and characters of each. */
+const MOST_STEPS = 50;
+const LONGEST_STEP = 200;
+
+/** What an agent did in a step of its node. */
+export interface NodeStep {
+  readonly step: string;
+  readonly kind: string;
+  readonly title: string;
+  readonly error: string | undefined;
+}
+
 /** Characters of a question that a node is shown with. */
 const LONGEST_ASKED = 60;
 
@@ -65,6 +77,8 @@ export class Progress {
   private readonly boxes = new Map<string, BoxProgress>();
   /** The Loops that stopped although they wanted another turn, by path. */
   private readonly stopped = new Map<string, StoppedLoop>();
+  /** The newest steps of nodes, by node and frame as reports name them. */
+  private readonly stepsOf = new Map<string, NodeStep[]>();
   /** What asks people inside of called files, by the Call and its frame. */
   private readonly inside = new Map<string, Set<string>>();
   private count = 0;
@@ -100,6 +114,11 @@ export class Progress {
   /** Nodes that are known later than the first events. */
   expect(nodes: Iterable<string>): void {
     for (const node of nodes) if (!this.nodes.has(node)) this.nodes.set(node, new Map([['', { state: 'waiting', detail: '' }]]));
+  }
+
+  /** The newest steps of a node in one frame, as reports name it, the newest last. */
+  steps(visit: string): readonly NodeStep[] {
+    return this.stepsOf.get(visit) ?? [];
   }
 
   /** The newest revision that was applied, or waits. */
@@ -266,6 +285,7 @@ export class Progress {
 
   private takeNode(node: string, event: RunEvent): void {
     this.takePath(event.path);
+    this.takeStep(event);
     const now = this.nodeAfter(event, this.nodes.get(node)?.get(event.path));
     if (now === undefined) return;
     const visits = this.nodes.get(node) ?? new Map<string, NodeProgress>();
@@ -274,6 +294,19 @@ export class Progress {
     // Taken out first, so that the newest is the last.
     visits.delete(event.path);
     visits.set(event.path, now);
+  }
+
+  /** A node that begins again has no steps yet. A step that is told again, with how it went, takes its own place. */
+  private takeStep(event: RunEvent): void {
+    const visit = visitName(event);
+    if (event.event === 'node_started') this.stepsOf.delete(visit);
+    if (event.event !== 'node_step') return;
+    const step = { step: event.step ?? '', kind: event.kind ?? '', title: inLine(event.title ?? '', LONGEST_STEP), error: event.error ? inLine(event.error, LONGEST_STEP) : undefined };
+    const known = this.stepsOf.get(visit) ?? [];
+    const at = known.findIndex((one) => one.step === step.step && one.kind === step.kind);
+    if (at >= 0) known[at] = step;
+    else known.push(step);
+    this.stepsOf.set(visit, known.slice(-MOST_STEPS));
   }
 
   /** What a node is after an event of it; undefined where that changes nothing. */

@@ -30,8 +30,6 @@ export interface RunEvent {
   readonly notices?: readonly string[];
   readonly text?: string;
   readonly step?: string;
-  /** Of `node_step`: what an agent did. */
-  readonly title?: string;
   readonly sample?: number;
   readonly reason?: string;
   readonly wait?: number;
@@ -71,6 +69,9 @@ export interface RunEvent {
   readonly diff?: Partial<Difference>;
   /** What a node asks a person. */
   readonly question?: string;
+  /** Of `node_step`: what an agent does in a step of its own, such as `tool`, and in words. Its `error` says why that failed. */
+  readonly kind?: string;
+  readonly title?: string;
 }
 
 /** An answer in the last turn of a Loop that would have led back, and the one that was taken. */
@@ -175,7 +176,8 @@ export interface Call {
   readonly step: string;
   readonly sample: number;
   readonly attempt: number;
-  readonly kind: 'model' | 'sandbox';
+  /** `intent`: a tool that may not be repeated is about to be called. */
+  readonly kind: 'model' | 'sandbox' | 'tool' | 'intent';
   /** `endpoint`, `offline` (the embedded model), `cache`, `shared`, `replay`, `sandbox`. */
   readonly origin: string;
   readonly usable: boolean;

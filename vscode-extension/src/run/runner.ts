@@ -312,6 +312,7 @@ const REMEDIES: Readonly<Record<string, Remedy>> = {
   model: { label: 'Use Another Model', command: Command.findModels },
   key: { label: 'Set API Key', command: Command.setApiKey },
   packages: { label: 'Set Up Model Access', command: Command.setUpModelAccess },
+  tools: { label: 'Set Up Tools', command: Command.setUpTools },
   problems: { label: 'Show Problems', command: 'workbench.actions.view.problems' },
   trust: { label: 'Manage Workspace Trust', command: 'workbench.trust.manage' },
 };

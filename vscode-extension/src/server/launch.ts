@@ -25,13 +25,13 @@ const notInherited: Environment = { ELECTRON_RUN_AS_NODE: undefined, ELECTRON_NO
 
 /**
  * The command line for a choice. A Python runs the bundled parts, isolated from the user's packages, with the packages of the model
- * access behind them where they were set up; an installed `merrow` runs as it is. Nothing runs in the workspace's folder.
+ * access and of tools behind them where they were set up; an installed `merrow` runs as it is. Nothing runs in the workspace's folder.
  */
 export function launch(
   choice: Exclude<Choice, { kind: 'none' }>,
   places: Places,
   access: Environment,
-  packages: string | undefined,
+  packages: readonly string[],
   base: NodeJS.ProcessEnv = process.env,
 ): Launch {
   const environment = { ...notInherited, ...access };
@@ -41,14 +41,14 @@ export function launch(
   return { command, args, cwd, environment, choice, identity };
 }
 
-function pythonArguments(places: Places, packages: string | undefined): string[] {
+function pythonArguments(places: Places, packages: readonly string[]): string[] {
   return [
     ...isolated,
     '-X',
     `pycache_prefix=${path.join(places.storage, 'bytecode')}`,
     path.join(places.extension, 'bootstrap', 'start_server.py'),
     path.join(places.extension, 'python', 'lib'),
-    ...(packages === undefined ? [] : [packages]),
+    ...packages,
   ];
 }
 

@@ -3,7 +3,7 @@ import type { LanguageClient } from 'vscode-languageclient/node';
 import type { Access } from '../access/access';
 import { variables } from '../access/decide';
 import { Setting, defaults } from '../contributed';
-import { installed } from '../models/packages';
+import { allInstalled } from '../models/packages';
 import { findPython } from '../python/find';
 import { explained, type Choice } from '../python/interpreter';
 import type { Status } from '../status';
@@ -104,7 +104,7 @@ export class ServerManager implements vscode.Disposable {
     this.choice = choice;
     if (choice.kind === 'none') throw new Hopeless(choice.problem, 'python');
     this.access.raise(decision);
-    const packages = choice.kind === 'python' ? await installed(this.places.storage, choice.facts) : undefined;
+    const packages = choice.kind === 'python' ? await allInstalled(this.places.storage, choice.facts) : [];
     return launch(choice, this.places, variables(decision), packages);
   }
 

@@ -20,16 +20,16 @@ const python: Extract<Choice, { kind: 'python' }> = {
 const places = { extension: root, storage: '/storage' };
 
 test('a Python runs the bundled parts, isolated, with its bytecode outside the extension', () => {
-  const { command, args, cwd } = launch(python, places, {}, undefined);
+  const { command, args, cwd } = launch(python, places, {}, []);
   assert.equal(command, '/usr/bin/python3');
   assert.deepEqual(args.slice(0, 6), ['-I', '-S', '-X', 'utf8', '-X', `pycache_prefix=${path.join('/storage', 'bytecode')}`]);
   assert.deepEqual(args.slice(6), [path.join(root, 'bootstrap/start_server.py'), path.join(root, 'python/lib')]);
   assert.equal(cwd, root);
-  assert.equal(launch(python, places, {}, '/packages').args.at(-1), '/packages');
+  assert.deepEqual(launch(python, places, {}, ['/packages', '/tools']).args.slice(-2), ['/packages', '/tools']);
 });
 
 test('what is taken away and was never there makes no other server', () => {
-  const identity = (access: Record<string, undefined>, base: Record<string, string>) => launch(python, places, access, undefined, base).identity;
+  const identity = (access: Record<string, undefined>, base: Record<string, string>) => launch(python, places, access, [], base).identity;
   const headers = { OPENAI_CUSTOM_HEADERS: undefined };
   assert.equal(identity(headers, {}), identity({}, {}));
   assert.equal(identity({}, { PATH: '/a' }), identity({}, { PATH: '/b' }));
@@ -38,16 +38,16 @@ test('what is taken away and was never there makes no other server', () => {
 
 test('an installed merrow runs as it is', () => {
   const program = { kind: 'program', path: '/bin/merrow', because: '', rejected: [] } as const;
-  assert.deepEqual([launch(program, places, {}, undefined).command, launch(program, places, {}, undefined).args], ['/bin/merrow', ['serve']]);
+  assert.deepEqual([launch(program, places, {}, []).command, launch(program, places, {}, []).args], ['/bin/merrow', ['serve']]);
 });
 
 test('two launches are the same where command and environment are; no key can be read from the identity', () => {
-  const key = (value: string | undefined, packages?: string) => launch(python, places, { OPENAI_API_KEY: value }, packages).identity;
+  const key = (value: string | undefined, ...packages: string[]) => launch(python, places, { OPENAI_API_KEY: value }, packages).identity;
   assert.equal(key('sk-1'), key('sk-1'));
   const different = new Set([key('sk-1'), key('sk-2'), key(undefined), key('sk-1', '/packages')]);
   assert.equal(different.size, 4);
   assert.doesNotMatch(key('sk-1'), /sk-1/);
-  assert.equal(launch({ ...python, because: 'it is nice' }, places, {}, undefined).identity, launch(python, places, {}, undefined).identity);
+  assert.equal(launch({ ...python, because: 'it is nice' }, places, {}, []).identity, launch(python, places, {}, []).identity);
 });
 
 test("the environment is the editor's with what was changed, and without what was taken away", () => {
@@ -71,7 +71,7 @@ test("the user's own packages, variables and files cannot break the server", asy
     context.skip('no Python 3.11 or newer here');
     return;
   }
-  const started = launch({ ...python, facts: probed.facts }, { extension: root, storage: hostile }, {}, undefined);
+  const started = launch({ ...python, facts: probed.facts }, { extension: root, storage: hostile }, {}, []);
   const say = (message: object): string => {
     const text = JSON.stringify({ jsonrpc: '2.0', ...message });
     return `Content-Length: ${Buffer.byteLength(text)}\r\n\r\n${text}`;

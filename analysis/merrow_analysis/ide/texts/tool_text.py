@@ -7,6 +7,7 @@ import json
 from merrow_analysis.check import Analysis
 from merrow_analysis.ide.texts.markup import CodeSpan, Inline, Markup, shortened
 from merrow_analysis.tools.parameters import Parameter, ToolSignature
+from merrow_analysis.tools.permissions import Permissions
 from merrow_analysis.tools.pinned_tools import KnownTool
 from merrow_analysis.tools.pins import PINS_FILE, shown
 
@@ -19,10 +20,10 @@ _LONGEST = 160
 def tool_text(analysis: Analysis, name: str) -> Markup:
     """A tool that the workflow names; nothing where no file can be read."""
     outside = None if analysis.typed is None else analysis.typed.core.language.outside
-    return Markup() if outside is None else known_tool_text(outside.tools.find(name))
+    return Markup() if outside is None else known_tool_text(outside.tools.find(name), outside.permissions)
 
 
-def known_tool_text(tool: KnownTool) -> Markup:
+def known_tool_text(tool: KnownTool, permissions: Permissions) -> Markup:
     """A tool, or why it can't be used. What its server says is shown as its words, never as Markdown."""
     if tool.pin is None or tool.signature is None:
         return Markup().say("Tool ", CodeSpan(tool.name), ": it can't be used.").block(shown(tool.problem or ""))
@@ -37,7 +38,13 @@ def known_tool_text(tool: KnownTool) -> Markup:
     hints = ", ".join(f"{key}: {json.dumps(value)}" for key, value in sorted(tool.pin.annotations.items()))
     if hints:
         text.say("Its server hints, which nobody checks: ", CodeSpan(shown(hints)), ".")
-    return text.say(f"Pinned in {PINS_FILE} as ", CodeSpan(tool.pin.sha256[:12]), ".")
+    text.say(f"Pinned in {PINS_FILE} as ", CodeSpan(tool.pin.sha256[:12]), ".")
+    if permissions.may_use(tool.name):
+        asks = "Your settings allow calling it without asking."
+    else:
+        asks = "A run asks you before it calls it for the first time here."
+    again = "It may be called again." if permissions.may_repeat(tool.name) else "It may not be repeated."
+    return text.say(f"{asks} {again}")
 
 
 def _parameter(parameter: Parameter) -> Inline:

@@ -2,8 +2,9 @@
 import { stoppedTexts } from '../texts/loops';
 import { attemptText, costText, figures, modelName, offlineName, secondsText } from '../texts/figures';
 import { escape } from './markdownHtml';
-import { answer, callTitle, entryName, givenValues, messages, originText, valueText, verdictTitle } from '../texts/pages';
+import { ONCE, answer, callTitle, entryName, givenValues, isOnce, messages, originText, shownCalls, valueText, verdictTitle } from '../texts/pages';
 import { revisionItem } from '../../revisions/words';
+import type { NodeStep } from '../progress';
 import type { Call, NodeReport, Revision, RunReport, RunStatus, Usage, Values, Verdict } from '../protocol';
 import { valueHtml, type Text } from './valueHtml';
 
@@ -89,8 +90,8 @@ export function pageHtml(name: string, text: string, texts: Texts = new Map()): 
 
 const STATUS = { running: 'running', waiting: 'waits for a person', finished: 'finished', failed: 'failed', cancelled: 'stopped' } as const;
 
-/** The part of the panel that shows one node. `text` is what it has answered so far, while it runs. */
-export function nodeHtml(run: string, name: string, report: RunReport | undefined, state: string, text: string, texts: Texts = new Map()): string {
+/** The part of the panel that shows one node. `text` is what it has answered so far, and `steps` are what an agent does, while it runs. */
+export function nodeHtml(run: string, name: string, report: RunReport | undefined, state: string, text: string, texts: Texts = new Map(), steps: readonly NodeStep[] = []): string {
   // A node's id means its last turn or item, which the report names.
   const node = report?.nodes.find((one) => one.node === name || one.id === name);
   const about = [node?.operator, node && modelName(node), state, figures(node?.usage, node?.seconds)].filter((part) => part).map((part) => escape(String(part)));
@@ -100,6 +101,8 @@ export function nodeHtml(run: string, name: string, report: RunReport | undefine
   if (typeof node?.case === 'number') parts.push(`<p>Case ${node.case + 1} was chosen.</p>`);
   if (node?.attempts !== undefined) parts.push(attemptsHtml(node));
   if (text !== '') parts.push(section('live', 'Answer so far', pre(text), true));
+  if (steps.length > 0) parts.push(stepsHtml(steps));
+  if (node !== undefined && isOnce(node)) parts.push(`<p class="once">${escape(ONCE)}</p>`);
   if (node?.why_no_call) parts.push(`<p>No call: ${escape(node.why_no_call)}</p>`);
   for (const [index, { port, from, value }] of (node === undefined ? [] : givenValues(node)).entries()) {
     parts.push(valueSection(`input ${port} ${index}`, `Input ${code(port)}<span class="about">${escape(from)}</span>`, `${name} ${port}`, value, false, texts));
@@ -112,13 +115,19 @@ export function nodeHtml(run: string, name: string, report: RunReport | undefine
   for (const { step, why } of report?.lost.filter((one) => one.node === (node?.node ?? name)) ?? []) {
     parts.push(`<p class="lost">A call was lost at ${code(step)}: ${escape(why)}</p>`);
   }
-  if (node === undefined && text === '') parts.push(`<p class="about">${waitingWords(state)}</p>`);
+  if (node === undefined && text === '' && steps.length === 0) parts.push(`<p class="about">${waitingWords(state)}</p>`);
   return parts.join('\n');
 }
 
 /** Whether a node has ended that gives something of its own, which a person may set. */
 function canBeSet(node: NodeReport | undefined): boolean {
   return node !== undefined && node.status !== 'unfinished' && (typeof node.operator === 'string' || typeof node.case === 'number') && !node.path.split('/').some((part) => part !== '' && !part.endsWith(']'));
+}
+
+/** The steps of an agent, the newest last. */
+function stepsHtml(steps: readonly NodeStep[]): string {
+  const rows = steps.map(({ step, kind, title, error }) => `<li${error === undefined ? '' : ' class="failed"'}>${escape(title === '' ? step : title)} <span class="about">${escape([kind, error ?? ''].filter((part) => part !== '').join(' · '))}</span></li>`);
+  return section('steps', `Steps <span class="about">${steps.length}</span>`, `<ol class="steps">${rows.join('')}</ol>`, true);
 }
 
 /** A picker of the turns and items that a node ran in. */
@@ -135,7 +144,7 @@ function waitingWords(state: string): string {
 }
 
 function callsHtml(node: NodeReport, texts: Texts): string[] {
-  return node.calls.map((call, index) => {
+  return shownCalls(node).map((call, index) => {
     const about = [originText(call), figures(call.usage, call.seconds)];
     const said = messages(call).map(({ role, content }) => `<h3>${escape(role)}</h3>${pre(content)}`);
     const body = `${said.join('')}<h3>answer</h3>${call.kind === 'model' ? valueHtml(`answer ${keyOf(call)}`, `${node.id} answer`, answer(call), texts) : pre(answer(call))}`;

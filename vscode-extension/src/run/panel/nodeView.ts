@@ -70,6 +70,7 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
         if (shown?.run !== event.run || (event.node !== null && shown.node !== undefined && event.node !== shown.node && visitName(event) !== shown.node)) return;
         if (event.event === 'node_output') this.text += event.text ?? '';
         else if (event.event === 'node_retrying' || event.event === 'node_started' || event.event === 'node_judged') this.text = '';
+        else if (event.event === 'node_step') this.text = ''; // What the model said before it is done with.
         else void this.load();
         this.soon();
       }),
@@ -237,7 +238,8 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
       const node: NodeReport | undefined = this.report?.nodes[0];
       const living = progress?.states(0).get(this.report?.nodes[0]?.id ?? name)?.state;
       const state = node !== undefined && node.status !== 'unfinished' ? node.status : living === 'cancelled' ? 'stopped' : (living ?? '');
-      parts.push(nodeHtml(run, name, this.report, state, this.text, this.texts));
+      const isOver = node !== undefined && node.status !== 'unfinished';
+      parts.push(nodeHtml(run, name, this.report, state, this.text, this.texts, isOver ? [] : progress?.steps(node?.node ?? name)));
     }
     if (this.problem !== '') parts.push(`<p class="failure">${escape(this.problem)}</p>`);
     return parts.join('\n');

@@ -3,6 +3,7 @@ import { attemptText, costText, endpointName, figures, judgedText, secondsText, 
 import { stoppedLine } from './loops';
 import { valueText } from './pages';
 import { visitName } from '../progress';
+import { inLine } from '../../people/words';
 import { revisionLine } from '../../revisions/words';
 import type { RunEvent } from '../protocol';
 
@@ -25,7 +26,7 @@ export function lineOf(event: RunEvent): string | undefined {
     case 'node_retrying':
       return `${node} again${event.wait ? ` in ${secondsText(event.wait)}` : ''}: ${event.reason ?? ''}`;
     case 'node_step':
-      return `${node} ${event.step ?? ''}: ${event.title ?? ''}${(event.error ?? '') === '' ? '' : `: ${event.error}`}`;
+      return event.title === undefined ? undefined : `${node} ${event.step ?? ''}: ${inLine(event.title)}${event.error ? `: ${inLine(event.error)}` : ''}`;
     case 'node_judged': {
       const judged = judgedText(event);
       return judged === '' ? undefined : `${node}: ${judged}`;

@@ -2,6 +2,9 @@
 import { attemptText, count, costRange, costText, endpointName, figures, modelName, offline, offlineName, range, secondsText, tokensText } from './figures';
 import type { Call, GivenValue, NodeReport, Plan, PlannedNode, RunReport, Values, Verdict } from '../protocol';
 
+/** Characters of a tool's arguments or its result that are shown. */
+const MOST_SHOWN = 20_000;
+
 const words: Readonly<Record<string, string>> = {
   finished: 'Finished',
   failed: 'Failed',
@@ -66,7 +69,8 @@ export function nodePage(run: RunReport, name: string): string {
     lines.push('## Memory', '');
     for (const entry of node.memory) lines.push(`${entryName(entry)}:`, '', ...block(entry['text'] ?? entry), '');
   }
-  for (const call of node.calls) lines.push(...callLines(call));
+  if (isOnce(node)) lines.push(ONCE, '');
+  for (const call of shownCalls(node)) lines.push(...callLines(call));
   for (const { step, why } of run.lost.filter((one) => one.node === name)) lines.push(`A call was lost at ${step}: ${why}`, '');
   return lines.join('\n');
 }
@@ -109,6 +113,7 @@ const ORIGINS: Readonly<Record<string, string>> = {
   endpoint: 'answered by the endpoint',
   offline: `answered by the ${offlineName}`,
   sandbox: 'code run in the sandbox',
+  tool: 'answered by the tool',
   cache: 'taken from the cache',
   shared: 'shared with the same question',
   replay: 'taken from the recording',
@@ -133,6 +138,7 @@ export function messages(call: Call): { readonly role: string; readonly content:
   if (Array.isArray(given)) {
     return given.map((message: Values) => ({ role: valueText(message['role']), content: valueText(message['content']) }));
   }
+  if (call.kind === 'tool') return [{ role: 'tool', content: valueText(call.request['tool'] ?? '') }, { role: 'arguments', content: bounded(valueText(call.request['arguments'] ?? {})) }];
   const { code } = call.request;
   return [{ role: typeof code === 'string' ? 'code' : 'request', content: valueText(code ?? call.request) }];
 }
@@ -142,10 +148,35 @@ export function answer(call: Call): string {
     const { text, calls } = call.result;
     return [valueText(text ?? ''), calls === undefined ? '' : valueText(calls)].filter((part) => part !== '').join('\n');
   }
+  if (call.kind === 'tool') return toolAnswer(call.result);
   return ['value', 'stdout', 'stderr', 'error', 'traceback']
     .filter((key) => call.result[key] !== undefined && call.result[key] !== '' && call.result[key] !== null)
     .map((key) => `${key}: ${valueText(call.result[key])}`)
     .join('\n');
+}
+
+/** What a tool gave: its fields where it has a schema, else its text. */
+function toolAnswer({ text, fields, failed }: Values): string {
+  const given = bounded(valueText(fields ?? text ?? ''));
+  return failed === true ? `The tool says that it failed:\n${given}` : given;
+}
+
+/** A text that is shown: of a long one its beginning, with how much is left out. */
+function bounded(text: string): string {
+  return text.length <= MOST_SHOWN ? text : `${text.slice(0, MOST_SHOWN)}\n... (${(text.length - MOST_SHOWN).toLocaleString('en')} more characters)`;
+}
+
+/** Says of a call that was begun that it is not made again without a person. */
+export const ONCE = 'This tool may not be repeated: it is called once, and what came of a call that was cut off, a person says.';
+
+/** Whether the tool that a node calls may not be repeated: before each call the journal keeps that it is about to be made. */
+export function isOnce({ calls }: Pick<NodeReport, 'calls'>): boolean {
+  return calls.some(({ kind }) => kind === 'intent');
+}
+
+/** The calls that have something to show; that one was about to be made is told once, of all. */
+export function shownCalls({ calls }: Pick<NodeReport, 'calls'>): readonly Call[] {
+  return calls.filter(({ kind }) => kind !== 'intent');
 }
 
 function callLines(call: Call): string[] {

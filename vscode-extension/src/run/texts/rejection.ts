@@ -12,6 +12,12 @@ export function remedyOf(problem: unknown): string | undefined {
   return typeof remedy === 'string' ? remedy : undefined;
 }
 
+/** What a server of tools wrote to its standard error before it failed. */
+export function toldOf(problem: unknown): string | undefined {
+  const data: unknown = problem instanceof Error && 'data' in problem ? problem.data : undefined;
+  return typeof data === 'object' && data !== null && 'told' in data && typeof data.told === 'string' && data.told !== '' ? data.told : undefined;
+}
+
 /** `LSPErrorCodes.RequestCancelled`. */
 const CANCELLED = -32800;
 

@@ -120,7 +120,7 @@ export async function freshEndpoint() {
 /** What a server is started with so that its runs go to the endpoint. */
 export async function withEndpoint() {
   const { url } = await endpoint();
-  return { models: models(), environment: { OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY } };
+  return { models: packages('models'), environment: { OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY } };
 }
 
 let listing;
@@ -135,7 +135,7 @@ export async function listingEndpoint() {
 
 /** What a server is started with so that its runs go to that one. */
 export async function withListing() {
-  return { models: models(), environment: { OPENAI_BASE_URL: (await listingEndpoint()).url } };
+  return { models: packages('models'), environment: { OPENAI_BASE_URL: (await listingEndpoint()).url } };
 }
 
 /** What a server is started with so that its runs go to the endpoint once the extension has set up the packages, from a local folder. */
@@ -154,16 +154,23 @@ export async function withoutPackages() {
   return { environment: { OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY, PIP_NO_INDEX: '1', PIP_FIND_LINKS: wheels } };
 }
 
-function requirement() {
-  return /requirement = '([^']+)'/.exec(readFileSync(path.join(extension, 'src', 'models', 'packages.ts'), 'utf8'))[1];
+const REQUIREMENT = { models: /requirement = '([^']+)'/, tools: /folder: 'tools', requirement: '([^']+)'/ };
+
+function requirement(kind = 'models') {
+  return REQUIREMENT[kind].exec(readFileSync(path.join(extension, 'src', 'models', 'packages.ts'), 'utf8'))[1];
 }
 
-/** The packages that the extension installs to reach endpoints, from the package index, kept between runs. */
-function models() {
+/** What a server is started with whose workflows call tools. */
+export function withTools() {
+  return { tools: packages('tools') };
+}
+
+/** The packages that the extension installs to reach endpoints, or tools, from the package index, kept between runs. */
+function packages(kind) {
   const question = 'import sys, sysconfig; print(sys.implementation.cache_tag + "-" + sysconfig.get_platform())';
   const tag = execFileSync('python3', ['-I', '-S', '-c', question], { encoding: 'utf8' }).trim();
-  const wanted = requirement();
-  const root = path.join(home, 'models');
+  const wanted = requirement(kind);
+  const root = path.join(home, kind);
   const folder = path.join(root, tag.replaceAll(/[^\w.-]/g, '_'));
   const marker = path.join(folder, 'merrow-installed.json');
   if (!existsSync(marker) || JSON.parse(readFileSync(marker, 'utf8')).requirement !== wanted) {

@@ -38,9 +38,9 @@ export class Server {
   /**
    * Start one. `vsix`: extensions to install; `settings`: of the user; `machine`: settings of scope machine, which count only from a
    * file of their own, as on any remote; `trust`: whether workspaces must be trusted first; `environment`: more for the process;
-   * `models`: a folder with the packages that reach endpoints, as the extension sets them up; `pathOf`: the names of the only programs on its PATH; `smoke`: lets the page's address name an extension under development and its tests.
+   * `models` and `tools`: folders with the packages that reach endpoints and servers of tools, as the extension sets them up; `pathOf`: the names of the only programs on its PATH; `smoke`: lets the page's address name an extension under development and its tests.
    */
-  static async start({ models, vsix = [], settings = {}, machine = {}, trust = false, environment = {}, pathOf, smoke = false } = {}) {
+  static async start({ models, tools, vsix = [], settings = {}, machine = {}, trust = false, environment = {}, pathOf, smoke = false } = {}) {
     const server = new Server();
     const root = (server.root = mkdtempSync(path.join(os.tmpdir(), 'merrow-e2e-')));
     const folder = (name) => {
@@ -54,7 +54,9 @@ export class Server {
     folder('data/Machine');
     writeFileSync(path.join(server.data, 'User', 'settings.json'), JSON.stringify({ ...QUIET, ...settings }, null, 2));
     writeFileSync(path.join(server.data, 'Machine', 'settings.json'), JSON.stringify(machine, null, 2));
-    if (models !== undefined) symlinkSync(models, path.join(folder('data/User/globalStorage/merrow.merrow'), 'models'));
+    for (const [name, packages] of Object.entries({ models, tools })) {
+      if (packages !== undefined) symlinkSync(packages, path.join(folder('data/User/globalStorage/merrow.merrow'), name));
+    }
     const config = path.join(root, 'config.yaml');
     writeFileSync(config, 'auth: none\ncert: false\n');
     const own = {
