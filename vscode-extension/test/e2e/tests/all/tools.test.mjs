@@ -72,8 +72,12 @@ describe('Tools', (workbench) => {
     }, `no action is offered that is called ${title}`);
   const themed = async (w, name) => {
     for (const [theme, short] of [['Light Modern', 'light'], ['Dark High Contrast', 'contrast'], ['Dark Modern', 'dark']]) {
-      await w.commandAnswered('Preferences: Color Theme', 'Select Color Theme', theme);
-      await w.page.locator(short === 'light' ? '.monaco-workbench.vs:not(.hc-black)' : short === 'dark' ? '.monaco-workbench.vs-dark' : '.monaco-workbench.hc-black').first().waitFor();
+      const shown = w.page.locator(short === 'light' ? '.monaco-workbench.vs:not(.hc-black)' : short === 'dark' ? '.monaco-workbench.vs-dark' : '.monaco-workbench.hc-black');
+      await w.again(async () => {
+        await w.command('Preferences: Color Theme');
+        await w.answer(theme);
+        await shown.first().waitFor({ timeout: SOON });
+      }, `the theme does not become ${theme}`);
       await w.shot(`${name}-${short}`);
     }
   };
