@@ -70,17 +70,6 @@ describe('Tools', (workbench) => {
       await entry.waitFor({ timeout: SOON });
       await entry.click({ timeout: SOON });
     }, `no action is offered that is called ${title}`);
-  const themed = async (w, name) => {
-    for (const [theme, short] of [['Light Modern', 'light'], ['Dark High Contrast', 'contrast'], ['Dark Modern', 'dark']]) {
-      const shown = w.page.locator(short === 'light' ? '.monaco-workbench.vs:not(.hc-black)' : short === 'dark' ? '.monaco-workbench.vs-dark' : '.monaco-workbench.hc-black');
-      await w.again(async () => {
-        await w.command('Preferences: Color Theme');
-        await w.answer(theme);
-        await shown.first().waitFor({ timeout: SOON });
-      }, `the theme does not become ${theme}`);
-      await w.shot(`${name}-${short}`);
-    }
-  };
 
   it('are pinned by a quick fix once the whole definition is agreed to', async () => {
     const w = workbench();
@@ -108,7 +97,7 @@ describe('Tools', (workbench) => {
     await rows.filter({ hasText: 'asks before the first call' }).waitFor();
     await rows.filter({ hasText: 'not pinned' }).waitFor(); // the other tool, which is known by now
     await w.command('Notifications: Clear All Notifications');
-    await themed(w, 'tools-tree');
+    await w.shot('tools-tree');
     await rows.filter({ hasText: 'send' }).click();
     await w.page.locator('.tab.active', { hasText: 'merrow.tools.json' }).waitFor();
     await w.shot('tools-pin');
@@ -131,7 +120,7 @@ describe('Tools', (workbench) => {
     const panel = await w.frame('main > header h1:has-text("SEND")');
     const shown = await panel.locator('main').innerText();
     for (const said of ['mail.send', 'ann@example.org', 'Hello.', 'Sent to ann@example.org.', 'may not be repeated']) assert.ok(shown.includes(said), `${said} is not in ${shown}`);
-    await themed(w, 'tools-panel');
+    await w.shot('tools-panel');
     const rows = await tree(w);
     await rows.filter({ hasText: 'allowed here' }).filter({ hasText: 'last used' }).waitFor();
     assert.equal(readFileSync(w.file('mails'), 'utf8'), '{"to": "ann@example.org", "body": "Hello."}\n');
