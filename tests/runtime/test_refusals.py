@@ -27,6 +27,7 @@ store names, journals and recordings, revising and compiling what their commands
 """
 BY_RULE = {
     "operators/registry.py operator_for": "MW104",
+    "program/environment_parameters.py environment_parameters": "MW505",
     "program/fallbacks.py check_fallback_case": "MW305 MW320",
     "program/fallbacks.py fallback_of": "MW305 MW320",
     "program/fallbacks.py plain_value": "MW322",

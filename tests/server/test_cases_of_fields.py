@@ -53,7 +53,7 @@ def test_a_field_is_compared_as_its_type_is(
     ("expect", "code", "said"),
     [
         ("{categry: billing}", "MW522", "did you mean `category`?"),
-        ("{contians: billing}", "MW522", "did you mean `contains`?"),
+        ("{contians: billing}", "MW521", "did you mean `contains`?"),
         ("{category: biling}", "MW521", "Did you mean `billing`?"),
         ("{category: {contains: 1, tolerance: 2}}", "MW521", "has no option `tolerance`"),
         ("{contains: sorry, category: billing}", "MW521", "`category` means nothing here"),

@@ -68,7 +68,8 @@ def check_cases(file: CasesFile, beside: CasesContext | None = None) -> list[Dia
     """The findings about a cases file, in the order of the text; about its form alone where nothing is known ``beside`` it."""
     findings = [_finding(file, BAD_CASES, problem) for problem in file.problems]
     if beside is None or beside.field_fault is None:
-        findings += [_finding(file, BAD_CASES, problem) for case in file.cases for problem in _slips(case)]
+        slips = [slip for case in file.cases for expectation in case.expect if (slip := _slip(expectation))]
+        findings += [_finding(file, BAD_CASES, slip) for slip in slips]
     if beside is not None:
         if beside.workflow is None and not file.problems:
             first = CasesProblem(
@@ -105,8 +106,9 @@ def _of_case(case: Case, beside: CasesContext) -> Iterator[tuple[Rule, CasesProb
             )
         unknown = None if beside.field_fault is None or expectation.field is None else beside.field_fault(expectation)
         if unknown is not None:
+            slip = _slip(expectation) if unknown.near is None else None
             place = expectation.field_span or expectation.span
-            yield UNFIT_CASE, CasesProblem(unknown.message, place, unknown.near)
+            yield (BAD_CASES, slip) if slip else (UNFIT_CASE, CasesProblem(unknown.message, place, unknown.near))
             continue
         if expectation.metric in ("python", "json-schema") and isinstance(expectation.value, str):
             missing = _unreadable(expectation.value, beside)
@@ -118,14 +120,14 @@ def _of_case(case: Case, beside: CasesContext) -> Iterator[tuple[Rule, CasesProb
             yield BAD_CASES, CasesProblem(why, expectation.span)
 
 
-def _slips(case: Case) -> Iterator[CasesProblem]:
-    """Keys that look like a metric, where it is not known which fields the workflow returns."""
-    for expectation in case.expect:
-        name = expectation.field
-        near = None if name is None else closest(name, EXPECTATION_KEYS)
-        if name is not None and near is not None:
-            sentence = f"The key `{_short(name)}` means nothing here; did you mean `{near}`?"
-            yield CasesProblem(sentence, expectation.field_span or expectation.span, near)
+def _slip(expectation: Expectation) -> CasesProblem | None:
+    """The name of a field that looks like a metric's, where the workflow has no such field, or it is not known."""
+    name = expectation.field
+    near = None if name is None else closest(name, EXPECTATION_KEYS)
+    if name is None or near is None:
+        return None
+    sentence = f"The key `{_short(name)}` means nothing here; did you mean `{near}`?"
+    return CasesProblem(sentence, expectation.field_span or expectation.span, near)
 
 
 def _inputs(case: Case, beside: CasesContext) -> Iterator[CasesProblem]:

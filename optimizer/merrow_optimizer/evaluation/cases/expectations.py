@@ -47,10 +47,7 @@ def field_fault(graph: TypedGraph, expectation: Expectation) -> UnknownField | N
     try:
         field_of(graph, expectation)
     except UsageFailure as problem:
-        name = expectation.field or ""
-        near = closest(name, [*(field.name for field in AnswerFields(graph)), *CASE_METRICS])
-        sentence = f"{str(problem).partition(';')[0]}; did you mean `{near}`?" if near else str(problem)
-        return UnknownField(sentence, near)
+        return UnknownField(str(problem), closest(expectation.field or "", [each.name for each in AnswerFields(graph)]))
     return None
 
 
