@@ -51,6 +51,7 @@ def test_each_row_has_its_columns_and_those_of_the_answer(
 
     graded = in_process(capsys, "evaluate", *GIVEN, *FIELDS, "--format", "json").json
     assert graded["fields"]["category"]["score"] == 0.75
+    assert all(row["inputs"] for row in graded["rows"])  # of the batch's runs
     assert len(server.requests) == 4
 
 

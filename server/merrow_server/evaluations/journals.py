@@ -1,4 +1,4 @@
-"""Which journal has a run: that of its evaluation or search, or the user's own."""
+"""Which journal has a run: that of its evaluation, search or batch, or the user's own."""
 
 from __future__ import annotations
 
@@ -10,12 +10,12 @@ from typing import TYPE_CHECKING
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
 
-_HAVE_RUNS = ("evaluation", "search")
+_HAVE_RUNS = ("evaluation", "search", "batch")
 
 
 @contextmanager
 def journal_with(user: Store, run: str | None) -> Iterator[Store]:
-    """The journal that has a run: that of the evaluation or the search whose id it begins with, else the user's own."""
+    """The journal that has a run: that of the evaluation, search or batch whose id it begins with, else the user's own."""
     identity = None if run is None else job_of(user, run)
     if identity is None:
         yield user
@@ -25,7 +25,7 @@ def journal_with(user: Store, run: str | None) -> Iterator[Store]:
 
 
 def job_of(user: Store, run: str) -> str | None:
-    """The id of the evaluation or the search that a run is of, by its id, which begins with that or, as a person may write it,
+    """The id of the evaluation, search or batch that a run is of, by its id, which begins with that or, as a person may write it,
     with the beginning of that; None where it is of none. Raises `UsageFailure` for the beginning of several ids.
     """
     for identity in jobs_of(user, [run]):
@@ -35,7 +35,7 @@ def job_of(user: Store, run: str) -> str | None:
 
 
 def jobs_of(user: Store, runs: Iterable[str]) -> set[str]:
-    """The ids of the evaluations and searches that runs are of, by their whole ids."""
+    """The ids of the evaluations, searches and batches that runs are of, by their whole ids."""
     exactly = cache(user.listing.exactly)
     jobs: set[str] = set()
     for run in runs:
