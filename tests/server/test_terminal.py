@@ -172,6 +172,13 @@ CASES: dict[str, list[Case]] = {
         case("answer", "WAITING", "ASK", "yes", shows=False),
         case("answer", TEXT, "ASK", "yes"),
     ],
+    "batch": [
+        case("batch", "chain.mmd", "--dataset", "data.jsonl", "-o", f"{NAME}.csv", "--base-url", "SERVER"),
+        case("batch", "chain.mmd", "--dataset", "data.jsonl", "-o", TEXT, "--base-url", "SERVER"),
+        case("batch", "chain.mmd", "--dataset", TEXT, "-o", "out.csv"),
+        case("batch", TEXT, "--dataset", "data.jsonl", "-o", "out.csv"),
+        case("runs", "--kind", "batch", shows=False),
+    ],
     "cancel": [case("cancel", TEXT)],
     "check": [
         case("check", "broken.mmd"),
@@ -360,6 +367,17 @@ CASES: dict[str, list[Case]] = {
         case("journal", "copy", NAME, f"postgresql://{TEXT}/x", shows=False),
         case("journal", TEXT),
     ],
+    "stores": [
+        case("stores", "add", "kept", TEXT, shows=False),
+        case("stores", "show", "kept"),
+        case("stores", "show", "kept", "--query", TEXT),
+        case("stores", "show", TEXT),
+        case("stores", "add", "kept", "--file", TEXT),
+        case("stores", "export", "kept", "-o", f"{NAME}.jsonl"),
+        case("stores", "list", shows=False),
+        case("stores", TEXT),
+    ],
+    "env": [case("env", shows=False), case("env", TEXT), case("env", "alfworld", "--data", TEXT, shows=False)],
     "tools": [
         case("tools", "add", NAME, "--", "program"),
         case("tools", "pull", TEXT),
