@@ -115,9 +115,10 @@ class PinnedTool:
 
     def lines(self) -> list[str]:
         """What is pinned, as lines of JSON in which nothing hides."""
-        return _seen(json.dumps(self._entry(), indent=2, ensure_ascii=False)).split("\n")
+        return _seen(json.dumps(self.entry(), indent=2, ensure_ascii=False)).split("\n")
 
-    def _entry(self) -> dict[str, Any]:
+    def entry(self) -> dict[str, Any]:
+        """What is pinned, as the file has it below the tool's name."""
         said = {key: self.said[key] for key in _SAID if key in self.said}
         return said | ({} if self.file is None else {"file": self.file}) | {"sha256": self.sha256}
 
@@ -176,8 +177,19 @@ class Pins:
         """The file: servers and tools sorted, characters that can't be seen escaped, a newline at the end."""
         servers: dict[str, dict[str, dict[str, Any]]] = {}
         for tool in self.all():
-            servers.setdefault(tool.server, {"tools": {}})["tools"][tool.name] = tool._entry()
+            servers.setdefault(tool.server, {"tools": {}})["tools"][tool.name] = tool.entry()
         return _seen(json.dumps({"version": _VERSION, "servers": servers}, indent=2, ensure_ascii=False)) + "\n"
+
+
+def text_of_entries(entries: Mapping[str, object]) -> str:
+    """A file of pins that has these tools: what `PinnedTool.entry` gave, by the tools' names in workflows. It may be anything:
+    `read_pins` says what is wrong with it.
+    """
+    servers: dict[str, dict[str, dict[str, object]]] = {}
+    for full_name, entry in entries.items():
+        server, _, name = full_name.partition(".")
+        servers.setdefault(server, {"tools": {}})["tools"][name] = entry
+    return json.dumps({"version": _VERSION, "servers": servers})
 
 
 NO_PINS = Pins(MappingProxyType({}))

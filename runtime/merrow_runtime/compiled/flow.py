@@ -9,11 +9,13 @@ from dataclasses import replace
 
 from merrow_analysis.check import analyse
 from merrow_analysis.definitions.provider import ResourceError
+from merrow_analysis.tools.pins import PINS_FILE, text_of_entries
 from merrow_runtime.compiled.asked import ProgramOptions, asked_for
 from merrow_runtime.compiled.lines import FunctionLines
 from merrow_runtime.compiled.mermaid import file_names, mermaid_text
 from merrow_runtime.compiled.mistakes import mistakes
 from merrow_runtime.compiled.result import Result
+from merrow_runtime.compiled.unasked import check_nobody_asked
 from merrow_runtime.errors import RunFailure, UsageFailure
 from merrow_runtime.models.selection import ModelOptions, decide
 from merrow_runtime.models.user_settings import read_user_settings
@@ -40,7 +42,9 @@ class Flow(FunctionLines):
         read_inputs(workflow.graph, inputs)
         if options.replay is None and (reviser is not None or asks_models(workflow, options)):
             _check_model(options)
-        begun = start(workflow, inputs, options=options, reviser=reviser, store=store)
+        if options.replay is None and asked.ask is None:
+            check_nobody_asked(workflow, options)
+        begun = start(workflow, inputs, options=options, reviser=reviser, store=store, root=self.folder)
         telling = None if asked.tell is None else asyncio.create_task(_notices(begun, asked.tell))
         done = await finish(begun)
         if telling is not None:
@@ -119,6 +123,9 @@ def workflow_of(flow: FunctionLines) -> Workflow:
     functions = flow.traced()
     files = file_names({name: function.name for name, function in functions.items()})
     texts = {files[name]: mermaid_text("", function, files) for name, function in functions.items()}
+    pins = {name: pin for function in functions.values() for name, pin in function.tools.items() if pin is not None}
+    if pins:
+        texts[PINS_FILE] = text_of_entries(pins)
     own, provider = files["workflow"], _Written(texts)
     try:
         return check_workflow(texts[own], name=flow.name, path=own, provider=provider)

@@ -8,10 +8,11 @@ from collections.abc import Callable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
 from dataclasses import dataclass, field
 from inspect import Parameter, signature
+from pathlib import Path
 from typing import Any
 
 from merrow_runtime.compiled.handles import Either, Handle, Kind, PlainBox, PlainEdge, PlainGraph, PlainNode, either
-from merrow_runtime.compiled.mistakes import line_of_program
+from merrow_runtime.compiled.mistakes import folder_of_program, line_of_program
 
 
 class MissingArgument:
@@ -26,9 +27,10 @@ class FunctionLines:
     """The workflow that a function's lines describe.
 
     ``name`` is the file that it was made of, ``nodes`` says of each node what it is, ``types`` what the file declares, ``agents``
-    who does nodes, ``validators`` what results must pass. ``model`` answers nodes that name none. ``tokens``, ``seconds`` and
-    ``usd`` are what a run may use. ``refine`` says how a model changes the workflow while it runs, and ``redo`` which visits are
-    made again. ``drawn`` says that arrows mean what they mean in a drawing: cycles are Loops without a ``with`` around them.
+    who does nodes, ``validators`` what results must pass, ``tools`` what may be used, each with its pin. ``model`` answers nodes
+    that name none. ``tokens``, ``seconds`` and ``usd`` are what a run may use. ``refine`` says how a model changes the workflow
+    while it runs, and ``redo`` which visits are made again. ``drawn`` says that arrows mean what they mean in a drawing: cycles
+    are Loops without a ``with`` around them.
     """
 
     name: str
@@ -36,6 +38,7 @@ class FunctionLines:
     types: Mapping[str, Any] = field(default_factory=dict)
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     validators: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
+    tools: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
     model: str | None = None
     tokens: int | None = None
     seconds: float | None = None
@@ -43,6 +46,8 @@ class FunctionLines:
     refine: bool | Mapping[str, Any] | None = None
     redo: Mapping[str, int] = field(default_factory=dict)
     drawn: bool = False
+    folder: Path | None = field(init=False, default_factory=folder_of_program)
+    """That of the program, in which it finds what is beside it; None where it is not in a file."""
     results: list[str] = field(init=False, default_factory=list)
     """The nodes whose results are outputs of the workflow, by id."""
     inputs: dict[str, Any] = field(init=False, default_factory=dict)

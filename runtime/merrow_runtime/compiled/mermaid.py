@@ -90,6 +90,8 @@ class _Writer:
         yield f"{_STEP}outputs: {flow(outputs)}"
         if made.drawn:
             yield f"{_STEP}drawn: true"
+        if made.tools:
+            yield f"{_STEP}tools: {flow(list(made.tools))}"
         if made.types:
             yield f"{_STEP}types:"
             for name, definition in made.types.items():

@@ -5,6 +5,7 @@ from __future__ import annotations
 import re
 import sys
 from collections.abc import Sequence
+from pathlib import Path
 from types import FrameType
 
 from merrow_analysis.diagnostics import Diagnostic
@@ -17,10 +18,25 @@ _PACKAGE = __package__ or "merrow_runtime.compiled"
 
 def line_of_program() -> int:
     """The line, from 1, of the program that is at work, in whatever calls this package; 0 where there is none."""
+    frame = _frame_of_program()
+    return 0 if frame is None else frame.f_lineno
+
+
+def folder_of_program() -> Path | None:
+    """The folder of the file of the program that is at work, as `line_of_program` finds it; None where it is not in a file."""
+    frame = _frame_of_program()
+    file = None if frame is None else frame.f_globals.get("__file__")
+    if not isinstance(file, str):
+        return None
+    # That of a program in an archive is inside of it.
+    return next((folder for folder in Path(file).absolute().parents if folder.is_dir()), None)
+
+
+def _frame_of_program() -> FrameType | None:
     frame: FrameType | None = sys._getframe(1)
     while frame is not None and str(frame.f_globals.get("__name__")).startswith(_PACKAGE):
         frame = frame.f_back
-    return 0 if frame is None else frame.f_lineno
+    return frame
 
 
 def mistakes(graph: PlainGraph, text: str, errors: Sequence[Diagnostic]) -> str:

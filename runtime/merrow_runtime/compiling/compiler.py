@@ -5,9 +5,10 @@ from __future__ import annotations
 import hashlib
 from collections.abc import Iterable, Iterator
 
+from merrow_analysis.tools.pins import PINS_FILE
 from merrow_runtime.compiling.lines import IMPORTED, FileLines, ProgramLines, file_name
 from merrow_runtime.compiling.python_text import PythonNames, in_lines, in_quotes
-from merrow_runtime.compiling.refusing import check_compiled, left_out, runs_code
+from merrow_runtime.compiling.refusing import check_compiled, left_out, pins_of_file, runs_code
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.values import canonical
 from merrow_runtime.version import VERSION
@@ -16,7 +17,7 @@ from merrow_runtime.workflow import Workflow
 SOURCE = "# Source: "
 """How the line begins that has the hash of the workflow's files."""
 
-_TAKEN = ("AGENTS", "NODES", "TYPES", "VALIDATORS")
+_TAKEN = ("AGENTS", "NODES", "TOOLS", "TYPES", "VALIDATORS")
 """Names that each program may have of its own."""
 
 
@@ -53,11 +54,13 @@ def _check_python(text: str) -> None:
 
 
 def source_hash(workflow: Workflow) -> str:
-    """The hash of all that a workflow is made of: its text and the files that it reads and calls."""
-    texts = [
-        [reached.place, reached.text, {path: dict(known) for path, known in reached.files.items()}]
-        for reached in workflow.reached()
-    ]
+    """The hash of all that a workflow is made of: its text, the files that it reads and calls, and the pins that it uses."""
+    texts: list[object] = []
+    for reached in workflow.reached():
+        files = {path: dict(known) for path, known in reached.files.items() if not path.endswith(PINS_FILE)}
+        texts.append([reached.place, reached.text, files])
+        pins = [[name, *pin.same] for name, pin in pins_of_file(reached).items() if pin is not None]
+        texts += [pins] if pins else []
     return hashlib.sha256(canonical(texts).encode("utf-8", "surrogatepass")).hexdigest()
 
 
@@ -66,7 +69,7 @@ def _head(workflow: Workflow, written: Iterable[ProgramLines], source: str | Non
     title = " ".join(str(title_written).split()) if isinstance(title_written, str) else ""
     name = file_name(workflow)
     about = [title or f"The workflow of {name}.", "", f"Made by `merrow compile` of {name}.", ""]
-    about += left_out(runs=runs_code(workflow))
+    about += left_out(runs=runs_code(workflow), tools=any(map(pins_of_file, workflow.reached())))
     yield in_lines("\n".join(about) + "\n").replace('"""\\\n', '"""', 1)
     yield ""
     yield f"{SOURCE}{in_quotes(source or name)[1:-1]}, SHA-256 {source_hash(workflow)}, Merrow {VERSION}"

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import keyword
-from collections.abc import Iterator, Mapping
+from collections.abc import Collection, Iterator, Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
@@ -17,6 +17,7 @@ from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_runtime.compiled.mermaid import UNTITLED
 from merrow_runtime.compiling.python_text import PythonCode, PythonNames, in_lines, in_quotes, value
+from merrow_runtime.compiling.refusing import pins_of_file, types_of_tools
 from merrow_runtime.compiling.validation_lines import validation_of_node, validators_of
 from merrow_runtime.frontier.layout import Layout, layout_of
 from merrow_runtime.frontier.parts import Part
@@ -66,12 +67,14 @@ class FileLines:
         self._nodes = "NODES" if self._is_main else names.of(f"{self._own}_nodes", constant=True)
         self._types = "TYPES" if self._is_main else names.of(f"{self._own}_types", constant=True)
         self._validators_name = "VALIDATORS" if self._is_main else names.of(f"{self._own}_validators", constant=True)
+        self._tools_name = "TOOLS" if self._is_main else names.of(f"{self._own}_tools", constant=True)
         self._agents_name = "AGENTS" if self._is_main else names.of(f"{self._own}_agents", constant=True)
 
     def write(self) -> ProgramLines:
         """All lines of the file."""
         written, graph = self._written, self._graph
-        types = _declared(graph.types)
+        types = _declared(graph.types, types_of_tools(self._workflow))
+        tools = {name: None if pin is None else pin.entry() for name, pin in pins_of_file(self._workflow).items()}
         for node in graph.inputs:
             self._variables[node.index] = self._locals.of(node.id)
         body = list(self._part(self._layout.whole, 1))
@@ -84,6 +87,9 @@ class FileLines:
         validators = validators_of(self._workflow)
         if validators:
             written.constants.append(f"{self._validators_name} = {value(validators)}")
+        if tools:
+            entries_of_tools = [f"{_INDENT}{in_quotes(name)}: {value(pin)}," for name, pin in tools.items()]
+            written.constants += [f"{self._tools_name} = {{", *entries_of_tools, "}"]
         if self._agents:
             written.constants.append(f"{self._agents_name} = {value(self._agents)}")
         written.table += [f"{self._nodes} = {{"]
@@ -98,7 +104,7 @@ class FileLines:
             head = [f"def {self._own}({inputs}) -> Flow:"]
         title = self._title
         head.append(f'{_INDENT}"""{_in_docstring(title)}"""')
-        head.append(f"{_INDENT}flow = {self._flow(bool(types), bool(validators))}")
+        head.append(f"{_INDENT}flow = {self._flow(bool(types), bool(validators), bool(tools))}")
         reviser = "ModelReviser()" if written.is_revised else ""
         tail = f"{_INDENT}return await flow.run({reviser})" if self._is_main else f"{_INDENT}return flow"
         written.function = [*head, *body, tail]
@@ -111,11 +117,12 @@ class FileLines:
         text = " ".join(str(written).split()) if isinstance(written, str) else ""
         return text or f"{UNTITLED} {file_name(self._workflow)}"
 
-    def _flow(self, types: bool, validators: bool) -> str:
+    def _flow(self, types: bool, validators: bool, tools: bool) -> str:
         settings = self._workflow.analysis.settings
         options: dict[str, object] = {"types": PythonCode(self._types)} if types else {}
         options |= {"agents": PythonCode(self._agents_name)} if self._agents else {}
         options |= {"validators": PythonCode(self._validators_name)} if validators else {}
+        options |= {"tools": PythonCode(self._tools_name)} if tools else {}
         options |= {} if settings.model is None else {"model": settings.model}
         options |= {"drawn": True} if self._graph.core.loose else {}
         if self._is_main:
@@ -282,9 +289,13 @@ class FileLines:
     def _of_step(self, node: TypedNode, step: Step) -> dict[str, Any]:
         definition, memory = step.definition, step.memory
         own = objective_of(self._workflow, node)
-        parameters = {
+        parameters: dict[str, Any] = {
             name: parameter for name, parameter in definition.parameters.items() if name not in ("file", "text", OF)
         }
+        if node.spec is not None and (node.spec.is_tool or node.spec.is_agent):
+            # As they are written: what the pins add to them follows from `TOOLS`.
+            written = node.resolution.parameters
+            parameters = {key: written[key].value for key in sorted(node.spec.parameters) if key in written}
         spec = None if definition.spec is None else dict(definition.spec)
         default, locked, turns = (node.resolution.parameters.get(key) for key in ("default", "locked", "turns"))
         entry: dict[str, Any] = {
@@ -362,13 +373,13 @@ def _in_docstring(text: str) -> str:
     return in_quotes(text)[1:-1]
 
 
-def _declared(types: TypeTable) -> dict[str, Any]:
-    """The types that the file declares, as a program has them: a tuple has the words of an enumeration, a mapping the fields of a
-    record, a list the kinds of a union, and a text the type that another is a kind of.
+def _declared(types: TypeTable, of_tools: Collection[str]) -> dict[str, Any]:
+    """The types that the file declares, which are not ``of_tools``, as a program has them: a tuple has the words of an
+    enumeration, a mapping the fields of a record, a list the kinds of a union, and a text the type that another is a kind of.
     """
     declared: dict[str, Any] = {}
     for name, parent in types.parents.items():
-        if name in BUILT_IN:
+        if name in BUILT_IN or name in of_tools:
             continue
         if name in types.words:
             declared[name] = tuple(types.words[name])

@@ -7,6 +7,7 @@ from collections.abc import Iterator, Mapping
 from merrow_analysis.definitions.schema import CALL_KEYS, INTERFACE_KEYS, MERMAID_NODE_KEYS
 from merrow_analysis.definitions.validator_schema import VALIDATION_KEYS
 from merrow_analysis.definitions.validators import ValidatorCheck
+from merrow_analysis.tools.pins import LOCAL, PinnedTool
 from merrow_runtime.errors import UsageFailure
 from merrow_runtime.program.validating import resolve_validation
 from merrow_runtime.workflow import Workflow
@@ -14,7 +15,7 @@ from merrow_runtime.workflow import Workflow
 _HELD = frozenset(
     {
         *CALL_KEYS, "agents", "aims", "budget", "drawn", "inputs", "libraries", "operators", "outputs", "prompts", "redo",
-        "refine", "types", "validators", "version",
+        "refine", "tools", "types", "validators", "version",
     }
 )  # fmt: skip
 """The keys of a file's header of which a program holds all that they say."""
@@ -38,6 +39,7 @@ def check_compiled(workflow: Workflow) -> None:
 
 
 def _reasons(workflow: Workflow) -> Iterator[str]:
+    yield from _tools_apart(workflow)
     for reached in workflow.reached():
         settings = reached.analysis.settings
         for key in _header(reached):
@@ -47,13 +49,41 @@ def _reasons(workflow: Workflow) -> Iterator[str]:
             yield "`refine: {ask: true}` asks a person, which a program can't: use merrow run."
         for node in reached.graph.nodes:
             spec = node.spec
-            if spec is not None and spec.is_agent:
-                yield f"A program can't hold the agent {node.id}, which uses tools: use merrow run."
             own = frozenset() if spec is None else spec.parameters | {spec.instruction_key or "role"}
             ports = frozenset() if spec is None else frozenset(spec.ports)
             for key in node.resolution.parameters:
                 if key not in _HELD_AT_NODES | own | ports and node.kind != "decision":
                     yield f"A program can't hold `{key}:` of node {node.id}: use merrow run."
+
+
+def _tools_apart(workflow: Workflow) -> Iterator[str]:
+    """Of a called file in another folder: its tools may be others by the same names, and a program is in one folder."""
+    known: dict[str, PinnedTool] = {}
+    for reached in workflow.reached():
+        for name, pin in pins_of_file(reached).items():
+            if pin is None:
+                continue
+            elsewhere = "/" in reached.place
+            if (elsewhere and pin.server == LOCAL) or known.setdefault(name, pin).same != pin.same:
+                yield (
+                    f"A program can't hold the tool {name} of {reached.place}, which is not that of {workflow.name}: use merrow"
+                    " run."
+                )
+
+
+def pins_of_file(workflow: Workflow) -> dict[str, PinnedTool | None]:
+    """The tools that a file names in its header, with their pins; None for one that is not pinned, which nothing uses then."""
+    outside = workflow.graph.core.language.outside
+    names = workflow.analysis.settings.tools
+    return {name: None if outside is None else outside.tools.find(name).pin for name in names}
+
+
+def types_of_tools(workflow: Workflow) -> frozenset[str]:
+    """The types that a file has from its tools alone."""
+    outside, settings = workflow.graph.core.language.outside, workflow.analysis.settings
+    signatures = [] if outside is None else [outside.tools.find(name).signature for name in settings.tools]
+    named = {name for one in signatures if one is not None for name in (*one.words, *one.records)}
+    return frozenset(named - {str(name) for name in settings.types})
 
 
 def _header(workflow: Workflow) -> Mapping[str, object]:
@@ -78,8 +108,10 @@ def checks_of(workflow: Workflow) -> list[ValidatorCheck]:
     return [check for validation in validations if validation is not None for _, check in validation.checks]
 
 
-def left_out(*, runs: bool) -> list[str]:
-    """What is not in the program, as lines of its docstring. ``runs`` says that it may run code that models write."""
+def left_out(*, runs: bool, tools: bool) -> list[str]:
+    """What is not in the program, as lines of its docstring. ``runs`` says that it may run code that models write, ``tools`` that
+    it may use tools.
+    """
     limits = [
         "It runs as with `merrow run`, but keeps no journal: it can't be resumed, and no answers are cached.",
         "--record and --replay write and read the same recordings.",
@@ -87,5 +119,9 @@ def left_out(*, runs: bool) -> list[str]:
     if runs:
         limits.append(
             "Code that models write, or validators, runs in a sandbox, or the run ends; --allow-unsafe-code runs it without one."
+        )
+    if tools:
+        limits.append(
+            "Tools that your settings don't call `repeatable` are called on a terminal alone, where you can be asked."
         )
     return limits

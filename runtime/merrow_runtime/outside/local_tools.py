@@ -18,13 +18,14 @@ from merrow_analysis.bounded.python_source import literal, parse_python
 from merrow_analysis.tools.pins import LOCAL
 from merrow_runtime.errors import InputError
 from merrow_runtime.models.tool_servers import VARIABLE, ToolServer, shown_name
+from merrow_runtime.outside.scripts import script
 from merrow_runtime.program.workflow_files import read_path
 
 FOLDER = "tools"
 LARGEST = 200_000
 """Bytes of a tool's file."""
 MOST_FILES = 200
-_RUNNER = Path(__file__).with_name("local_runner.py")
+_RUNNER = "local_runner.py"
 _PLAIN = {"str": "string", "int": "integer", "float": "number", "bool": "boolean"}
 _DEEPEST = 10
 _TYPES = "use str, int, float, bool, list[...], dict, Literal[...], Optional[...] or a TypedDict of the same file"
@@ -71,7 +72,7 @@ def read_tool(file: Path) -> LocalTool:
         return LocalTool(file.stem, file, sha256, None, None, f"{place}: {why}.")
     job = json.dumps({"file": str(file), "sha256": sha256, "tool": said, "returns": returns})
     # -I: what it imports comes from this Python, and not from the folder, which the hash doesn't cover.
-    server = ToolServer(LOCAL, (sys.executable, "-I", str(_RUNNER), job), cwd=str(file.parent))
+    server = ToolServer(LOCAL, (sys.executable, "-I", *script(_RUNNER), job), cwd=str(file.parent))
     return LocalTool(file.stem, file, sha256, said, server, text=source.text)
 
 

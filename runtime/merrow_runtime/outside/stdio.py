@@ -14,13 +14,13 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from pathlib import Path
 from typing import TYPE_CHECKING, Any, NoReturn
 
 import anyio
 from mcp.shared.message import SessionMessage
 from mcp.types import jsonrpc_message_adapter
 
+from merrow_runtime.outside.scripts import script
 from merrow_runtime.outside.traffic import DEEPEST
 
 if TYPE_CHECKING:
@@ -35,7 +35,7 @@ KEPT_STDERR = 64 * 1024
 _GRACE_SECONDS = 1.0
 """In which a server may end by itself once its input is closed."""
 _SHOWN = 100
-_SUPERVISOR = Path(__file__).with_name("supervisor.py")
+_SUPERVISOR = "supervisor.py"
 
 
 class Program:
@@ -67,7 +67,7 @@ class Program:
         if os.name == "posix":
             kept, self._control = os.pipe()
             # -I and -S: it needs nothing of the user's Python, and starts in 20 ms.
-            command = [sys.executable, "-I", "-S", str(_SUPERVISOR), str(kept), *command]
+            command = [sys.executable, "-I", "-S", *script(_SUPERVISOR), str(kept), *command]
             given = {"pass_fds": (kept,), "start_new_session": True}
         try:
             self._process = await asyncio.create_subprocess_exec(

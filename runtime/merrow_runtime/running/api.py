@@ -77,6 +77,7 @@ def start(
     reviser: Reviser | None = None,
     limits: SpendingLimits | None = None,
     tools: ToolServers | None = None,
+    root: Path | None = None,
 ) -> Run:
     """Begin a run, in the running event loop.
 
@@ -85,7 +86,8 @@ def start(
     used; what is given stays the caller's to close. ``reviser`` changes the workflow while it runs, where that or the options
     ask for it (`refine`). ``run_id`` names the run; without it the run has an id of its own. ``limits`` are those of the user's
     settings, where the caller has read them already: with an ``endpoint`` nothing else is looked up there. ``tools`` are the
-    servers of its tools, which stay the caller's to close; None: those of the user's settings, started for this run.
+    servers of its tools, which stay the caller's to close; None: those of the user's settings, started for this run. ``root`` is
+    the folder of the workflow's file, None for the one by its name.
     Raises `UsageFailure` (where there is a run of that name already, too; `ForeignResults` where earlier results of
     another endpoint would be reused and ``options.reuse`` says nothing) or `StoreFailure` before anything is called.
     """
@@ -114,7 +116,14 @@ def start(
             if options.only is None:
                 options = replace(options, set_outputs={**kept, **options.set_outputs})
         job = PreparedRun(
-            workflow, options, given, resources, nodes, notices=[*workflow.how_read, *damaged], reviser=reviser
+            workflow,
+            options,
+            given,
+            resources,
+            nodes,
+            notices=[*workflow.how_read, *damaged],
+            reviser=reviser,
+            root=root,
         )
         if earlier is not None:
             job.check_reuse(earlier.id, job.answered_by_others())
@@ -126,7 +135,7 @@ def start(
             "base_url": resources.base_url,
             "origin": job.endpoint,
         }
-        place = workflow.name if workflow.path is None else whole_path(workflow.name)
+        place = workflow.name if workflow.path is None else whole_path((root or Path()) / workflow.name)
         record = RunRecord(
             new_id() if run_id is None else run_id,
             place,

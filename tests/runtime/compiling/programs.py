@@ -44,11 +44,17 @@ class Terminal(io.StringIO):
         return True
 
 
-def run_program(text: str, *arguments: str, terminal: bool = False) -> Done:
-    """Run a program's text with a command line."""
+def run_program(
+    text: str, *arguments: str, terminal: bool = False, file: Path | None = None, typed: str | None = None
+) -> Done:
+    """Run a program's text with a command line: as what is in a ``file``, and with a person who has ``typed`` this."""
     name = f"compiled_program_{next(_NUMBERS)}"
     module = types.ModuleType(name)
-    out, err, before = Terminal() if terminal else io.StringIO(), io.StringIO(), sys.argv
+    if file is not None:
+        module.__file__ = str(file)
+    out, err, before = Terminal() if terminal else io.StringIO(), io.StringIO(), (sys.argv, sys.stdin)
+    if typed is not None:
+        err, sys.stdin = Terminal(), Terminal(typed)
     sys.modules[name], sys.argv = module, ["program.py", *arguments]
     try:
         exec(_code(text), module.__dict__)  # noqa: S102 (what is tested)
@@ -58,7 +64,7 @@ def run_program(text: str, *arguments: str, terminal: bool = False) -> Done:
             except SystemExit as ended:
                 code = int(ended.code or 0)
     finally:
-        sys.argv = before
+        sys.argv, sys.stdin = before
         del sys.modules[name]
     return Done(code, out.getvalue(), err.getvalue())
 

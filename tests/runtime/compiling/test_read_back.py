@@ -17,6 +17,7 @@ from tests.workflows import workflows
 
 from merrow_analysis.edits.yaml_write import quoted
 from merrow_analysis.graph.boxes.composites import loop_settings
+from merrow_analysis.tools.pins import PINS_FILE, text_of_entries
 from merrow_runtime import RunOptions, UsageFailure, Workflow, check_workflow
 from merrow_runtime.compiled.handles import PlainEdge
 from merrow_runtime.compiled.mermaid import mermaid_text
@@ -39,6 +40,9 @@ def read_back(workflow: Workflow, folder: Path) -> Workflow:
     files["workflow"] = "main.mmd"
     for one in functions:
         folder.joinpath(files[one.name]).write_text(mermaid_text(one.title, one.flow, files))
+    pins = {name: pin for one in functions for name, pin in one.flow.tools.items() if pin is not None}
+    if pins:
+        folder.joinpath(PINS_FILE).write_text(text_of_entries(pins))
     found = load(folder / "main.mmd")
     object.__setattr__(found, "name", workflow.name)
     return found

@@ -52,7 +52,7 @@ def command(
     `merrow run` asks, prints the same and ends with the same exit code. Each can replay the other's recordings.
 
     With --standalone the program is in one file with Merrow's own code. To replay a recording it needs nothing but
-    Python; to ask a model it needs the package openai.
+    Python; to ask a model it needs the package openai, and to use tools the package mcp.
 
     With --check the exit code is 1 when the workflow or the program has changed since it was compiled, or another
     version of Merrow compiled it. Without FILE, the workflow that the program names is used.

@@ -1,0 +1,33 @@
+"""Whether a program can call its tools where nobody can be asked what came of a call: it keeps no journal that could wait."""
+
+from __future__ import annotations
+
+from merrow_analysis.tools.pins import LOCAL
+from merrow_runtime.errors import UsageFailure
+from merrow_runtime.models.tool_permissions import UsersPermissions
+from merrow_runtime.options import RunOptions
+from merrow_runtime.program.definitions import make_steps
+from merrow_runtime.program.tool_parameters import tools_of
+from merrow_runtime.workflow import Workflow
+
+
+def check_nobody_asked(workflow: Workflow, options: RunOptions) -> None:
+    """Raise `UsageFailure` for a tool about whose calls a person may have to be asked: one that may not be called twice, and one
+    that a model may call and the user's settings don't allow.
+    """
+    permissions = UsersPermissions()
+    for reached in workflow.reached():
+        definitions = [step.definition for step in make_steps(reached, options).values()]
+        fixed = tools_of(definitions, agents=False)
+        for called, node in tools_of(definitions).items():
+            tool = called[0]
+            server, _, name = tool.partition(".")
+            lists = [] if called in fixed or server == LOCAL or permissions.may_use(tool) else ["allow"]
+            lists += [] if permissions.may_repeat(tool) else ["repeatable"]
+            if lists:
+                raise UsageFailure(
+                    f"Node {node} calls the tool {tool}, about which a person may have to be asked, and nobody answers here. Run"
+                    f" the program on a terminal, or use merrow run, which keeps a journal; if it may be called unasked and more"
+                    f" than once, add {name} to {' and '.join(f'`{word}`' for word in lists)} in [servers.{server}] of your"
+                    " settings."
+                )
