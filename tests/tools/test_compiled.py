@@ -16,7 +16,7 @@ from tests.server.program import Outcome, in_process
 from tests.tools.agents import calls, mail, write
 from tests.tools.mails import CLASS, ONE, ROW, Workspace
 
-from merrow_analysis.tools.pins import PINS_FILE
+from merrow_analysis.tools.pins import NO_PINS, PINS_FILE, pinned
 from merrow_runtime.outside.packages import NEEDED
 
 INPUTS = ("--input", "problem=ann", "--input", "body=hello")
@@ -167,6 +167,10 @@ def test_an_agent_asks_at_a_terminal_and_is_refused_elsewhere(
     done = run_program(program, *asked, typed=json.dumps({"answer": "once"}) + "\n")
     assert (done.code, done.out) == (0, "It is sent.\n"), done.err
     assert [sent["body"] for sent in space.mails] == ["hello"]
+    space.settings("allow = true", "repeatable = true")
+    server.script(calls(mail("again")), Reply("It is sent."))
+    assert run_program(program, *asked) == (0, "It is sent.\n", "")
+    assert [sent["body"] for sent in space.mails] == ["hello", "again"]
 
 
 LOCAL_TOOL = (
@@ -220,6 +224,57 @@ CALLS = """flowchart TD
     PROBLEM -->|to| SEND --> SENT
     PROBLEM -->|PROBLEM| INNER --> RETURN
 """
+
+
+def test_a_program_that_waited_for_a_person_still_finds_what_is_beside_it(
+    space: Workspace, merrow: Programs, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    _with_local_tool(space, merrow)
+    asked = "PROBLEM -->|input| ASK -->|text| TWICE"
+    space.write(
+        LOCAL_TOOL.replace("PROBLEM -->|text| TWICE", asked).replace(
+            "    TWICE[[", '    ASK@{ op: Human, ask: "Which?" }\n    TWICE[['
+        )
+    )
+    program = merrow.made()
+    elsewhere = tmp_path / "elsewhere"
+    elsewhere.mkdir()
+    monkeypatch.chdir(elsewhere)
+    done = run_program(program, "--input", "problem=x", file=tmp_path / "flow.py", typed="ab\n")
+    assert (done.code, done.out) == (0, "abab\n"), done.err
+
+
+def test_types_that_a_workflow_has_from_its_tools_are_not_declared_by_it(space: Workspace, merrow: Programs) -> None:
+    text, word = {"type": "string"}, {"type": "string", "enum": ["ann", "bob"]}
+    schema = {"type": "object", "properties": {"to": word, "body": text}, "required": ["to", "body"]}
+    pins = [pinned("mail", {"name": "send", "inputSchema": schema})]
+    Path(PINS_FILE).write_text(NO_PINS.with_tools(pins).text())
+    space.write(
+        ONE.replace("PROBLEM -->|to|", "PROBLEM -->|body|")
+        .replace("    BODY -->|body| SEND\n", "")
+        .replace("    BODY([Body]):::Interface\n", "")
+        .replace("copies: 3", "to: ann")
+    )
+    assert "TYPES" not in merrow.made()
+    assert merrow("import", "flow.py", "-o", "back.mmd").code == 0
+    assert merrow("diff", "flow.mmd", "back.mmd", "--format", "json").code == 0
+
+
+def test_a_called_file_in_another_folder_has_no_tools_that_are_files(space: Workspace, merrow: Programs) -> None:
+    _with_local_tool(space, merrow)
+    inner = space.folder / "inner"
+    inner.mkdir()
+    (inner / "flow.mmd").write_text(LOCAL_TOOL)
+    send = "    SEND[[\"Tool<br/>(tool: mail.send, with: 'body: hello')\"]]\n"
+    outer = (
+        CALLS.replace(send, "")
+        .replace("    SENT([Sent]):::Interface\n", "")
+        .replace("    PROBLEM -->|to| SEND --> SENT\n", "")
+    )
+    space.write(outer + CLASS)
+    refused = merrow("compile", "flow.mmd")
+    assert (refused.code, refused.out) == (2, "")
+    assert "the tool local.twice of inner/flow.mmd" in refused.err
 
 
 def test_tools_of_one_name_that_are_not_the_same_are_not_compiled(space: Workspace, merrow: Programs) -> None:
