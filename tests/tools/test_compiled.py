@@ -13,7 +13,7 @@ import pytest
 from tests.runtime.compiling.programs import Done, run_program
 from tests.runtime.openai_server import OpenAIServer, Reply, serving
 from tests.server.program import Outcome, in_process
-from tests.tools.agents import calls, mail, write
+from tests.tools.agents import AGENT, call, calls, mail, write
 from tests.tools.mails import CLASS, ONE, ROW, Workspace
 
 from merrow_analysis.tools.pins import NO_PINS, PINS_FILE, pinned
@@ -242,6 +242,19 @@ def test_a_program_that_waited_for_a_person_still_finds_what_is_beside_it(
     monkeypatch.chdir(elsewhere)
     done = run_program(program, "--input", "problem=x", file=tmp_path / "flow.py", typed="ab\n")
     assert (done.code, done.out) == (0, "abab\n"), done.err
+
+
+def test_an_agent_may_use_a_tool_that_is_a_file_which_its_user_trusts(
+    space: Workspace, merrow: Programs, server: OpenAIServer
+) -> None:
+    _with_local_tool(space, merrow)
+    space.write(
+        AGENT.replace("mail.send, mail.count, mail.echo", "local.twice").replace("'TOOLS'MORE", "'local.twice'")
+    )
+    server.script(calls(call("local__twice", text="ab")), Reply("It is abab."))
+    asked = ("--input", "problem=Double it.", "--base-url", server.base_url, "--model", "m")
+    assert run_program(merrow.made(), *asked) == (0, "It is abab.\n", "")
+    assert "abab" in server.bodies[-1]["messages"][-1]["content"]
 
 
 def test_types_that_a_workflow_has_from_its_tools_are_not_declared_by_it(space: Workspace, merrow: Programs) -> None:

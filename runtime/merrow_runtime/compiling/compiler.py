@@ -57,7 +57,7 @@ def source_hash(workflow: Workflow) -> str:
     """The hash of all that a workflow is made of: its text, the files that it reads and calls, and the pins that it uses."""
     texts: list[object] = []
     for reached in workflow.reached():
-        files = {path: dict(known) for path, known in reached.files.items() if not path.endswith(PINS_FILE)}
+        files = {path: dict(known) for path, known in reached.files.items() if path.rpartition("/")[2] != PINS_FILE}
         texts.append([reached.place, reached.text, files])
         pins = [[name, *pin.same] for name, pin in pins_of_file(reached).items() if pin is not None]
         texts += [pins] if pins else []
