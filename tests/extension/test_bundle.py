@@ -19,8 +19,8 @@ REPOSITORY = Path(__file__).resolve().parents[2]
 EXTENSION = REPOSITORY / "vscode-extension"
 LIBRARIES = EXTENSION / "python" / "lib"
 CORPUS = REPOSITORY.parent / "shared" / "corpus"
-PRIVATE = {"openai", "aiohttp", "httpx2", "uvloop"}
-"""What the extension sets up in a private folder, for real endpoints only."""
+PRIVATE = {"openai", "aiohttp", "httpx2", "uvloop", "mcp", "pydantic", "anyio"}
+"""What the extension sets up in private folders, for real endpoints and servers of tools only."""
 OPTIONAL = {"html5lib", "math_verify", "sympy", "numpy"}
 """Of the extras `evaluate` and `optimize`; where they are missing, what needs them says how to install them."""
 NOT_SERVED = {
