@@ -7,7 +7,9 @@ operator is a plain step: a Custom whose prompt is its label, or a Decision if i
 from __future__ import annotations
 
 import re
+from collections.abc import Sequence
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from typing import Any, Literal, NamedTuple
 
 from merrow_analysis.definitions.callees import Callee
@@ -235,7 +237,8 @@ def resolve(
         return _tool(choice, parameters, parts, types, outside)
     if choice.spec is not None and choice.spec.is_agent:
         agent = _with_parameters(choice, parameters, parts, types)
-        tools = () if outside is None else tuple(outside.tools.find(named.name) for named in named_tools(agent))
+        pinned = None if outside is None else outside.tools
+        tools = () if pinned is None else tuple(pinned.find(named.name) for named in named_tools(agent))
         return replace(agent, tools=tools)
     return _with_parameters(choice, parameters, parts, types)
 
@@ -446,14 +449,19 @@ class NamedTool(NamedTuple):
     span: Span
 
 
-def named_tools(resolution: Resolution) -> list[NamedTool]:
+def named_tools(resolution: Resolution) -> Sequence[NamedTool]:
     """The tools that a node names: that of a Tool, and those that an agent is offered, but for asking a person."""
     name = tool_name(resolution)
     if name is not None:
         return [NamedTool(name, "tool", (0, len(name)))]
     if resolution.spec is None or not resolution.spec.is_agent:
         return []
-    return [NamedTool(name, "tools", span) for name, span in listed_tools(_tool_list(resolution)) if name != PERSON]
+    return _offered(_tool_list(resolution))
+
+
+@lru_cache(64)
+def _offered(listed: str) -> Sequence[NamedTool]:
+    return tuple(NamedTool(name, "tools", span) for name, span in listed_tools(listed) if name != PERSON)
 
 
 def may_ask_person(resolution: Resolution) -> bool:

@@ -69,16 +69,17 @@ def check_tools(context: GraphContext) -> Iterator[Diagnostic]:
     users, outside = _users(context), graph.core.language.outside
     if not (users or listed):
         return
-    pinned = KnownNames(() if outside is None else outside.tools.pins.names())
+    tools_beside = None if outside is None else outside.tools
+    pinned = KnownNames(() if tools_beside is None else tools_beside.pins.names())
     used: set[str] = set()
     for node in users:
         tools = named_tools(node.resolution)
         used.update(one.name for one in tools)
         yield from _names_none(node, tools)
         for one in tools:
-            if outside is None:
+            if tools_beside is None:
                 continue  # Nobody can look at files.
-            tool = outside.tools.find(one.name)
+            tool = tools_beside.find(one.name)
             if tool.problem is None and one.name in listed:
                 continue
             place = text_range(node, one.key, one.span)
@@ -93,8 +94,8 @@ def check_tools(context: GraphContext) -> Iterator[Diagnostic]:
                 yield report(UNDECLARED_TOOL, place, message, fixes=declare_tool(context, one.name))
         if node.resolution.tool is not None and node.resolution.tool.problem is None:
             yield from _constants(node)
-    for number, name in enumerate(listed if outside is not None else ()):
-        unused = None if name in used or outside is None else outside.tools.find(name)
+    for number, name in enumerate(listed):
+        unused = None if name in used or tools_beside is None else tools_beside.find(name)
         if unused is not None and unused.problem is not None:
             place = context.place_of((TOOLS, number)) or context.top
             near, told = _problem(unused, pinned)
@@ -160,8 +161,10 @@ def check_tools_in_boxes(context: GraphContext) -> Iterator[Diagnostic]:
     graph = context.graph
     for node in _users(context):
         boxes, may_repeat = graph.composites.around(node.id), context.permissions.may_repeat
+        if not boxes or node.kind != "operator":
+            continue
         names = [one.name for one in named_tools(node.resolution) if not may_repeat(one.name)]
-        if not boxes or not names or node.kind != "operator":
+        if not names:
             continue
         most = most_calls(graph, node)
         often = f"{'any number of' if most is None else f'up to {most:,}'} times"
