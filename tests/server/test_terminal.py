@@ -383,7 +383,7 @@ CASES: dict[str, list[Case]] = {
         case("tools", "pull", TEXT),
         case("tools", "trust", TEXT),
         case("tools", "forget", TEXT),
-        case("tools", "new", TEXT),
+        case("tools", "new", TEXT, shows=False),
         case("tools", "list", shows=False),
         case("tools", "check", shows=False),
     ],

@@ -183,9 +183,10 @@ class Following:
     def cancel_all(self, uri: str | None = None) -> list[str]:
         """Cancel the jobs of a document, or all that were ordered here; the ids of those that have one."""
         meant = [live for live in self.live.values() if uri is None or live.is_of(uri)]
+        ids = [live.id for live in meant if live.id is not None]  # One that has ended has none any more.
         for live in meant:
             live.ticket.cancel()
-        return [live.id for live in meant if live.id is not None]
+        return ids
 
     def works_on(self, place: JobLocation, what: What) -> bool:
         """Whether there is such a job of the workflow that is open at this place."""
