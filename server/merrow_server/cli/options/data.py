@@ -173,7 +173,7 @@ def _of_fields(given: tuple[str, ...], one: str, several: str, none: dict[str, s
     """What is given for whole answers, as ``one``, and by fields of them as ``several``. Raises `InputError`."""
     from merrow_server.cli.given.values import read_values
 
-    bare = [value for value in given if "=" not in value]
+    bare = list(dict.fromkeys(value for value in given if "=" not in value))
     if len(bare) > 1:
         raise InputError(f"--{one} {bare[0]} and --{one} {bare[1]} are both for the whole answer; give one of them.")
     by_field = read_values((value for value in given if "=" in value), f"--{one}")
