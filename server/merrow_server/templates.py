@@ -11,13 +11,14 @@ _CHECKOUT = Path(__file__).resolve().parents[2] / "examples" / "patterns"
 _FRONT = re.compile(r"---\n(?P<front>.*?\n)---\n(?P<comments>(?:%%[^\n]*\n)*)", re.DOTALL)
 _TITLE = re.compile(r"^title: *(.+)$", re.MULTILINE)
 _TOOLS = re.compile(r"^  tools: \[(.+)\]$", re.MULTILINE)
+_DOCUMENTS = re.compile(r"\{(?:file|folder): ([^,}]+)")
 _SOURCE = "Source: "
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowTemplate:
     """A workflow to start from. ``sentences`` say what it does and when it helps; ``source`` is whose idea it is. ``tools`` are
-    those that it may use, of servers that a user has to set up.
+    those that it may use, of servers that a user has to set up; ``documents`` the files and folders that a user has to write.
     """
 
     name: str
@@ -26,6 +27,7 @@ class WorkflowTemplate:
     source: str
     text: str
     tools: tuple[str, ...] = ()
+    documents: tuple[str, ...] = ()
 
 
 def templates() -> dict[str, WorkflowTemplate]:
@@ -44,4 +46,6 @@ def read_template(path: Path) -> WorkflowTemplate:
     sentences = tuple(line for line in lines if line and not line.startswith(_SOURCE))
     listed = _TOOLS.search(match["front"]) if match is not None else None
     tools = () if listed is None else tuple(name.strip() for name in listed[1].split(","))
-    return WorkflowTemplate(path.stem, "" if title is None else title[1].strip(), sentences, source, text, tools)
+    documents = () if match is None else tuple(_DOCUMENTS.findall(match["front"]))
+    title_text = "" if title is None else title[1].strip()
+    return WorkflowTemplate(path.stem, title_text, sentences, source, text, tools, documents)

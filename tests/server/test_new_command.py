@@ -29,6 +29,7 @@ def test_every_pattern_starts_a_workflow_without_errors_and_warnings(
     assert set(serious) == ({"MW503"} if template.tools else set())
     assert all(tool in made.out for tool in template.tools)
     assert ("merrow tools pull" in made.out) == bool(template.tools)
+    assert ("handbook.jsonl" in made.out) == ("handbook.jsonl" in template.text.partition("flowchart")[0])
     (tmp_path / PINS_FILE).write_text(PINS.read_text("utf-8"), "utf-8")
     found = in_process(capsys, "check", "--format", "json", "flow.mmd")
     assert [one["code"] for one in found.json if one["severity"] in ("error", "warning")] == []

@@ -178,6 +178,16 @@ def test_what_was_answered_for_one_field_is_not_asked_again(
     assert "  category +0.000 " in text
 
 
+def test_of_fields_for_whole_answers_the_last_one_counts(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    done = in_process(
+        capsys, *MAIN, "--gold", "nothing", "--gold", "reply", "--dry-run", "--metric", "judge", "--metric", "exact"
+    )
+    assert done.code == 0, done.err
+    assert not server.requests
+
+
 @pytest.mark.parametrize(
     ("given", "said"),
     [
@@ -186,7 +196,6 @@ def test_what_was_answered_for_one_field_is_not_asked_again(
         (("--metric", "replly=contains"), "did you mean `reply`?"),
         (("--gold", "category=reply"), "the right answer is not of type Category"),
         (("--gold", "kind", "--gold", "category=kind"), "name the field of each"),
-        (("--gold", "kind", "--gold", "text"), "both for the whole answer"),
         (("--gold", "category=kind", "--metric", "category=labels"), "scores whole answers"),
         (("--gold", "reply=reply", "--metric-option", "rubric=x"), "No metric of a field has this option"),
         (("--gold", "reply=reply", "--metric-option", "amount.tolerance=1"), "The field is not scored"),

@@ -8,7 +8,6 @@ from typing import TYPE_CHECKING, Any
 import click
 
 from merrow_server.cli.given import shell_completion
-from merrow_server.errors import InputError
 
 if TYPE_CHECKING:
     from merrow_server.evaluations.evaluation_request import EvaluationRequest
@@ -170,14 +169,14 @@ def asked_of(given: dict[str, Any], repeats: int = 1) -> EvaluationRequest:
 
 
 def _of_fields(given: tuple[str, ...], one: str, several: str, none: dict[str, str] | None) -> dict[str, Any]:
-    """What is given for whole answers, as ``one``, and by fields of them as ``several``. Raises `InputError`."""
+    """What is given for whole answers, as ``one``, the last time as with any option, and by fields of them as ``several``. Raises
+    `InputError`.
+    """
     from merrow_server.cli.given.values import read_values
 
-    bare = list(dict.fromkeys(value for value in given if "=" not in value))
-    if len(bare) > 1:
-        raise InputError(f"--{one} {bare[0]} and --{one} {bare[1]} are both for the whole answer; give one of them.")
+    bare = [value for value in given if "=" not in value]
     by_field = read_values((value for value in given if "=" in value), f"--{one}")
-    return {one: bare[0] if bare else None, several: by_field or none}
+    return {one: bare[-1] if bare else None, several: by_field or none}
 
 
 def _number(text: str) -> Any:

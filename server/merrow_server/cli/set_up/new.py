@@ -87,6 +87,9 @@ def command(ctx: click.Context, name: str | None, template: str, listing: bool, 
         echo(
             f"It uses {listed(tools)}. Pin the tools that it is to use: merrow tools add {server}, merrow tools pull {server}"
         )
+    documents = known[template].documents
+    if documents:
+        echo(f"It looks things up in {listed(documents)}, which you write.")
     echo(f"Next: merrow check {quoted}, then merrow run {quoted} --dry-run")
     ctx.exit(OK)
 
