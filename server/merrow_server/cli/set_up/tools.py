@@ -146,6 +146,7 @@ def _pull(name: str, tools: tuple[str, ...], *, accept: bool) -> int:
 
 
 def _check(names: tuple[str, ...], *, as_json: bool) -> int:
+    from merrow_analysis.rules.effects.pin_rules import TOOL_DIFFERS
     from merrow_server.tools.pinning import check
     from merrow_server.tools.servers import known_servers
 
@@ -154,7 +155,7 @@ def _check(names: tuple[str, ...], *, as_json: bool) -> int:
         emit(json.dumps({"differs": [change.to_json() for change in changed], "problems": problems}, indent=2))
     else:
         for change in changed:
-            _show(change, code="MW504 ")
+            _show(change, code=f"{TOOL_DIFFERS.code} ")
         for problem in problems:
             echo(visible(problem), err=True)
         if not changed and not problems:
