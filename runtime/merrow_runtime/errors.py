@@ -174,6 +174,12 @@ class UnreachedFailure(NodeFailure):
     code = "tool"
 
 
+class DiffersFailure(UnreachedFailure):
+    """A tool was not called, since its server says something else of it than its pin."""
+
+    code = "tool_differs"
+
+
 class ToolFailure(RunFailure):
     """A server of tools can't be started or reached, or did not keep to the protocol or its limits, or refused a call. ``told``
     is the end of what its program wrote to its standard error, fit to be shown. ``answered`` says that the server itself

@@ -22,7 +22,7 @@ from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects
 from merrow_runtime.calls.tool_questions import DECLINED, person_question, response, sameness
 from merrow_runtime.calls.tool_servers import FIRST_LEG, ToolServers
-from merrow_runtime.errors import NodeFailure, StaleStateFailure, ToolFailure, UnreachedFailure
+from merrow_runtime.errors import DiffersFailure, NodeFailure, StaleStateFailure, ToolFailure, UnreachedFailure
 from merrow_runtime.operators.base import NodeDefinition
 from merrow_runtime.requests import (
     CallKey,
@@ -109,7 +109,7 @@ class ToolUse:
                 failed = ToolResult(plain(str(failure)), failed=True)
                 await self._keep(self._key, "tool", failed.to_json(), started)
                 return failed
-            lost = UnreachedFailure.of(self._node.id, plain(str(failure)))
+            lost = (DiffersFailure if failure.differs else UnreachedFailure).of(self._node.id, plain(str(failure)))
             run = self._account.run
             run.unanswered = run.unanswered or lost.at(self._key.node, self._key.path).sentence
             raise lost from None

@@ -13,6 +13,7 @@ import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
 from tests.server.lsp.client import Json, Recording
+from tests.server.lsp.editor import PULLING
 from tests.server.lsp.running import RUNS, RunningEditor, editor_on
 from tests.server.lsp.test_people import ASKS, CANCEL, People, accept
 from tests.tools.mails import MAILER, ONE, Workspace
@@ -147,6 +148,22 @@ async def test_what_is_listed_starts_nothing_and_says_how_each_stands(folder: Pa
         there = await editor.execute("merrow.tools", uri=(deep / "flow.mmd").as_uri())
         assert (there["pins"], [row["name"] for row in there["servers"]]) == (str(folder / PINS_FILE), ["mail", "bad"])
         assert "file or of a folder" in (await refusal(editor, "merrow.tools", uri="untitled:1")).message
+
+
+async def test_a_run_of_a_changed_tool_has_its_finding_at_the_step_that_calls_it(folder: Path) -> None:
+    space = Workspace(folder, folder / ".config")
+    space.settings("allow = true")
+    space.pin(description="What it was.")
+    async with editor_on(folder, capabilities=PULLING) as editor:
+        uri = editor.open(ONE)
+        assert (await editor.execute("merrow.run", uri=uri, inputs=MAILS))["status"] == "failed"
+        (finding,) = [one for one in await editor.diagnostics(uri) if one.severity == types.DiagnosticSeverity.Error]
+        assert finding.code == "MW504"
+        assert "tool: mail.send" in ONE.split("\n")[finding.range.start.line]
+        await editor.execute("merrow.pullTools", server="mail", tools=["send"], accept=True)
+        assert (await editor.execute("merrow.run", uri=uri, inputs=MAILS))["status"] == "finished"
+        assert "MW504" not in [one.code for one in await editor.diagnostics(uri)]
+    assert len(space.mails) == 1
 
 
 async def test_consent_is_to_the_definition_that_was_shown(folder: Path) -> None:

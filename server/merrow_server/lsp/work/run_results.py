@@ -303,12 +303,15 @@ def _ends_runs(diagnostic: Diagnostic) -> bool:
 
 def _node_failed(diagram: OpenDiagram, event: Json) -> Diagnostic:
     from merrow_analysis.diagnostics import Severity
+    from merrow_analysis.rules.effects.pin_rules import TOOL_DIFFERS
     from merrow_analysis.rules.run_rules import NODE_FAILED
+    from merrow_runtime.errors import DiffersFailure
 
     node = diagram.analysis.flow.nodes.get(event["node"])
     place = _header(diagram) if node is None else node.range
     severity = Severity.ERROR if event.get("on_error") == "fail" else Severity.WARNING
-    return _finding(NODE_FAILED, severity, event, place)
+    rule = TOOL_DIFFERS if event.get("code") == DiffersFailure.code else NODE_FAILED
+    return _finding(rule, severity, event, place)
 
 
 def _tell(findings: list[Diagnostic], new: Diagnostic, again: str) -> None:
