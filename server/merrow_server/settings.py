@@ -14,7 +14,7 @@ from merrow_analysis.rules.declared.configuration_rules import check_configurati
 from merrow_analysis.rules.registry import all_rules
 from merrow_analysis.suggest import closest
 from merrow_analysis.text import split_lines
-from merrow_runtime.models.tool_permissions import UsersPermissions
+from merrow_runtime.outside.users_permissions import UsersPermissions
 from merrow_server.changes.fixing import repair
 from merrow_server.errors import InputError
 from merrow_server.files import SourceText, Target, read_path, write

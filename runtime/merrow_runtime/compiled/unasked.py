@@ -4,8 +4,8 @@ from __future__ import annotations
 
 from merrow_analysis.tools.pins import LOCAL
 from merrow_runtime.errors import UsageFailure
-from merrow_runtime.models.tool_permissions import UsersPermissions
 from merrow_runtime.options import RunOptions
+from merrow_runtime.outside.users_permissions import UsersPermissions
 from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.program.tool_parameters import tools_of
 from merrow_runtime.workflow import Workflow

@@ -8,7 +8,7 @@ from dataclasses import replace
 from pathlib import Path
 from typing import TYPE_CHECKING
 
-from merrow_runtime.models.tool_permissions import UsersPermissions
+from merrow_runtime.outside.users_permissions import UsersPermissions
 from merrow_server.lsp.documents import Context
 from merrow_server.workspace import LARGEST_RESOURCE, PROJECT_FILE, SETTINGS_FILE, FileProvider, WorkspaceFinder
 
@@ -113,12 +113,13 @@ class Contexts:
         self._settings_files: set[Path] = set()
         """Absolute paths of those that were read, whatever their names: each keystroke asks for them."""
         self._surroundings = WorkspaceFinder()
-        self._permissions = UsersPermissions()
+        self._permissions: dict[Path, UsersPermissions] = {}
+        """By the folder of the workflows that ask."""
 
     def forget(self) -> None:
         """Look at the disk again from now on; contexts that were given out before are used no more."""
         self._surroundings = WorkspaceFinder()
-        self._permissions = UsersPermissions()
+        self._permissions.clear()
         self.asked = RequestedPaths()
         self._configs.clear()
         self._settings_files.clear()
@@ -134,7 +135,10 @@ class Contexts:
         config = own.apply(None if settings_file is None else self._config(settings_file))
         root = self._surroundings.root(base)
         beside = root if settings_file is None else settings_file.parent
-        config = replace(config, permissions=self._permissions)
+        permissions = self._permissions.get(base)
+        if permissions is None:
+            permissions = self._permissions[base] = UsersPermissions(root, base)
+        config = replace(config, permissions=permissions)
         config = config.with_files(lambda file: Path(os.path.relpath(beside / file, base)).as_posix())
         name = None if path is None else Path(os.path.relpath(path, beside)).as_posix()
         return Context(name, OpenResources(FileProvider(base, root), root, self._buffers, self.asked), config)

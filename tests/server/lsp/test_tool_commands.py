@@ -365,3 +365,50 @@ async def test_a_workspace_that_is_not_trusted_starts_and_pins_nothing(folder: P
             assert (await refusal(editor, command, **argument)).data["code"] == "untrusted", command
         assert [row["name"] for row in (await editor.execute("merrow.tools"))["servers"]] == ["mail"]
     assert not (folder / ".config" / "config.toml").exists()
+
+
+async def hovered(editor: RunningEditor, uri: str, text: str, name: str) -> str:
+    line = next(number for number, line in enumerate(text.splitlines()) if "<br/>" in line)
+    place = types.Position(line, text.splitlines()[line].index(name) + 1)
+    found = await editor.client.text_document_hover_async(types.HoverParams(types.TextDocumentIdentifier(uri), place))
+    assert found is not None
+    assert isinstance(found.contents, types.MarkupContent)
+    return found.contents.value
+
+
+async def test_hover_says_whether_the_server_of_a_tool_may_be_started(folder: Path) -> None:
+    space = Workspace(folder, folder / ".config")
+    settings = (folder / ".config" / "config.toml").read_text()
+    (folder / ".config" / "config.toml").write_text("")
+    async with editor_with(folder, YES) as (editor, _):
+        uri = editor.open(ONE)
+        assert "isn't known here" in await hovered(editor, uri, ONE, "mail.send")
+        propose(folder, mail=mailer(folder))
+        assert "is not started before you agree" in await hovered(editor, uri, ONE, "SEND")
+        await editor.execute("merrow.trustServer", name="mail")
+        assert "you have agreed to it as it is" in await hovered(editor, uri, ONE, "mail.send")
+        propose(folder, mail=mailer(folder, "more"))
+        assert "is not started before you agree" in await hovered(editor, uri, ONE, "mail.send")
+        propose(folder, mail={"command": "${input:key}"})
+        assert "can't be used; `merrow tools list` says why" in await hovered(editor, uri, ONE, "mail.send")
+        (folder / ".config" / "config.toml").write_text(settings)
+        assert "in your own settings" in await hovered(editor, uri, ONE, "mail.send")
+        (folder / ".config" / "config.toml").write_text("not settings")
+        assert "server is" not in await hovered(editor, uri, ONE, "mail.send")
+    assert space.mails == []
+
+
+async def test_hover_says_whether_the_file_of_a_local_tool_may_be_run(folder: Path) -> None:
+    file = folder / "tools" / "shout.py"
+    file.parent.mkdir()
+    async with editor_with(folder, YES) as (editor, _):
+        uri = editor.open(LOCAL)
+        assert "no such file in" in await hovered(editor, uri, LOCAL, "local.shout")
+        file.write_text(SHOUT)
+        unpinned = await hovered(editor, uri, LOCAL, "local.shout")
+        assert "is not pinned" in unpinned
+        assert "`merrow tools trust local.shout`" in unpinned
+        await editor.execute("merrow.trustServer", name="local.shout")
+        assert "agreed to its file" in await hovered(editor, uri, LOCAL, "local.shout")
+        file.write_text(SHOUT.replace("text: str", "text: complex"))
+        assert "can't be used; `merrow tools list` says why" in await hovered(editor, uri, LOCAL, "local.shout")

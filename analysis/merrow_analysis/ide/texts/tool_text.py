@@ -7,9 +7,9 @@ import json
 from merrow_analysis.check import Analysis
 from merrow_analysis.ide.texts.markup import CodeSpan, Inline, Markup, shortened
 from merrow_analysis.tools.parameters import Parameter, ToolSignature
-from merrow_analysis.tools.permissions import Permissions
+from merrow_analysis.tools.permissions import Permissions, ServerTrust
 from merrow_analysis.tools.pinned_tools import KnownTool
-from merrow_analysis.tools.pins import PINS_FILE, shown
+from merrow_analysis.tools.pins import LOCAL, PINS_FILE, may_name, shown
 
 _MOST_PARAMETERS = 20
 _MOST_WORDS = 8
@@ -26,7 +26,8 @@ def tool_text(analysis: Analysis, name: str) -> Markup:
 def known_tool_text(tool: KnownTool, permissions: Permissions) -> Markup:
     """A tool, or why it can't be used. What its server says is shown as its words, never as Markdown."""
     if tool.pin is None or tool.signature is None:
-        return Markup().say("Tool ", CodeSpan(tool.name), ": it can't be used.").block(shown(tool.problem or ""))
+        text = Markup().say("Tool ", CodeSpan(tool.name), ": it can't be used.").block(shown(tool.problem or ""))
+        return _server(text, tool.name, permissions) if may_name(*_parts(tool.name)) else text
     text = Markup().say("Tool ", CodeSpan(tool.name), ". Its server says of it:")
     said = [words for words in (tool.pin.title, tool.pin.description) if words.strip()]
     text.block(shortened(shown("\n".join(said))) if said else "(nothing)")
@@ -39,12 +40,46 @@ def known_tool_text(tool: KnownTool, permissions: Permissions) -> Markup:
     if hints:
         text.say("Its server hints, which nobody checks: ", CodeSpan(shown(hints)), ".")
     text.say(f"Pinned in {PINS_FILE} as ", CodeSpan(tool.pin.sha256[:12]), ".")
+    _server(text, tool.name, permissions)
     if permissions.may_use(tool.name):
         asks = "Your settings allow calling it without asking."
+    elif _parts(tool.name)[0] == LOCAL:
+        asks = "A run calls it once you have agreed to its file."
     else:
         asks = "A run asks you before it calls it for the first time here."
     again = "It may be called again." if permissions.may_repeat(tool.name) else "It may not be repeated."
     return text.say(f"{asks} {again}")
+
+
+def _server(text: Markup, name: str, permissions: Permissions) -> Markup:
+    """Add whether the server of a tool may be started, or the file of a local one; nothing where that isn't known."""
+    trust, (server, _) = permissions.server_trust(name), _parts(name)
+    if trust is None:
+        return text
+    lines: dict[ServerTrust, Inline]
+    if server == LOCAL:
+        lines = {
+            "yours": ("You have agreed to its file as it is.",),
+            "trusted": ("You have agreed to its file as it is.",),
+            "untrusted": ("Its file is not run before you agree to it: ", CodeSpan(f"merrow tools trust {name}"), "."),
+            "unusable": ("Its file can't be used; ", CodeSpan("merrow tools list"), " says why."),
+            "unknown": ("Beside the workflow there is no such file in ", CodeSpan("tools"), "."),
+        }
+    else:
+        agree, add = CodeSpan(f"merrow tools trust {server}"), CodeSpan(f"merrow tools add {server} -- COMMAND")
+        lines = {
+            "yours": ("Its server is in your own settings.",),
+            "trusted": ("The workspace proposes its server, and you have agreed to it as it is.",),
+            "untrusted": ("The workspace proposes its server, which is not started before you agree: ", agree, "."),
+            "unusable": ("Its server can't be used; ", CodeSpan("merrow tools list"), " says why."),
+            "unknown": ("Its server isn't known here; add it: ", add, "."),
+        }
+    return text.say(*lines[trust])
+
+
+def _parts(name: str) -> tuple[str, str]:
+    server, _, own = name.partition(".")
+    return server, own
 
 
 def _parameter(parameter: Parameter) -> Inline:
