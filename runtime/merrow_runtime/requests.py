@@ -40,15 +40,30 @@ LONGEST_ARGUMENTS = 200_000
 
 
 @record(frozen=True, slots=True)
+class OwnFields:
+    """What an endpoint adds of its own to a message with calls, and wants back with it: signatures of thoughts, for example. It
+    is for the endpoint at ``origin`` alone. ``text`` is JSON, as `merrow_runtime.models.own_fields` writes and reads it.
+    """
+
+    origin: str
+    text: str
+
+    def to_json(self) -> dict[str, Any]:
+        """The fields as requests and replies have them."""
+        return {"origin": self.origin, "text": self.text}
+
+
+@record(frozen=True, slots=True)
 class Message:
-    """One message of a conversation. ``calls`` are those that a message of the model asks for; ``answers`` is the id of the call
-    whose result a message with the role ``tool`` has.
+    """One message of a conversation. ``calls`` are those that a message of the model asks for, with the ``own`` fields of the
+    endpoint; ``answers`` is the id of the call whose result a message with the role ``tool`` has.
     """
 
     role: Role
     content: str
     calls: tuple[AskedCall, ...] = ()
     answers: str | None = None
+    own: OwnFields | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The message as requests have it."""
@@ -57,6 +72,8 @@ class Message:
             shown["calls"] = [call.to_json() for call in self.calls]
         if self.answers is not None:
             shown["answers"] = self.answers
+        if self.own is not None:
+            shown["own"] = self.own.to_json()
         return shown
 
     @property
@@ -64,7 +81,8 @@ class Message:
         """`canonical` of `to_json`, put together here since that takes a third of the time of a walk through the object."""
         answers = "" if self.answers is None else f'"answers":{encode_basestring(self.answers)},'
         calls = "" if not self.calls else f'"calls":{canonical([call.to_json() for call in self.calls])},'
-        return f'{{{answers}{calls}"content":{encode_basestring(self.content)},"role":"{self.role}"}}'
+        own = "" if self.own is None else f'"own":{canonical(self.own.to_json())},'
+        return f'{{{answers}{calls}"content":{encode_basestring(self.content)},{own}"role":"{self.role}"}}'
 
 
 @record(frozen=True, slots=True)
@@ -147,7 +165,7 @@ class ModelRequest:
 class ModelReply:
     """What a model answered. ``thinking`` is what it wrote between thinking marks, taken out of ``text``; ``model`` is
     the name the endpoint gave; ``seconds`` is the time of the call that brought it. ``calls`` are those of tools that it asks
-    for.
+    for, with the ``own`` fields of the endpoint.
     """
 
     text: str
@@ -157,6 +175,7 @@ class ModelReply:
     seconds: float = 0.0
     thinking: str = ""
     calls: tuple[AskedCall, ...] = ()
+    own: OwnFields | None = None
 
     def to_json(self) -> dict[str, Any]:
         """The reply as the journal, the cache and recordings keep it."""
@@ -170,6 +189,8 @@ class ModelReply:
         }
         if self.calls:
             shown["calls"] = [call.to_json() for call in self.calls]
+        if self.own is not None:
+            shown["own"] = self.own.to_json()
         return shown
 
     def json_text(self) -> str:
@@ -181,10 +202,11 @@ class ModelReply:
         cost = "null" if usage.cost_usd is None else number_text(usage.cost_usd)
         estimated = ',"estimated":true' if usage.estimated else ""
         calls = f',"calls":{json.dumps([call.to_json() for call in self.calls])}' if self.calls else ""
+        own = "" if self.own is None else f',"own":{json.dumps(self.own.to_json())}'
         return (
             f'{{"text":{encode_basestring_ascii(self.text)},"finish":"{self.finish}","usage":{{"prompt_tokens":{usage.prompt_tokens},'
             f'"completion_tokens":{usage.completion_tokens},"calls":{usage.calls},"cost_usd":{cost}{estimated}}},'
-            f'"model":{encode_basestring_ascii(self.model)},"seconds":{number_text(self.seconds)},"thinking":{encode_basestring_ascii(self.thinking)}{calls}}}'
+            f'"model":{encode_basestring_ascii(self.model)},"seconds":{number_text(self.seconds)},"thinking":{encode_basestring_ascii(self.thinking)}{calls}{own}}}'
         )
 
     @classmethod
@@ -200,6 +222,7 @@ class ModelReply:
             tuple(
                 AskedCall(str(call["id"]), str(call["name"]), str(call["arguments"])) for call in shown.get("calls", ())
             ),
+            None if "own" not in shown else OwnFields(str(shown["own"]["origin"]), str(shown["own"]["text"])),
         )
 
 

@@ -74,3 +74,18 @@ def as_text(value: Value) -> str:
     if isinstance(value, str):
         return value
     return json.dumps(value, ensure_ascii=False, indent=2)
+
+
+def is_deeper(value: object, most: int) -> bool:
+    """Whether JSON has more than ``most`` levels; level by level, since it may have any number."""
+    level = [value]
+    for _ in range(most + 1):
+        level = [
+            part
+            for value in level
+            if isinstance(value, (dict, list))
+            for part in (value.values() if isinstance(value, dict) else value)
+        ]
+        if not level:
+            return False
+    return True

@@ -7,6 +7,7 @@ from dataclasses import dataclass, field
 from typing import Any
 
 from merrow_runtime.models.asked_calls import AskedCalls
+from merrow_runtime.models.own_fields import GivenFields
 from merrow_runtime.requests import Finish
 
 _FINISHES: dict[str, Finish] = {
@@ -27,6 +28,7 @@ class EndpointAnswer:
     reason: str = ""
     model: str = ""
     calls: AskedCalls = field(default_factory=AskedCalls)
+    own: GivenFields = field(default_factory=GivenFields)
     has_choice: bool = False
     prompt_tokens: int | None = None
     completion_tokens: int | None = None
@@ -87,6 +89,7 @@ class EndpointAnswer:
             if part:
                 parts.append(part)
         self.calls.add(message)
+        self.own.add(message)
         return piece
 
     def _count(self, usage: object) -> None:

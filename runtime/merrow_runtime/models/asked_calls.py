@@ -11,6 +11,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass, field
 from typing import Any
 
+from merrow_runtime.models.own_fields import of_call
 from merrow_runtime.requests import LONGEST_ARGUMENTS, AskedCall
 
 MOST_CALLS = 100
@@ -32,6 +33,7 @@ class _Begun:
     name: str
     size: int = 0
     pieces: list[str] = field(default_factory=list)
+    own: dict[str, Any] = field(default_factory=dict)
 
     def add(self, arguments: object) -> None:
         if isinstance(arguments, (dict, list)):
@@ -73,6 +75,7 @@ class AskedCalls:
             begun = _Begun(own, index, name)
             self._begun.append(begun)
         begun.add(function.get("arguments", function.get("parameters")))
+        begun.own |= of_call(call)
 
     def _continued(self, own: str, name: str, index: object) -> _Begun | None:
         """The call that a part continues; None where it begins one."""
@@ -89,11 +92,19 @@ class AskedCalls:
     @property
     def calls(self) -> tuple[AskedCall, ...]:
         """The calls, as many as are read, with ids of their own."""
-        named = (begun for begun in self._begun if begun.name)
         return tuple(
             AskedCall(call_id(number), begun.name[:_LONGEST_NAME], "".join(begun.pieces) or "{}")
-            for number, begun in enumerate(named, 1)
+            for number, begun in enumerate(self._named, 1)
         )
+
+    @property
+    def own(self) -> list[dict[str, Any]]:
+        """What the endpoint adds of its own to each of the calls."""
+        return [begun.own for begun in self._named]
+
+    @property
+    def _named(self) -> list[_Begun]:
+        return [begun for begun in self._begun if begun.name]
 
 
 def _text(value: object) -> str:

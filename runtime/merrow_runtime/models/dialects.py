@@ -9,6 +9,7 @@ from dataclasses import asdict, dataclass, fields, replace
 from typing import Any, Literal, Protocol, get_args
 
 from merrow_runtime.errors import StoreFailure
+from merrow_runtime.models.own_fields import OF_MESSAGES, sent_back
 from merrow_runtime.models.thinking import Thinks
 from merrow_runtime.models.tool_texts import answer_schema, with_tools_told, without_calls
 from merrow_runtime.requests import AnswerSchema, Message, ModelRequest, OfferedTool
@@ -36,6 +37,8 @@ class Dialect:
     stream_options: bool = True
     thinks: Thinks = "no"
     tools: ToolsMode = "native"
+    own: bool = True
+    """Whether it takes back what it adds to messages of its own (`own_fields`)."""
 
     @classmethod
     def from_json(cls, learned: Mapping[str, Any] | None) -> Dialect:
@@ -54,7 +57,12 @@ class Dialect:
 
     def differing(self, other: Dialect) -> str:
         """What this one sends and the other doesn't, in words: "`temperature`"."""
-        words = {"limit": f"`{self.limit}`", "schema": "this `response_format`", "system": "the role `system`"}
+        words = {
+            "limit": f"`{self.limit}`",
+            "schema": "this `response_format`",
+            "system": "the role `system`",
+            "own": "fields of its own",
+        }
         names = (entry.name for entry in fields(Dialect) if getattr(self, entry.name) != getattr(other, entry.name))
         return ", ".join(words.get(name, f"`{name}`") for name in names)
 
@@ -64,8 +72,8 @@ class Dialect:
         taken = {"temperature": self.temperature, "seed": self.seed, "max_tokens": self.limit != "none"}
         return tuple(name for name, is_taken in taken.items() if not is_taken)
 
-    def body(self, request: ModelRequest, stream: bool) -> dict[str, Any]:
-        """The request as this model takes it."""
+    def body(self, request: ModelRequest, origin: str, stream: bool) -> dict[str, Any]:
+        """The request as this model at ``origin`` takes it."""
         messages = list(request.messages)
         body: dict[str, Any] = {"model": request.model}
         schema, native = request.schema, bool(request.tools) and self.tools == "native"
@@ -82,7 +90,7 @@ class Dialect:
                     body["response_format"] = {"type": "json_object"}
         if not self.system:
             messages = _folded(messages)
-        body["messages"] = [_sent(message) for message in messages]
+        body["messages"] = [_sent(message, origin if self.own else "") for message in messages]
         if native:
             body["tools"] = [_function(tool) for tool in request.tools]
         if self.temperature:
@@ -153,6 +161,8 @@ def after_refusal(dialect: Dialect, body: Mapping[str, Any], message: str, param
     def about(*words: str) -> bool:
         return is_refusal and (named in words or any(re.search(rf"\b{word}\b", text) for word in words))
 
+    if is_refusal and any(re.search(rf"\b{name}\b", f"{named} {text}") for name in _own_names(body)):
+        return replace(dialect, own=False)
     if "tools" in body and _TOOL_WORDS.search(text) and (is_refusal or named.startswith(("tool", "function"))):
         return replace(dialect, tools="text")
     if "response_format" in body and (named.startswith("response_format") or _SCHEMA_WORDS.search(text)):
@@ -167,6 +177,16 @@ def after_refusal(dialect: Dialect, body: Mapping[str, Any], message: str, param
     if body["messages"][0]["role"] == "system" and _SYSTEM_WORDS.search(text) and is_refusal:
         return replace(dialect, system=False)
     return None
+
+
+def _own_names(body: Mapping[str, Any]) -> set[str]:
+    """The names of fields that were sent back in a request."""
+    names: set[str] = set()
+    for message in body["messages"]:
+        names.update(name for name in OF_MESSAGES if name in message)
+        for call in message.get("tool_calls", ()):
+            names.update(set(call) - {"id", "type", "function"})
+    return {re.escape(name.casefold()) for name in names}
 
 
 def after_ignored_schema(dialect: Dialect) -> Dialect:
@@ -197,16 +217,19 @@ def _is_possible(name: str, value: object) -> bool:
     return name not in allowed or value in get_args(allowed[name])
 
 
-def _sent(message: Message) -> dict[str, Any]:
+def _sent(message: Message, origin: str) -> dict[str, Any]:
     sent: dict[str, Any] = {"role": message.role, "content": sendable(message.content)}
     if message.calls:
+        whole, own = sent_back(message, origin)
+        sent = {**whole, **sent}
         sent["tool_calls"] = [
             {
+                **fields,
                 "id": call.id,
                 "type": "function",
                 "function": {"name": sendable(call.name), "arguments": sendable(call.arguments)},
             }
-            for call in message.calls
+            for call, fields in zip(message.calls, own, strict=True)
         ]
     if message.answers is not None:
         sent["tool_call_id"] = message.answers

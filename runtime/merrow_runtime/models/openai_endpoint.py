@@ -103,7 +103,7 @@ class OpenAIEndpoint:
         client = await self._open()
         dialect = self._dialect(request)
         seconds = request.timeout or DEFAULT_TIMEOUT
-        body = dialect.body(self._limited(request), stream=on_text is not None)
+        body = dialect.body(self._limited(request), self._origin, stream=on_text is not None)
         answer = EndpointAnswer()
         started = time.perf_counter()
         try:
@@ -260,7 +260,8 @@ class OpenAIEndpoint:
         if split.thinks != "no" and split.thinks != dialect.thinks:
             known = self._dialects.of(request.model)
             self._dialects.learn(request.model, known, replace(known, thinks=split.thinks))
-        text, calls = answer.refusal or split.text, answer.calls.calls if request.tools else ()
+        answered = answer.calls.calls
+        text, calls = answer.refusal or split.text, answered if request.tools else ()
         talks = request.tools or any(message.calls for message in request.messages)
         if talks and dialect.tools == "text" and request.schema is None and not answer.refusal:
             text, calls = calls_in(text)
@@ -275,7 +276,8 @@ class OpenAIEndpoint:
                 reason = "answered with a call of a tool that it wasn't offered"
                 raise self._failures.unusable(reason, transient=False, usage=usage)
             raise self._failures.empty(request.model, usage, thought=bool(thinking.strip()))
-        return ModelReply(text, answer.finish, usage, answer.model or request.model, seconds, thinking, calls)
+        own = answer.own.kept(self._origin, answer.calls.own) if calls and calls is answered else None
+        return ModelReply(text, answer.finish, usage, answer.model or request.model, seconds, thinking, calls, own)
 
     def _usage(self, request: ModelRequest, answer: EndpointAnswer) -> Usage:
         """What the server counted; where it didn't, what the offline rule says, marked so."""

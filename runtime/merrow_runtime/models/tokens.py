@@ -36,6 +36,7 @@ def prompt_tokens(request: ModelRequest) -> int:
     """The tokens of all that a request sends: its messages with what a chat format adds, its schema, and its tools."""
     total = TOKENS_A_REPLY + sum(TOKENS_A_MESSAGE + estimate_tokens(message.content) for message in request.messages)
     total += calls_tokens(call for message in request.messages for call in message.calls)
+    total += sum(estimate_tokens(message.own.text) for message in request.messages if message.own is not None)
     if request.tools:
         total += estimate_tokens(canonical([tool.to_json() for tool in request.tools]))
     return total if request.schema is None else total + estimate_tokens(canonical(dict(request.schema.schema)))

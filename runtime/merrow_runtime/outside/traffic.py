@@ -8,6 +8,8 @@ from typing import TYPE_CHECKING, Any, Self
 import anyio
 from mcp.types import JSONRPCError, JSONRPCNotification, JSONRPCRequest, JSONRPCResponse
 
+from merrow_runtime.values import is_deeper
+
 if TYPE_CHECKING:
     from mcp.shared.message import SessionMessage
 
@@ -62,21 +64,6 @@ def _payload(message: object) -> object:
     if isinstance(message, JSONRPCError):
         return message.error.data
     return message.result if isinstance(message, JSONRPCResponse) else None
-
-
-def is_deeper(value: object, most: int) -> bool:
-    """Whether JSON has more than ``most`` levels; level by level, since it may have any number."""
-    level = [value]
-    for _ in range(most + 1):
-        level = [
-            part
-            for value in level
-            if isinstance(value, (dict, list))
-            for part in (value.values() if isinstance(value, dict) else value)
-        ]
-        if not level:
-            return False
-    return True
 
 
 class Incoming:

@@ -16,7 +16,7 @@ from merrow_runtime.models.redaction import quoted
 from merrow_runtime.operators.base import NodeDefinition
 from merrow_runtime.records import record
 from merrow_runtime.requests import LONGEST_ARGUMENTS, AskedCall, OfferedTool
-from merrow_runtime.values import canonical
+from merrow_runtime.values import canonical, is_deeper
 
 TOOLS, MAX = "tools", "max"
 NAME, PIN, DESCRIPTION, SCHEMA = "name", "pin", "description", "schema"
@@ -24,7 +24,7 @@ NAME, PIN, DESCRIPTION, SCHEMA = "name", "pin", "description", "schema"
 
 _LONGEST_NAME = 64
 _MOST_STEPS = 20_000
-_DEEPEST = 50
+_DEEPEST = 49
 _MOST_CHOICES = 50
 _ASK_PERSON = OfferedTool(
     PERSON,
@@ -127,7 +127,7 @@ class ToolOffers:
             return UnusableCall(offer.name, "Its arguments are not valid JSON. Send one JSON object.")
         if not isinstance(arguments, dict):
             return UnusableCall(offer.name, "Its arguments are not a JSON object. Send one.")
-        if _is_deep(arguments):
+        if is_deeper(arguments, _DEEPEST):
             return UnusableCall(offer.name, f"Its arguments have more than {_DEEPEST} levels. Send flatter ones.")
         fault = _fault(offer.tool.schema, arguments)
         return (offer, arguments) if fault is None else UnusableCall(offer.name, f"Its arguments don't fit: {fault}.")
@@ -165,18 +165,6 @@ def _fault(schema: Mapping[str, Any], arguments: dict[str, Any]) -> str | None:
     if fault is None:
         return None
     return f"{fault.message} (at {fault.place})" if fault.place else fault.message
-
-
-def _is_deep(value: object) -> bool:
-    level = [value]
-    for _ in range(_DEEPEST):
-        level = [
-            inner
-            for outer in level
-            if isinstance(outer, (dict, list))
-            for inner in (outer.values() if isinstance(outer, dict) else outer)
-        ]
-    return bool(level)
 
 
 def _refused(constant: str) -> object:

@@ -94,7 +94,7 @@ class ToolAgent(ModelOperator):
                 break
             if reply.text.strip():
                 steps.append({"step": str(number), "text": _ends(reply.text.strip())})
-            talk.messages.append(Message("assistant", reply.text, calls))
+            talk.messages.append(Message("assistant", reply.text, calls, own=reply.own))
             done = await self._done(task, tools, offers, number, calls)
             talk.messages += [Message("tool", one.told, answers=call.id) for call, one in zip(calls, done, strict=True)]
             steps += [one.shown for one in done]
