@@ -97,6 +97,30 @@ def test_several_outputs_are_columns_by_their_ids(server: OpenAIServer, capsys: 
     assert (row["category"], row["KIND"]) == ("billing", "billing")
 
 
+def test_columns_of_the_data_that_are_called_like_those_of_a_batch_stay(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    from tests.server.test_scored_fields import FLOW
+
+    write("flow.mmd", FLOW.replace("amount", "reason"))
+    server.answer = lambda _: Reply('{"category": "sales", "urgent": false, "reason": 3, "reply": "Hello."}')
+    rows = [
+        {"id": "a", "text": "One", "status": "open", "answer.reason": "old"},
+        {"id": "b", "text": "Two", "batch.status": "mine", "cost_usd": 7},
+    ]
+    write("mails.jsonl", "".join(f"{json.dumps(row)}\n" for row in rows))
+    done = in_process(capsys, "batch", "flow.mmd", "--dataset", "mails.jsonl", "--map", "problem=text", "-o", "out.csv")
+    assert done.code == 0, done.err
+    assert list(table("out.csv")[0]) == [
+        *("id", "text", "status", "answer.reason", "batch.status", "cost_usd"),
+        *("category", "urgent", "answer.answer.reason", "reply", "batch.batch.status", "batch.cost_usd", "reason"),
+    ]
+    assert [
+        (row["status"], row["batch.status"], row["answer.answer.reason"], row["batch.batch.status"])
+        for row in table("out.csv")
+    ] == [("open", "", "3", "answered"), ("", "mine", "3", "answered")]
+
+
 @pytest.mark.parametrize(
     ("out", "said"),
     [("out.txt", "neither CSV nor JSON Lines"), ("mails.csv", "is there already"), ("no/out.csv", "is not a folder")],

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import json
-from collections.abc import Iterator, Mapping
+from collections.abc import Iterator, Mapping, Sequence
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -25,6 +25,7 @@ from merrow_server.rendering.csv_text import csv_lines
 
 FORMS = (".csv", ".jsonl")
 ANSWERED, NOT_ASKED = "answered", "not asked"
+_OWN = ("status", "cost_usd", "reason")
 _PAGE = 256
 
 
@@ -50,9 +51,11 @@ def check_output(file: str) -> None:
 def write_batch(user: Store, record: EvaluationRecord, data: DataSet, workflow: Workflow) -> Path:
     """Write the file of a batch, as far as there are answers, in the order of the data. Raises `InputError`."""
     path = Path(record.plan["asked"]["batch"])
-    columns = list(_columns(workflow, data))
-    rows = _rows(user, record, data, columns)
-    lines = _csv(rows) if path.suffix.lower() == ".csv" else (json.dumps(row, ensure_ascii=False) for row in rows)
+    names = _names(workflow, data)
+    rows = _rows(user, record, data, names)
+    lines = (
+        _csv(rows, names) if path.suffix.lower() == ".csv" else (json.dumps(row, ensure_ascii=False) for row in rows)
+    )
     try:
         write_bytes(path, (f"{line}\n".encode("utf-8", "backslashreplace") for line in lines))
     except DataError as problem:
@@ -60,16 +63,42 @@ def write_batch(user: Store, record: EvaluationRecord, data: DataSet, workflow: 
     return path
 
 
-def _columns(workflow: Workflow, data: DataSet) -> Iterator[_Column]:
-    taken = set(data.items[0].inputs) | {"id", "status", "cost_usd", "reason"}
+@dataclass(frozen=True, slots=True)
+class _Names:
+    """What the columns of the file are called: those of the ``data`` as they are there, those of the ``answer``, and what ``own``
+    ones (`_OWN`) are called beside them.
+    """
+
+    data: list[str]
+    answer: list[_Column]
+    own: dict[str, str]
+
+
+def _names(workflow: Workflow, data: DataSet) -> _Names:
+    of_data = list(dict.fromkeys(name for known in read_records(Collector(data.file)) for name in known.fields))
+    taken = set(of_data)
+    own = {name: _free(name, "batch", taken) for name in _OWN}
+    taken.add("id")
+    answer = [_Column(_free(field.name, "answer", taken), field) for field in leaf_fields(workflow)]
+    return _Names(of_data, answer, own)
+
+
+def _free(name: str, before: str, taken: set[str]) -> str:
+    """A name that no other column has; ``before`` and a point are put before it where one has it."""
+    while name in taken:
+        name = f"{before}.{name}"
+    taken.add(name)
+    return name
+
+
+def leaf_fields(workflow: Workflow) -> list[AnswerField]:
+    """The fields of a workflow's answer, without records, which have their fields in their place."""
     fields = list(AnswerFields(workflow.graph))
     records = {field.name.rpartition(".")[0] for field in fields}
-    for field in fields:
-        if field.name not in records:  # those have their fields in its place
-            yield _Column(f"answer.{field.name}" if field.name in taken else field.name, field)
+    return [field for field in fields if field.name not in records]
 
 
-def _rows(user: Store, record: EvaluationRecord, data: DataSet, columns: list[_Column]) -> Iterator[dict[str, Any]]:
+def _rows(user: Store, record: EvaluationRecord, data: DataSet, names: _Names) -> Iterator[dict[str, Any]]:
     """A row for each record of the data that belongs to an item, with its columns first."""
     by_line = {item.place.line: item.id for item in data.items if item.place is not None}
     waiting: list[tuple[str, Mapping[str, Any]]] = []
@@ -77,7 +106,7 @@ def _rows(user: Store, record: EvaluationRecord, data: DataSet, columns: list[_C
     def page() -> Iterator[dict[str, Any]]:
         scores = user.evaluations.some(record.id, [(item, 0) for item, _ in waiting])
         for (_, fields), score in zip(waiting, scores, strict=True):
-            yield {**fields, **_answer(score, columns)}
+            yield {**fields, **_answer(score, names)}
         waiting.clear()
 
     for known in read_records(Collector(data.file)):
@@ -88,40 +117,49 @@ def _rows(user: Store, record: EvaluationRecord, data: DataSet, columns: list[_C
     yield from page()
 
 
-def _answer(score: ScoreRecord | None, columns: list[_Column]) -> dict[str, Any]:
-    values: dict[str, Any] = dict.fromkeys((column.name for column in columns), None)
+def _answer(score: ScoreRecord | None, names: _Names) -> dict[str, Any]:
+    values: dict[str, Any] = dict.fromkeys((column.name for column in names.answer), None)
     if score is None:
-        return {**values, "status": NOT_ASKED, "cost_usd": None, "reason": ""}
+        return {**values, names.own["status"]: NOT_ASKED, names.own["cost_usd"]: None, names.own["reason"]: ""}
     is_answered = score.status == Status.RIGHT
-    if is_answered and score.output is not None:
-        others = None if score.others is None else output_of(score.others)
-        output = all_outputs(output_of(score.output), others)
-        for column in columns:
-            try:
-                values[column.name] = column.field.of(output)
-            except KeyError:
-                continue
-    status = ANSWERED if is_answered else score.status
+    values |= {
+        column.name: value
+        for column, value in zip(names.answer, answered(score, [column.field for column in names.answer]), strict=True)
+    }
     return {
         **values,
-        "status": status,
-        "cost_usd": score.usage.cost_usd,
-        "reason": "" if is_answered else score.reason,
+        names.own["status"]: ANSWERED if is_answered else score.status,
+        names.own["cost_usd"]: score.usage.cost_usd,
+        names.own["reason"]: "" if is_answered else score.reason,
     }
 
 
-def _csv(rows: Iterator[dict[str, Any]]) -> Iterator[str]:
+def answered(score: ScoreRecord, fields: Sequence[AnswerField]) -> list[Any]:
+    """The value of each field in the answer to a row; None where there is none."""
+    if score.status != Status.RIGHT or score.output is None:
+        return [None] * len(fields)
+    output = all_outputs(output_of(score.output), None if score.others is None else output_of(score.others))
+    values: list[Any] = []
+    for field in fields:
+        try:
+            values.append(field.of(output))
+        except KeyError:
+            values.append(None)
+    return values
+
+
+def _csv(rows: Iterator[dict[str, Any]], names: _Names) -> Iterator[str]:
+    header = [*names.data, *(column.name for column in names.answer), *names.own.values()]
     first = next(rows, None)
     if first is None:
         return
-    names = list(first)
 
     def cells() -> Iterator[list[Any]]:
-        yield [_cell(first.get(name)) for name in names]
+        yield [_cell(first.get(name)) for name in header]
         for row in rows:
-            yield [_cell(row.get(name)) for name in names]
+            yield [_cell(row.get(name)) for name in header]
 
-    yield from csv_lines(names, cells())
+    yield from csv_lines(header, cells())
 
 
 def _cell(value: Any) -> Any:
