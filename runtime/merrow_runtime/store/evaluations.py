@@ -93,12 +93,19 @@ class KeptScores(Iterable[ScoreRecord]):
 
     def __init__(self, read: Callable[[str, Sequence[Any]], list[Any]], evaluation: str, columns: str) -> None:
         self._read = read
+        self._first: int | None
+        self._last: int | None
         ((self._first, self._last),) = read(_RANGE, (evaluation,))
         self._of = evaluation
         self._page = f"SELECT number, {columns}{_PAGE}"
 
     def __iter__(self) -> Iterator[ScoreRecord]:
         return (score for _, score in self.numbered())
+
+    @property
+    def last(self) -> int | None:
+        """The greatest of their numbers, which is another one once there is another score; None where there is none."""
+        return self._last
 
     def numbered(self) -> Iterator[tuple[int, ScoreRecord]]:
         """Each with its number in the journal, which another score in its place doesn't have."""

@@ -135,7 +135,7 @@ class ReportRows(Sequence[dict[str, Any]]):
         return len(self._numbers)
 
     def __iter__(self) -> Iterator[dict[str, Any]]:
-        with _InputReader(self._user, self._record.id) as inputs:
+        with InputReader(self._user, self._record.id) as inputs:
             for start in range(0, len(self._numbers), _PAGE):
                 yield from self._read(self._numbers[start : start + _PAGE], inputs)
 
@@ -145,11 +145,11 @@ class ReportRows(Sequence[dict[str, Any]]):
     def __getitem__(self, place: slice) -> list[dict[str, Any]]: ...
     def __getitem__(self, place: int | slice) -> dict[str, Any] | list[dict[str, Any]]:
         numbers = self._numbers[place] if isinstance(place, slice) else self._numbers[place : place + 1 or None]
-        with _InputReader(self._user, self._record.id) as inputs:
+        with InputReader(self._user, self._record.id) as inputs:
             rows = self._read(numbers, inputs)
         return rows if isinstance(place, slice) else rows[0]
 
-    def _read(self, numbers: Sequence[int], inputs: _InputReader) -> list[dict[str, Any]]:
+    def _read(self, numbers: Sequence[int], inputs: InputReader) -> list[dict[str, Any]]:
         scores = self._user.evaluations.scored(numbers, outputs=self._whole)
         rows = [item_object(score, self._known.gold(score.item)) for score in scores]
         shown = inputs.added(rows, self._longest)
@@ -211,11 +211,11 @@ def with_inputs(user: Store, rows: Sequence[Mapping[str, Any]]) -> list[dict[str
     """Rows with what was asked as their first entry, ``inputs``: values by name, or None where it is not known, as for an item
     that had no run or one that no journal has any more.
     """
-    with _InputReader(user) as inputs:
+    with InputReader(user) as inputs:
         return inputs.added(rows)
 
 
-class _InputReader(ExitStack):
+class InputReader(ExitStack):
     """Reads what was given to runs, as far as their journals are there and can be read; that of the ``evaluation`` stays open."""
 
     def __init__(self, user: Store, evaluation: str | None = None) -> None:
@@ -312,6 +312,20 @@ _OWN_CHOICE = {
     "seed": "so its answers can't be repeated",
     "max_tokens": "so answers may be longer",
 }
+
+
+def gates_shown(record: EvaluationRecord, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What an evaluation must reach, as it was asked for with it: the ``field`` ("": the whole), the ``least`` score, that which
+    it has, and whether it ``passed``; answers that are unanswered or invalid fail all of them.
+    """
+    gates: Mapping[str, float] = record.plan["asked"].get("gates") or {}
+    left_out = sum(shown["answers"].get(name, 0) for name in (Status.UNANSWERED, Status.INVALID))
+    listed = []
+    for name, least in gates.items():
+        score = shown["score"] if name == "" else shown.get("fields", {}).get(name, {}).get("score")
+        passed = not left_out and score is not None and score >= least
+        listed.append({"field": name, "least": least, "score": score, "passed": passed})
+    return listed
 
 
 def refused_texts(report: Mapping[str, Any]) -> list[str]:

@@ -59,6 +59,8 @@ class EvaluationRequest:
     tools: str = "live"
     fake_tools: str | None = None
     """Where results of tools come from, as `ToolChoice` reads it."""
+    gates: Mapping[str, float] = field(default_factory=dict)
+    """By fields of the output ("": the whole) the least score that passes; that is shown, and changes nothing else."""
 
     def read(self, part: str | None) -> DataSet:
         """The data that is meant, of this part. Raises `DataError`."""

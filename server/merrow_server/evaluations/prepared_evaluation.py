@@ -11,6 +11,7 @@ from typing import Any
 from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.data import DataError, DataSet
 from merrow_optimizer.evaluation.data.names import is_shipped
+from merrow_optimizer.evaluation.gates import Gates
 from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.metrics import FILE_OPTIONS, check_options, check_scoring, metric
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
@@ -158,6 +159,7 @@ async def _prepared(
         **passages_named(plan),
     }
     again |= stand_ins_of(plan)
+    Gates(fields_under={name: least for name, least in asked.gates.items() if name}).named(again.get("fields", {}))
     return PreparedEvaluation(plan, data, scored_by, again)
 
 

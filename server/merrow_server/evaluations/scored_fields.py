@@ -47,6 +47,7 @@ def with_fields(workflow: Workflow, asked: EvaluationRequest) -> EvaluationReque
         golds=_named(known, golds or {}, "--gold"),
         metrics=_named(known, metrics, "--metric"),
         metric_options={_option(known, name): value for name, value in options.items()},
+        gates={known.named(name).name if name else "": least for name, least in asked.gates.items()},
     )
 
 

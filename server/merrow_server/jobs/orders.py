@@ -109,6 +109,7 @@ ASKED = {
     "person": "person",
     "tools": "tools",
     "fakeTools": "fake_tools",
+    "gates": "gates",
 }
 """What editors say about an evaluation, by their names for it: the fields of `Asked`."""
 

@@ -34,6 +34,7 @@ from merrow_server.optimizations.prepared_search import (
 from merrow_server.optimizations.search_data import search_object
 from merrow_server.optimizations.search_words import plan_lines, report_lines
 from merrow_server.rendering.counts import counted
+from merrow_server.results.candidates import candidate_of
 
 _OLDER = 5
 """Searches of a workflow that are looked at for the newest one that found something better."""
@@ -80,6 +81,18 @@ class SearchJobs(Recorded[SearchOrder, OptimizationRecord]):
             **self.object(search_record.search),
             "html": as_html(search_record),
             "text": "\n".join(report_lines(search_record, whole=True)),
+        }
+
+    def candidate(self, search: str, number: int) -> Json:
+        """One candidate beside the workflow that the search began with, as `better` has the best. Raises `UsageFailure`."""
+        search_record = load(self._store, search)
+        chosen = candidate_of(search_record, number)
+        return {
+            **self.object(search_record.search),
+            "before": search_record.candidates[START].text,
+            "after": chosen.text,
+            "title": chosen.title,
+            "file": str(Path(search_record.search.plan["folder"]) / chosen.file),
         }
 
     def better(self, search: str) -> Json:

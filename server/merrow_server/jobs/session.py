@@ -27,10 +27,12 @@ from merrow_server.jobs.runs import RunJobs
 
 if TYPE_CHECKING:
     from merrow_server.jobs.case_jobs import CaseJobs
+    from merrow_server.jobs.results import ResultTables
 
 T = TypeVar("T")
 _KINDS = {
     "evaluation": ("evaluations", "EvaluationJobs"),
+    "batch": ("batches", "BatchJobs"),
     "search": ("searches", "SearchJobs"),
     "extraction": ("extractions", "ExtractionJobs"),
     "plan": ("asking_orders", "PlanJobs"),
@@ -49,11 +51,12 @@ class Session:
         self._endpoints = Endpoints(keys)
         self._store: Store | None = None
         self._kinds: dict[str, Kind[Any, Any, Any]] = {}
+        self._results: ResultTables | None = None
         self.desk = Desk(lambda: self.store)
         self.runs = RunJobs(lambda: self.store, self._endpoints)
 
     def kind(self, what: str) -> Any:
-        """What works on an evaluation, a search, an extraction, a plan, a suggestion or a reproduction."""
+        """What works on an evaluation, a batch, a search, an extraction, a plan, a suggestion or a reproduction."""
         if what not in self._kinds:
             self._kinds[what] = self._kind(what, self.store)
         return self._kinds[what]
@@ -95,6 +98,17 @@ class Session:
         """What ``look`` gives of a kind's jobs, which only reads; also where nothing can be written. Raises `StoreFailure`."""
         with self.reading() as store:
             return look(self.kind(what) if store is self._store else self._kind(what, store))
+
+    def results(self, look: Callable[[ResultTables], T]) -> T:
+        """What ``look`` gives of the tables of results; also where nothing can be written. Raises `StoreFailure`."""
+        from merrow_server.jobs.results import ResultTables
+
+        with self.reading() as store:
+            if store is not self._store:
+                return look(ResultTables(store))
+            if self._results is None:
+                self._results = ResultTables(store)
+            return look(self._results)
 
     def plan(self, order: Order) -> Json:
         """What a run would do, with ``findings`` on models that the endpoint doesn't list and those that are ``served``. Raises

@@ -173,7 +173,7 @@ def record_lines(search: SearchRecord) -> Iterator[dict[str, Any]]:
             "cheapest": None if thrifty is None else thrifty.number,
         },
     )
-    yield _event("effects", _effects(search))
+    yield _event("effects", effects_shown(search))
     yield _event("search_finished", {name: whole[name] for name in ("search", *ended)})
 
 
@@ -186,7 +186,7 @@ def analyses_of(search: SearchRecord, candidates: Iterable[RecordedCandidate]) -
     return known
 
 
-def _effects(search: SearchRecord) -> dict[str, Any]:
+def effects_shown(search: SearchRecord) -> dict[str, Any]:
     """What helps, the surest first; or why that can't be said."""
     try:
         effects = effects_of(search)

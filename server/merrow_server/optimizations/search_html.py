@@ -83,19 +83,34 @@ def _lines(search: SearchRecord) -> Iterator[str]:
     yield _front(search)
     yield from _judged(search)
     shown = _shown(search)
-    leaves = list(_leaves(search, shown))
-    if leaves:
+    tree = _tree(search, shown)
+    if tree:
         yield "<h2>Where candidates come from</h2>"
-        left = len(search.candidates) - len(leaves)
+        left = len(search.candidates) - len(shown)
         if left:
             others = "1 other is" if left == 1 else f"{left:,} others are"
-            yield f"<p>The best {len(leaves):,} with those that they come from; {others} left out.</p>"
-        yield tree_chart("Rounds by number with their estimated score; the way to the best is green", leaves)
+            yield f"<p>The best {len(shown):,} with those that they come from; {others} left out.</p>"
+        yield tree
     yield "<h2>What helps</h2>"
     yield from _effects(search)
     yield "<h2>Rounds</h2>"
     yield from _rounds(search, shown)
     yield "</body>\n</html>"
+
+
+def charts(search: SearchRecord) -> Iterator[str]:
+    """The charts of a search, each a figure with its caption and an SVG."""
+    yield _curve(search)
+    yield _front(search)
+    yield from _judged(search)
+    yield from filter(None, [_tree(search, _shown(search))])
+
+
+def _tree(search: SearchRecord, shown: Sequence[RecordedCandidate]) -> str:
+    """Where candidates come from; empty where there are none."""
+    leaves = list(_leaves(search, shown))
+    name = "Rounds by number with their estimated score; the way to the best is green"
+    return tree_chart(name, leaves) if leaves else ""
 
 
 def _facts(search: SearchRecord) -> Iterator[str]:

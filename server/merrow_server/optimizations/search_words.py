@@ -124,6 +124,31 @@ def report_lines(search: SearchRecord, *, whole: bool, style: Style = bare) -> I
     if not search.candidates or search.told is None:
         return
     yield ""
+    yield from _found(search, style)
+    crown = search.candidates[search.crown]
+    folder = record.plan["folder"]
+    yield ""
+    yield f"The candidates are files in {visible(workflow_text(folder))}: {search.candidates[0].file} is the start."
+    if crown.number != START:
+        # Only at the end it is written once more, under a name of its own.
+        file = str(Path(workflow_text(folder)) / (BEST if search.is_complete else crown.file))
+        before = workflow_text(record.workflow)
+        sentence = f"The best is {file}."
+        if not before.lower().rstrip("0123456789").removesuffix("#").endswith(MARKDOWN_SUFFIXES):
+            sentence += f" To see what it changes: diff {shlex.quote(before)} {shlex.quote(file)}"
+        yield visible(sentence)
+
+
+def found_lines(search: SearchRecord) -> Iterator[str]:
+    """What a search found, in sentences, without its files."""
+    if search.search.over is not None:
+        yield visible(search.search.over)
+    yield from _proposal_lines(search)
+    if search.candidates and search.told is not None:
+        yield from _found(search, bare)
+
+
+def _found(search: SearchRecord, style: Style) -> Iterator[str]:
     crown = search.candidates[search.crown]
     if crown.number == START:
         if search.is_complete:
@@ -143,17 +168,6 @@ def report_lines(search: SearchRecord, *, whole: bool, style: Style = bare) -> I
         yield "No other candidate beats these in estimated score and cost at once:"
         for candidate in search.front():
             yield f"  {candidate.file}  {candidate.told or 0:.3f}  {_cost(candidate)} an item"
-    folder = record.plan["folder"]
-    yield ""
-    yield f"The candidates are files in {visible(workflow_text(folder))}: {search.candidates[0].file} is the start."
-    if crown.number != START:
-        # Only at the end it is written once more, under a name of its own.
-        file = str(Path(workflow_text(folder)) / (BEST if search.is_complete else crown.file))
-        before = workflow_text(record.workflow)
-        sentence = f"The best is {file}."
-        if not before.lower().rstrip("0123456789").removesuffix("#").endswith(MARKDOWN_SUFFIXES):
-            sentence += f" To see what it changes: diff {shlex.quote(before)} {shlex.quote(file)}"
-        yield visible(sentence)
 
 
 def _proposal_lines(search: SearchRecord) -> Iterator[str]:

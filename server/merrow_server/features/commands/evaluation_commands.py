@@ -8,14 +8,16 @@
 - ``reader``, ``mapping`` (a field by input), ``gold``, ``golds`` (by fields of the output the field of the data with the right
   value), ``metrics`` (by fields of the output), ``part``, ``limit``, ``items`` (ids), ``metric``, ``metricOptions``,
   ``repeat``, ``seed``, ``model``, ``judgeModel``, ``baseUrl``, ``concurrency``, ``fresh``, ``answers`` (a field by node),
-  ``person``, ``tools``, ``fakeTools`` (a file): as the options of ``merrow evaluate``;
+  ``person``, ``tools``, ``fakeTools`` (a file), ``gates`` (the least score by fields of the output, that of the whole under ""):
+  as the options of ``merrow evaluate``;
 - ``budget``, ``{usd, tokens, seconds}``;
 - ``resume``, an evaluation to go on with; ``uri`` and ``dataset`` are then those that it has;
 - ``dryRun``: only say what it may cost; ``agreed``: the user knows that, who is asked otherwise where it may cost something.
 
 It answers the evaluation as ``merrow.evaluations`` lists it, also where it was stopped or cancelled. What can't be evaluated is
 an error with a sentence and data, as for runs. ``merrow.batch`` takes the same without gold and metrics, and ``output``, the file
-to write (a URI, or a path from the workflow's folder); it answers the batch as ``merrow runs --kind batch`` lists it.
+to write (a URI, or a path from the workflow's folder), or
+``resume``; it answers the batch as ``merrow runs --kind batch`` lists it.
 ``merrow.answerFields`` ``{uri, diagram?}`` says which ``fields`` the workflow returns, ``{name, type, metric}`` each, and which
 ``metrics`` there are, ``{name, options: [{name, needed, file}], whole}``: ``whole`` ones score no fields. Meanwhile each answer
 that is scored goes out in ``merrow/evaluationEvent``, ``{uri, diagram, evaluation, done, total, text, rows}``.
@@ -29,6 +31,7 @@ from weakref import ref
 
 from lsprotocol import types
 
+from merrow_server.features.commands.job_commands import BATCH as BATCHES
 from merrow_server.features.commands.job_commands import EVALUATION, JobArgument, fields_of, flag, text, whole
 from merrow_server.features.commands.run_commands import asked_of, check_trust, name_of, runnable, tell
 from merrow_server.features.commands.run_journal import text_in
@@ -48,7 +51,7 @@ RATE = "merrow.rateAnswer"
 BATCH, FIELDS = "merrow.batch", "merrow.answerFields"
 LONGEST_NOTE = 2_000
 """Characters of a note beside a verdict."""
-_SCORING = ("gold", "golds", "metric", "metrics", "metricOptions")
+_SCORING = ("gold", "golds", "metric", "metrics", "metricOptions", "gates")
 _VERDICTS = ("good", "bad", None)
 _FIELDS = {
     "reader": text(),
@@ -72,6 +75,7 @@ _FIELDS = {
     "person": text(),
     "tools": text(),
     "fakeTools": text(),
+    "gates": JobArgument(dict, "an object of scores, such as {category: 0.9}"),
 }
 """What may be told beside the data."""
 
@@ -110,14 +114,17 @@ async def batch(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 
     asked = asked_of(arguments)
     settings = said_of({key: value for key, value in asked.items() if key not in _SCORING})
-    text, place, name = with_data(server, asked, settings)
-    assert text.file is not None  # noqa: S101 (`with_data` refuses others)
-    output = text_in(asked, "output", BATCH)
-    settings |= {"batch": str(_file(text.file.parent, output) or output), "part": settings.get("part", "all")}
-    order = EvaluationOrder(Ticket(), text, settings, asked.get("budget", {}))
-    ended: dict[str, Any] = await EVALUATION.carry_out(
-        server, asked, order, place, f"Running {name} on every row", name
-    )
+    if "resume" in asked:
+        check_trust(server)
+        name = text_in(asked, "resume", BATCH)
+        order, place = EvaluationOrder(Ticket(), None, settings, asked.get("budget", {}), name), JobLocation(None, 1)
+    else:
+        text, place, name = with_data(server, asked, settings)
+        assert text.file is not None  # noqa: S101 (`with_data` refuses others)
+        output = text_in(asked, "output", BATCH)
+        settings |= {"batch": str(_file(text.file.parent, output) or output), "part": settings.get("part", "all")}
+        order = EvaluationOrder(Ticket(), text, settings, asked.get("budget", {}))
+    ended: dict[str, Any] = await BATCHES.carry_out(server, asked, order, place, f"Running {name} on every row", name)
     if not asked.get("dryRun", False) and not server.supports.shows_runs:
         from merrow_server.evaluations.batch_data import batch_text
 
@@ -261,6 +268,8 @@ def said_of(asked: dict[str, Any]) -> dict[str, Any]:
         values = settings.get(key, []) if key == "items" else list(settings.get(key, {}).values())
         if not all(isinstance(value, str) for value in values):
             raise InvalidParameters(f"`{key}` must have texts.")
+    if not all(type(least) in (int, float) and 0 <= least <= 1 for least in settings.get("gates", {}).values()):
+        raise InvalidParameters("`gates` must have scores between 0 and 1.")
     if "items" in settings:
         if not settings["items"]:
             raise InvalidParameters("`items` must name at least one id.")

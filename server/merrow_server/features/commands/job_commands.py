@@ -157,6 +157,15 @@ EVALUATION = JobCommands(
     "merrow.evaluations",
     "merrow.deleteEvaluation",
 )
+BATCH = JobCommands(
+    "batch",
+    "Run",
+    "to run it on every row",
+    "Nothing was run.",
+    "{name} is being run on every row already; stop that first.",
+    listed_by="merrow.batches",
+    deleted_by="merrow.deleteBatch",
+)
 SEARCH = JobCommands(
     "search",
     "Search",
@@ -199,5 +208,5 @@ REPRODUCTION = JobCommands(
 
 
 def register(server: MerrowServer) -> None:
-    for kind in (EVALUATION, SEARCH, EXTRACTION, PLAN, SUGGESTION, REPRODUCTION):
+    for kind in (EVALUATION, BATCH, SEARCH, EXTRACTION, PLAN, SUGGESTION, REPRODUCTION):
         kind.register(server)

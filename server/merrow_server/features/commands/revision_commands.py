@@ -93,7 +93,7 @@ async def diff(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
             return compare(session, order)
 
         return await server.jobs.ask(work)
-    before, after = text_of(_open(server, old, 1), 1), _text(server, asked, None)
+    before, after = text_of(open_diagram(server, old, 1), 1), _text(server, asked, None)
 
     def work_on_texts(_: Any) -> dict[str, Any]:
         from merrow_server.jobs.revising import compare_texts
@@ -131,7 +131,7 @@ async def accept(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     uri, diagram_number = asked.get("uri", place.uri), asked["diagram"] if "uri" in asked else place.number
     if uri is None:
         raise InvalidParameters(f"The workflow of run {run} lies in no file; say in `uri` which document takes it.")
-    diagram = _open(server, uri, diagram_number)
+    diagram = open_diagram(server, uri, diagram_number)
     mine = diagram.text
     base = nearest(mine, known)
     theirs = without_redo(text, base)
@@ -247,10 +247,11 @@ def _text(server: MerrowServer, asked: dict[str, Any], where: str | None) -> Edi
         return text_of(_scratch(_surroundings(server, asked.get("uri", where)), asked["text"]), 1)
     if "uri" not in asked:
         raise InvalidParameters("Say which workflow: `uri` of an open document, `text`, or `revision`.")
-    return text_of(_open(server, asked["uri"], asked["diagram"]), asked["diagram"])
+    return text_of(open_diagram(server, asked["uri"], asked["diagram"]), asked["diagram"])
 
 
-def _open(server: MerrowServer, uri: str, number: int) -> OpenDiagram:
+def open_diagram(server: MerrowServer, uri: str, number: int) -> OpenDiagram:
+    """A diagram of an open document. Raises `InvalidParameters`."""
     document = server.document(uri)
     if document is None:
         raise InvalidParameters(f"{uri} is not open; open the document first.")

@@ -14,7 +14,8 @@
 It answers the search as ``merrow.optimizations`` lists it, also where it was stopped or cancelled (by ``merrow.cancel`` with its
 id as ``run``). Meanwhile ``merrow/searchEvent`` says how far it is:
 ``{uri, diagram, search, done, total, text, crown, told}``. ``merrow.optimizationReport`` adds the report as a page in ``html``
-and in words in ``text``; ``merrow.showBetter`` the texts of the start and of the best, ``before`` and ``after``.
+and in words in ``text``; ``merrow.showBetter`` the texts of the start and of the best, or of the ``candidate`` with
+this number, ``before`` and ``after``.
 """
 
 from __future__ import annotations
@@ -85,11 +86,16 @@ async def optimize(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]
 
 async def show_better(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """The best workflow of a search beside its start; a client that shows no runs is told where it is."""
-    search = text_in(asked_of(arguments), "id", SHOW_BETTER)
+    asked = asked_of(arguments)
+    search, number = text_in(asked, "id", SHOW_BETTER), asked.get("candidate")
+    if number is not None and (type(number) is not int or number < 0):
+        raise InvalidParameters("`candidate` must be a whole number from 0.")
     answer: dict[str, Any] = await server.jobs.ask(
-        lambda session: session.look_at("search", lambda known: known.better(search))
+        lambda session: session.look_at(
+            "search", lambda known: known.better(search) if number is None else known.candidate(search, number)
+        )
     )
-    if not server.supports.shows_runs:
+    if number is None and not server.supports.shows_runs:
         tell(server, answer["text"], types.MessageType.Info)
     return answer
 

@@ -34,9 +34,13 @@ if TYPE_CHECKING:
 Json = dict[str, Any]
 Agree = Callable[[str], Awaitable[None]]
 """Is given a sentence about what something may cost, and raises where nobody agrees to it."""
-Followed = Literal["evaluation", "search", "extraction", "plan", "suggestion", "reproduction"]
+Followed = Literal["evaluation", "batch", "search", "extraction", "plan", "suggestion", "reproduction"]
 What = Literal["run", "cases", Followed]
-_EVENTS: dict[str, str] = {"evaluation": "merrow/evaluationEvent", "search": "merrow/searchEvent"}
+_EVENTS: dict[str, str] = {
+    "evaluation": "merrow/evaluationEvent",
+    "batch": "merrow/evaluationEvent",
+    "search": "merrow/searchEvent",
+}
 """The notifications that say how far one is; of the others there is only progress."""
 _T = TypeVar("_T")
 _Order = TypeVar("_Order", bound="JobOrder")
