@@ -72,14 +72,17 @@ class ResultTables:
             return CandidateTable(search, place_of(search.search.workflow))
         record = self._record(name.kind, name.id)
         if name.kind != "comparison":
-            return ScoredTable(self._store, record)
+            return self._scored(record)
         other = self._record(name.kind, name.other)
         if record.dataset != other.dataset:
             raise UsageFailure(
                 f"Evaluations {record.id} and {other.id} are of different data, so their items can't be compared."
             )
-        tables = ScoredTable(self._store, record), ScoredTable(self._store, other)
+        tables = self._scored(record), self._scored(other)
         return ComparedTable(*tables, comparison(self._store, record, other), other_metrics(record, other))
+
+    def _scored(self, record: EvaluationRecord) -> ScoredTable:
+        return ScoredTable(self._store, record, place_of(record.workflow))
 
     def _record(self, kind: Kind, identity: str) -> EvaluationRecord:
         kept = self._store.batches if kind == "batch" else self._store.evaluations

@@ -31,7 +31,7 @@ _JUDGED = Column("judged", "Judged", "number")
 
 
 class CandidateTable(ResultTable):
-    """The candidates of a search as it is now."""
+    """The candidates of a search as it is now; ``place`` says where its workflow is."""
 
     def __init__(self, search: SearchRecord, place: Json) -> None:
         super().__init__()

@@ -23,7 +23,6 @@ from merrow_server.evaluations.evaluation_data import (
     with_inputs,
 )
 from merrow_server.evaluations.known_items import KnownItems
-from merrow_server.jobs.places import place_of
 from merrow_server.results.table import Cell, Column, Json, ResultTable, cut, texts_of
 
 _ORDER = (Status.FAILED, Status.WRONG, Status.INVALID, Status.UNANSWERED, Status.RIGHT)
@@ -36,14 +35,14 @@ LAST = (Column("verdict", "Verdict", "verdict"), Column("cost", "Cost", "cost"),
 
 
 class ScoredTable(ResultTable):
-    """The answers of an evaluation, or of a batch, which has none that is right or wrong."""
+    """The answers of an evaluation, or of a batch, which has none right or wrong; ``place`` says where its workflow is."""
 
-    def __init__(self, user: Store, record: EvaluationRecord) -> None:
+    def __init__(self, user: Store, record: EvaluationRecord, place: Json) -> None:
         super().__init__()
         self._user, self._record = user, record
         self._is_batch = record.metric == BATCH
         self._known = KnownItems.of(record.plan)
-        self._place = place_of(record.workflow)
+        self._place = place
         order: list[tuple[int, int, int]] = []
         cost, seconds = array("d"), array("d")
 
