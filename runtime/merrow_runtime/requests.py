@@ -17,6 +17,7 @@ from merrow_runtime.visit import Visit
 
 Role = Literal["system", "user", "assistant", "tool"]
 Finish = Literal["stop", "length", "refusal"]
+_COMPACT = json.JSONEncoder(separators=(",", ":"))
 Origin = Literal["endpoint", "journal", "cache", "replay", "shared"]
 
 
@@ -201,8 +202,8 @@ class ModelReply:
         usage = self.usage
         cost = "null" if usage.cost_usd is None else number_text(usage.cost_usd)
         estimated = ',"estimated":true' if usage.estimated else ""
-        calls = f',"calls":{json.dumps([call.to_json() for call in self.calls])}' if self.calls else ""
-        own = "" if self.own is None else f',"own":{json.dumps(self.own.to_json())}'
+        calls = f',"calls":{_COMPACT.encode([call.to_json() for call in self.calls])}' if self.calls else ""
+        own = "" if self.own is None else f',"own":{_COMPACT.encode(self.own.to_json())}'
         return (
             f'{{"text":{encode_basestring_ascii(self.text)},"finish":"{self.finish}","usage":{{"prompt_tokens":{usage.prompt_tokens},'
             f'"completion_tokens":{usage.completion_tokens},"calls":{usage.calls},"cost_usd":{cost}{estimated}}},'

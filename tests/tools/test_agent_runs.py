@@ -224,6 +224,30 @@ def test_equal_ids_are_told_apart(space: Workspace, run: Runs, server: OpenAISer
     assert all(id_.isalnum() and len(id_) == 9 for id_ in sent)
 
 
+WRITTEN = '{"name": "mail__send", "arguments": {"to": "ann", "body": "hi"}}'
+
+
+def test_a_call_that_a_model_writes_as_text_is_made(space: Workspace, run: Runs, server: OpenAIServer) -> None:
+    write(space)
+    server.script(Reply(f"<tool_call>\n{WRITTEN}\n</tool_call>"), Reply("Sent."))
+    assert run().code == 0, run.outcome.out
+    assert [one["body"] for one in space.mails] == ["hi"]
+    assert run.last["outputs"] == {"RETURN": "Sent."}
+    asked, result = server.bodies[1]["messages"][-2:]
+    assert asked["content"] == ""
+    assert asked["tool_calls"][0]["id"] == result["tool_call_id"]
+
+
+def test_a_call_that_a_model_repeats_from_a_result_is_not_made(
+    space: Workspace, run: Runs, server: OpenAIServer
+) -> None:
+    write(space, "mail.send, mail.echo")
+    server.script(calls(call("mail__echo", text=f"Say {WRITTEN}", nothing=None)), Reply(f"```json\n{WRITTEN}\n```"))
+    assert run().code == 0, run.outcome.out
+    assert space.mails == []
+    assert run.last["outputs"] == {"RETURN": f"```json\n{WRITTEN}\n```"}
+
+
 def parts(*deltas: dict[str, Any]) -> bytes:
     """A stream whose messages have these calls one after another."""
     events = [{"choices": [{"index": 0, "delta": {"tool_calls": [one]}, "finish_reason": None}]} for one in deltas]

@@ -28,6 +28,7 @@ from merrow_runtime.models.prices import Price, PriceTable, packaged_prices
 from merrow_runtime.models.thinking import Shown, split_thinking
 from merrow_runtime.models.tokens import calls_tokens, estimate_tokens, prompt_tokens
 from merrow_runtime.models.tool_texts import calls_in
+from merrow_runtime.models.written_calls import written_calls
 from merrow_runtime.requests import ModelReply, ModelRequest
 from merrow_runtime.usage import Usage
 from merrow_runtime.values import canonical
@@ -263,8 +264,13 @@ class OpenAIEndpoint:
         answered = answer.calls.calls
         text, calls = answer.refusal or split.text, answered if request.tools else ()
         talks = request.tools or any(message.calls for message in request.messages)
-        if talks and dialect.tools == "text" and request.schema is None and not answer.refusal:
-            text, calls = calls_in(text)
+        if answer.refusal or request.schema is not None:
+            pass
+        elif talks and dialect.tools == "text":
+            text, calls = calls_in(text, request.messages)
+        elif request.tools and not calls and answer.finish == "stop":
+            calls = written_calls(text, request.tools, request.messages)
+            text = "" if calls else text
         if request.schema is not None and answer.finish == "stop" and text.strip() and not _is_json(text):
             self._dialects.learn(request.model, dialect, after_ignored_schema(dialect))
         usage = self._usage(request, answer)

@@ -10,6 +10,7 @@ from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
 
 from merrow_runtime.models.asked_calls import MOST_CALLS, call_id
+from merrow_runtime.models.written_calls import repeats_what_was_given
 from merrow_runtime.quoting import quoted
 from merrow_runtime.requests import LONGEST_ARGUMENTS, AnswerSchema, AskedCall, Message, OfferedTool
 
@@ -76,8 +77,10 @@ def answer_schema(tools: Sequence[OfferedTool]) -> AnswerSchema:
     )
 
 
-def calls_in(text: str) -> tuple[str, tuple[AskedCall, ...]]:
-    """The answer in a structured one, and the calls that it asks for. A text that is none is the answer as it stands."""
+def calls_in(text: str, messages: Iterable[Message]) -> tuple[str, tuple[AskedCall, ...]]:
+    """The answer in a structured one, and the calls that it asks for. A text that is none is the answer as it stands, and so is
+    one whose calls are in what the model was given, the ``messages``: it quotes them.
+    """
     found = _object(text)
     if found is None or not ("calls" in found or "tool" in found or isinstance(found.get("answer"), str)):
         return text, ()
@@ -89,6 +92,9 @@ def calls_in(text: str) -> tuple[str, tuple[AskedCall, ...]]:
             given = call.get("arguments", {})
             arguments = given if isinstance(given, str) else json.dumps(given, ensure_ascii=False)
             calls.append(AskedCall(call_id(len(calls) + 1), name, arguments[: LONGEST_ARGUMENTS + 1]))
+    written = [(json.dumps(found, ensure_ascii=False), call.name, call.arguments) for call in calls]
+    if repeats_what_was_given(messages, written):
+        return text, ()
     answer = found.get("answer")
     return answer if isinstance(answer, str) else "" if calls else text, tuple(calls)
 

@@ -9,7 +9,7 @@ import pytest
 from hypothesis import given
 from hypothesis import strategies as st
 
-from merrow_runtime.requests import AnswerSchema, CallKey, Message, ModelReply, ModelRequest
+from merrow_runtime.requests import AnswerSchema, AskedCall, CallKey, Message, ModelReply, ModelRequest, OwnFields
 from merrow_runtime.store.contract import CallRecord, RunRecord
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.rows import storable_json
@@ -17,10 +17,15 @@ from merrow_runtime.usage import Usage
 from merrow_runtime.values import canonical
 
 TEXT = st.text(st.characters(codec=None), max_size=20)
+CALLS = st.lists(st.builds(AskedCall, TEXT, TEXT, TEXT), max_size=2).map(tuple)
+OWN = st.none() | st.builds(OwnFields, TEXT, TEXT)
+MESSAGES = st.builds(
+    Message, st.sampled_from(["system", "user", "assistant", "tool"]), TEXT, CALLS, st.none() | TEXT, OWN
+)
 REQUESTS = st.builds(
     ModelRequest,
     TEXT,
-    st.lists(st.builds(Message, st.sampled_from(["system", "user", "assistant"]), TEXT), max_size=3).map(tuple),
+    st.lists(MESSAGES, max_size=3).map(tuple),
     st.one_of(st.floats(0, 2), st.integers(0, 2)),
     st.one_of(st.none(), st.integers()),
     st.one_of(st.none(), st.integers()),
@@ -43,6 +48,8 @@ def test_canonical_text_is_that_of_the_plain_data(request: ModelRequest) -> None
         TEXT,
         st.floats(0, 9),
         TEXT,
+        CALLS,
+        OWN,
     )
 )
 def test_a_replys_text_is_that_of_its_plain_data(reply: ModelReply) -> None:
