@@ -50,7 +50,8 @@ Where people are asked, the recording has their answers, too. Without `--replay`
 Where tools are used, the recording has what they gave, which was written by hand, too. To run these with servers of your own,
 [add and pin them](tools.md), and write the names of their tools.
 
-Patterns that need stores are not included: MedPrompt, Reflexion, ADaPT, and retrieve-answer-check.
+Where [documents](stores.md) are looked up, [handbook.jsonl](../examples/patterns/handbook.jsonl) and
+[solved_questions.jsonl](../examples/patterns/solved_questions.jsonl) are examples, in whose place you write your own.
 """
 
 
@@ -111,7 +112,9 @@ def gallery() -> str:
         replay = replays[f"patterns/{template.name}.mmd"]
         text += f"\n## {template.name}\n\n**{template.title}.** {' '.join(template.sentences)}"
         text += f" ({template.source})\n\n" if template.source else "\n\n"
-        text += f"```mermaid\n{_without_comments(template.text)}```\n\n"
+        # A file that one calls is beside it, and not beside this page.
+        shown = _without_comments(template.text).replace("(workflow: ./", "(workflow: ../examples/patterns/")
+        text += f"```mermaid\n{shown}```\n\n"
         text += f"The recording: {replay.shows}\n\n```sh\n{shlex.join(replay.command)}\n```\n"
     return text
 

@@ -37,6 +37,7 @@ NOTE = "The answers in this recording were written by hand, not by a model; prog
 NOTE_OF_TOOLS = "The answers in this recording were written by hand, not by a model, and so was what its tools gave."
 _PERSON = "a person"
 """Who answers what people are asked."""
+_UNPINNED = {"inputSchema": {"type": "object"}}
 _IMPOSSIBLE = 418
 """A status that nothing recovers from: the answers and the workflow have parted."""
 
@@ -188,8 +189,11 @@ def set_servers(script: Script, folder: Path) -> None:
     """Have the settings in ``folder``, which are the user's from now on, name servers that give what was written."""
     pins = read_pins((ROOT / PINS_FILE).read_text("utf-8")) if script.tools else NO_PINS
     tables: list[str] = []
-    for server, tools in pins.servers.items():
-        said = [{"name": name, **tool.said} for name, tool in tools.items()]
+    for server in sorted({one.tool.partition(".")[0] for one in script.tools}):
+        # The tools of an environment are not pinned.
+        known = pins.servers.get(server, {})
+        names = sorted({one.tool.partition(".")[2] for one in script.tools if one.tool.startswith(f"{server}.")})
+        said = [{"name": name, **(known[name].said if name in known else _UNPINNED)} for name in known or names]
         file = folder / f"{server}.json"
         file.write_text(json.dumps({"tools": said, "gives": [asdict(one) for one in script.tools]}), "utf-8")
         command = [sys.executable, str(ROOT / "scripts" / "replay_server.py"), str(file), server]

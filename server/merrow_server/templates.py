@@ -12,13 +12,16 @@ _FRONT = re.compile(r"---\n(?P<front>.*?\n)---\n(?P<comments>(?:%%[^\n]*\n)*)", 
 _TITLE = re.compile(r"^title: *(.+)$", re.MULTILINE)
 _TOOLS = re.compile(r"^  tools: \[(.+)\]$", re.MULTILINE)
 _DOCUMENTS = re.compile(r"\{(?:file|folder): ([^,}]+)")
+_PLAIN = re.compile(r"[\w.-]+")
+_SERVERS = re.compile(r"\{server: ([^,}]+)\}")
 _SOURCE = "Source: "
 
 
 @dataclass(frozen=True, slots=True)
 class WorkflowTemplate:
     """A workflow to start from. ``sentences`` say what it does and when it helps; ``source`` is whose idea it is. ``tools`` are
-    those that it may use, of servers that a user has to set up; ``documents`` the files and folders that a user has to write.
+    those that it may use, of servers that a user has to set up; ``documents`` the files and folders that a user has to write;
+    ``servers`` those of the environments that it acts in.
     """
 
     name: str
@@ -28,6 +31,14 @@ class WorkflowTemplate:
     text: str
     tools: tuple[str, ...] = ()
     documents: tuple[str, ...] = ()
+    servers: tuple[str, ...] = ()
+
+    def as_file(self, name: str) -> str:
+        """The text in a file with this name: a workflow that calls itself calls that file."""
+        # A name in a label is quoted where it could end the parameter.
+        escaped = name.replace("'", "''").replace('"', "#quot;")
+        said = f"./{name}" if _PLAIN.fullmatch(name) else f"'./{escaped}'"
+        return self.text.replace(f"(workflow: ./{self.name}.mmd", f"(workflow: {said}")
 
 
 def templates() -> dict[str, WorkflowTemplate]:
@@ -47,5 +58,6 @@ def read_template(path: Path) -> WorkflowTemplate:
     listed = _TOOLS.search(match["front"]) if match is not None else None
     tools = () if listed is None else tuple(name.strip() for name in listed[1].split(","))
     documents = () if match is None else tuple(_DOCUMENTS.findall(match["front"]))
+    servers = () if match is None else tuple(_SERVERS.findall(match["front"]))
     title_text = "" if title is None else title[1].strip()
-    return WorkflowTemplate(path.stem, title_text, sentences, source, text, tools, documents)
+    return WorkflowTemplate(path.stem, title_text, sentences, source, text, tools, documents, servers)

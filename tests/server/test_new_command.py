@@ -29,13 +29,28 @@ def test_every_pattern_starts_a_workflow_without_errors_and_warnings(
     assert set(serious) == ({"MW503"} if template.tools else set())
     assert all(tool in made.out for tool in template.tools)
     assert ("merrow tools pull" in made.out) == bool(template.tools)
-    assert ("handbook.jsonl" in made.out) == ("handbook.jsonl" in template.text.partition("flowchart")[0])
+    front = template.text.partition("flowchart")[0]
+    for word, told in (("jsonl", "which you write"), ("server: alfworld", "environment of alfworld, a server")):
+        assert (told in made.out) == (word in front)
+    assert all(document in made.out for document in template.documents)
     (tmp_path / PINS_FILE).write_text(PINS.read_text("utf-8"), "utf-8")
     found = in_process(capsys, "check", "--format", "json", "flow.mmd")
     assert [one["code"] for one in found.json if one["severity"] in ("error", "warning")] == []
     assert template.title
     assert len(template.sentences) == 3
     assert template.source
+
+
+@pytest.mark.parametrize("name", ["split", "in parts", "parts, again", "it's", 'the "parts"', "parts(1)"])
+def test_a_workflow_that_calls_itself_calls_the_new_file(
+    name: str, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture
+) -> None:
+    monkeypatch.chdir(tmp_path)
+    assert in_process(capsys, "new", name, "--template", "adapt").code == 0
+    assert in_process(capsys, "check", "--format", "json", f"{name}.mmd").json == []
+    Path(f"{name}.mmd").rename("renamed.mmd")
+    found = in_process(capsys, "check", "--format", "json", "renamed.mmd").json
+    assert [one["code"] for one in found] == ["MW227"], "it called the new file by its name"
 
 
 def test_a_file_that_is_there_stays(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, capsys: Capture) -> None:

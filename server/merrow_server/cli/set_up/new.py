@@ -75,7 +75,7 @@ def command(ctx: click.Context, name: str | None, template: str, listing: bool, 
     problem = _no_name(name)
     path = Path(name if name.endswith(_SUFFIXES) else f"{name}.mmd")
     if problem is None:
-        problem = _written(path, known[template].text)
+        problem = _written(path, known[template].as_file(path.name))
     if problem is not None:
         complain(problem)
         ctx.exit(MISUSED)
@@ -90,6 +90,9 @@ def command(ctx: click.Context, name: str | None, template: str, listing: bool, 
     documents = known[template].documents
     if documents:
         echo(f"It looks things up in {listed(documents)}, which you write.")
+    servers = known[template].servers
+    if servers:
+        echo(f"It acts in an environment of {listed(servers)}, a server that you add: see merrow env --help.")
     echo(f"Next: merrow check {quoted}, then merrow run {quoted} --dry-run")
     ctx.exit(OK)
 
