@@ -1,5 +1,5 @@
-"""What must stay of nodes that ask people or use tools, found without `kept_effects`: guards by going through what every Decision
-can choose.
+"""What must stay of nodes that do more than ask a model, found without `kept_effects`: guards by going through what every
+Decision can choose.
 """
 
 from __future__ import annotations
@@ -32,8 +32,8 @@ def graph_of(text: str) -> TypedGraph:
 
 
 def acting_nodes(graph: TypedGraph) -> list[TypedNode]:
-    """The nodes that ask people or use tools."""
-    return [node for node in graph.nodes if node.operator in ("Human", "Tool", "ToolAgent", "Remember")]
+    """The nodes that ask people, use tools, act in environments or keep something in stores."""
+    return [node for node in graph.nodes if node.operator in ("Human", "Tool", "ToolAgent", "Remember", "Environment")]
 
 
 def choices(graph: TypedGraph) -> Iterator[dict[int, int]]:
