@@ -56,6 +56,7 @@ class RunOptions:
       by ``seed``, ``repeat`` and ``mask_key``; ``mask_only``: of these nodes alone; ``mask_every``: also what a revision had
       made again.
     - ``unattended``: no person is asked in this process: a node that would ask one fails, so that its `default` counts.
+    - ``told``: what agents are told that ask a person, by ``NODE``: the answer to each of their questions.
     - ``person``: the model that answers in the place of people, wherever a node asks them.
     - ``stream``: ask endpoints to stream, so that ``node_output`` events show answers as they come into being.
     """
@@ -84,6 +85,7 @@ class RunOptions:
     sandbox: str | None = None
     allow_unsafe: bool = False
     unattended: bool = False
+    told: Mapping[str, str] = field(default_factory=dict)
     person: str | None = None
     stream: bool = False
     refine: Mapping[str, Any] | None = None

@@ -56,7 +56,7 @@ def test_an_evaluation_asks_nobody_and_says_what_to_do(capsys: pytest.CaptureFix
     assert searched.code == 2
     assert "asks a person, and nobody can be asked for each item" in searched.err
     for answers, said in (
-        ("ASKS=who", "--answers names ASKS, which is not a Human of w.mmd. Did you mean ASK?"),
+        ("ASKS=who", "--answers names ASKS, which asks nobody in w.mmd. Did you mean ASK?"),
         ("ASK=whom", "has no field whom with the answer to ASK"),
         ("ASK=problem", "do not fit."),
     ):

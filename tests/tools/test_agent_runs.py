@@ -561,7 +561,7 @@ def test_an_evaluation_has_agents_use_what_may_be_used_unasked_and_again(
     write(space, "mail.count, person")
     refused = in_process(capsys, *asked)
     assert refused.code == 2
-    assert "`person`" in refused.err
+    assert "Node A asks a person" in refused.err
     assert server.bodies == []
     write(space, "mail.count")
     server.script(calls(call("mail__count", text="abc")), Reply("It has 3."))

@@ -15,7 +15,7 @@ from merrow_optimizer.evaluation.keys import score_key
 from merrow_optimizer.evaluation.metrics.reward import with_episode
 from merrow_optimizer.evaluation.plan import Plan
 from merrow_optimizer.evaluation.scores import FieldScore, InvalidItemError, Status
-from merrow_optimizer.evaluation.unattended import unattended
+from merrow_optimizer.evaluation.unattended import unattended, with_answers
 from merrow_runtime.asking.asker import ACCOUNT, PurposeAccount
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.models.endpoint import Endpoint
@@ -218,7 +218,7 @@ class Answering:
             if options.mask is not None:
                 options = replace(options, mask_key=item.id)
             if answers := self.plan.answers.get(item.id):
-                options = replace(options, set_outputs=answers)
+                options = with_answers(self.plan.workflow, options, answers)
             begun = start(
                 self.plan.workflow,
                 self.plan.inputs[item.id],

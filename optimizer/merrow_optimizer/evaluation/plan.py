@@ -16,7 +16,7 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key, semantic_hash, work_key
 from merrow_optimizer.evaluation.late_asker import LateAsker
 from merrow_optimizer.evaluation.scores import Metric, Status
-from merrow_optimizer.evaluation.unattended import check_people
+from merrow_optimizer.evaluation.unattended import check_people, with_answers
 from merrow_runtime.calls.tool_servers import ToolServers
 from merrow_runtime.errors import InputError, UsageFailure
 from merrow_runtime.models.budget import unpriced_failure
@@ -251,7 +251,7 @@ def _answers(workflow: Workflow, data: DataSet, answers: Mapping[str, str]) -> d
                 )
             own[node] = item.inputs[name]
         try:
-            SetOutputs(workflow, own)
+            SetOutputs(workflow, with_answers(workflow, RunOptions(), own).set_outputs)
         except UsageFailure as problem:
             raise UsageFailure(f"The answers of item {item.id} do not fit. {problem}") from None
     return given
@@ -296,7 +296,7 @@ def figures(amount: float) -> str:
 
 def forecast_item(plan: Plan, item: Item) -> EvaluationForecast:
     """What one answer to an item may use."""
-    options = replace(plan.options, set_outputs=plan.answers.get(item.id, {}))
+    options = with_answers(plan.workflow, plan.options, plan.answers.get(item.id, {}))
     planned = dry_run(plan.workflow, plan.inputs[item.id], options=options, endpoint=plan.chosen.endpoint)
     return EvaluationForecast(1, 1, planned.calls, planned.tokens, planned.cost_usd)
 

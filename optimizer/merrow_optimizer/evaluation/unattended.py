@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections.abc import Mapping
 from dataclasses import replace
+from typing import Any
 
 from merrow_analysis.graph.resolve import may_ask_person
 from merrow_analysis.suggest import closest
@@ -12,6 +13,7 @@ from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import make_steps
 from merrow_runtime.provenance import listed
 from merrow_runtime.revising.reviser import refining
+from merrow_runtime.values import as_text
 from merrow_runtime.workflow import Workflow
 
 SIMULATED_PERSON = "SIMULATED PERSON"
@@ -29,23 +31,19 @@ def unattended(workflow: Workflow, options: RunOptions) -> RunOptions:
 
 
 def check_people(workflow: Workflow, options: RunOptions, answers: Mapping[str, str]) -> bool:
-    """Whether a model plays a person (``options.person``): some Human has no ``answers``, which have by node the field of the
-    data with its answer.
+    """Whether a model plays a person (``options.person``): some Human, or agent that may ask a person, has no ``answers``, which
+    have by node the field of the data with its answer.
 
-    Raises `UsageFailure` where a workflow, or a file that it calls, asks people and can't do without: a Human has neither these
-    nor a `default`, and no model answers. Also where ``answers`` name no Human.
+    Raises `UsageFailure` where a workflow, or a file that it calls, asks people and can't do without: such a node has neither
+    these nor a `default`, and no model answers. Also where ``answers`` name none.
     """
     asking: list[str] = []
     is_played = False
     known: set[str] = set()
     for reached in workflow.reached():
         for step in make_steps(reached, options).values():
-            if may_ask_person(step.node.resolution):
-                raise UsageFailure(
-                    f"The agent {step.definition.id} may ask a person, and nobody can be asked for each item. Take `person` out"
-                    " of its `tools`."
-                )
-            if step.node.spec is None or not step.node.spec.is_human:
+            is_human = step.node.spec is not None and step.node.spec.is_human
+            if not is_human and not may_ask_person(step.node.resolution):
                 continue
             name = step.definition.id
             known.add(name)
@@ -59,7 +57,7 @@ def check_people(workflow: Workflow, options: RunOptions, answers: Mapping[str, 
         if given.rpartition("/")[2] not in known:
             near = closest(given, known)
             hint = f" Did you mean {near}?" if near else ""
-            raise UsageFailure(f"--answers names {given}, which is not a Human of {workflow.name}.{hint}")
+            raise UsageFailure(f"--answers names {given}, which asks nobody in {workflow.name}.{hint}")
     if asking:
         ask, nodes = ("ask", "Nodes") if len(asking) > 1 else ("asks", "Node")
         raise UsageFailure(
@@ -68,3 +66,16 @@ def check_people(workflow: Workflow, options: RunOptions, answers: Mapping[str, 
             " there, which is then used."
         )
     return is_played
+
+
+def with_answers(workflow: Workflow, options: RunOptions, answers: Mapping[str, Any]) -> RunOptions:
+    """The options of a run in which people answer so, by the nodes that ask: a Human gives its answer, an agent is told it
+    whenever it asks.
+    """
+    if not answers:
+        return options
+    agents = {
+        node.id for reached in workflow.reached() for node in reached.graph.nodes if may_ask_person(node.resolution)
+    }
+    told = {name: as_text(said) for name, said in answers.items() if name.rpartition("/")[2] in agents}
+    return replace(options, told=told, set_outputs={name: said for name, said in answers.items() if name not in told})

@@ -33,6 +33,7 @@ from merrow_runtime.models.endpoint import answer_limit_at
 from merrow_runtime.operators.prompts.asking_again import QuestionTurn, joined, until_read
 from merrow_runtime.operators.prompts.memory import STEP as MEMORY_STEP
 from merrow_runtime.operators.prompts.prompting import with_advice
+from merrow_runtime.people.told import told_of
 from merrow_runtime.program.definitions import Step
 from merrow_runtime.provenance import OFFLINE_ORIGIN, PERSON, REPLAY_ORIGIN, Provenance, named
 from merrow_runtime.requests import (
@@ -188,7 +189,7 @@ class NodeTools:
         temperature: float | None = None,
         model: str | None = None,
     ) -> T:
-        """See `merrow_runtime.operators.base.Tools.ask`; ``model`` is a different one from the node's, named by a validator."""
+        """See `merrow_runtime.operators.base.Tools.ask`."""
         return await self._asked(
             step,
             joined(messages, self._history),
@@ -235,7 +236,7 @@ class NodeTools:
                 asked_of,
                 turn.messages,
                 node.temperature if temperature is None else temperature,
-                None if self._judges else node.max_tokens,
+                None if self._judges or model is not None else node.max_tokens,
                 node.seed + turn.attempt if node.seed is not None and turn.repeats else node.seed,
                 schema,
                 self._step.timeout,
@@ -300,6 +301,11 @@ class NodeTools:
         if answer.action == "accept":  # else nobody has answered
             account.answered[PERSON if record.origin == "person" else Provenance(REPLAY_ORIGIN, "")] = None
         return answer
+
+    @property
+    def told(self) -> str | None:
+        """See `merrow_runtime.operators.base.Tools.told`."""
+        return told_of(self._effects.options, self._account.visit)
 
     async def use(self, step: str, call: ToolCall) -> ToolResult:
         """See `merrow_runtime.operators.base.Tools.use`."""

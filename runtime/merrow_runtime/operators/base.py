@@ -114,8 +114,9 @@ class Tools(Protocol):
         *,
         schema: AnswerSchema | None = None,
         temperature: float | None = None,
+        model: str | None = None,
     ) -> T:
-        """Ask the node's model and give back what ``read`` makes of the answer's text.
+        """Ask the node's model, or another one by its name, and give back what ``read`` makes of the answer's text.
 
         Where ``read`` raises `AnswerFailure`, or the answer was cut or refused, the model is asked again with the
         failure's advice (at most twice), then `NodeFailure` is raised. ``temperature`` other than the node's where given.
@@ -150,6 +151,11 @@ class Tools(Protocol):
         """Ask a person, and wait for the answer for so many seconds at most (None: as long as it takes), across the end of this
         process if need be. An answer is kept, and never asked for again.
         """
+        ...
+
+    @property
+    def told(self) -> str | None:
+        """What the node is told whenever it asks a person, where that was said before the run."""
         ...
 
     async def use(self, step: str, call: ToolCall) -> ToolResult:

@@ -1,7 +1,8 @@
-"""A model in the place of the person whom a Human asks: in evaluations and searches, where nobody else is there to answer."""
+"""A model in the place of the person whom a Human or an agent asks, in evaluations and searches, where nobody else answers."""
 
 from __future__ import annotations
 
+from collections.abc import Callable
 from typing import ClassVar
 
 from merrow_analysis.people.answers import InvalidAnswerError
@@ -13,7 +14,7 @@ from merrow_runtime.operators.formats.structured import Field, answer_form, answ
 from merrow_runtime.operators.human import STEP, Human, is_whole, outputs_of
 from merrow_runtime.operators.prompts.prompting import DATA_NOTICE, Section, render_section
 from merrow_runtime.operators.questions import OneQuestion, Question, default_port, output_shape
-from merrow_runtime.requests import Message, PersonQuestion
+from merrow_runtime.requests import AnswerSchema, Message, PersonQuestion
 from merrow_runtime.values import Outputs, Value
 
 PARAMETER = "simulated"
@@ -26,6 +27,9 @@ _INSTRUCTIONS = (
 _EDITING = "The section `Draft` is the text to edit: answer with the whole text as it should be."
 _APPROVAL = "true to approve or say yes, false to reject or say no"
 _REMARK = "a remark for whoever reads the answer, such as why; empty if there is none"
+
+_WORDS = "Choice"
+"""What the type of the words is called that an agent offers."""
 
 _HUMAN = Human()
 
@@ -51,6 +55,21 @@ class SimulatedPerson(OneQuestion):
                 raise AnswerFailure(str(problem), advice=f"{problem}\n{answer_form(fields)}") from None
 
         return Question(STEP, _messages(put, form, fields), read, answer_schema("person", fields))
+
+
+def simulated_answer(
+    put: PersonQuestion, form: Form
+) -> tuple[tuple[Message, ...], Callable[[str], Value], AnswerSchema]:
+    """A question of an agent with the one field of its ``form``: what a model is sent, how its answer is read, and its schema."""
+    field = form.sole
+    assert field is not None  # noqa: S101 (an agent asks for one thing)
+    shape = shape_of(_WORDS, {}, {_WORDS: field.words}) if field.words else shape_of("Text", {}, {})
+    fields = [Field(field.name, shape)]
+    return (
+        _messages(put, form, fields),
+        lambda text: read_fields(text, fields)[field.name],
+        answer_schema("person", fields),
+    )
 
 
 def _messages(put: PersonQuestion, form: Form, fields: list[Field]) -> tuple[Message, ...]:

@@ -78,8 +78,14 @@ class Step:
         """The models that may be asked for it: its own, unless it asks none, and those that its validators name."""
         # What runs another workflow asks none itself, but what it is given to run does.
         own = self.is_planned_call or self.memory.kind == "summary" or getattr(self.operator, "calls", (1, 1))[1] > 0
-        return ({self.definition.model} if own else set()) | (
-            set() if self.validation is None else self.validation.models
+        person = self.definition.parameters.get(SIMULATED)
+        played = (
+            {str(person)} if person is not None and self.node.spec is not None and self.node.spec.is_agent else set()
+        )
+        return (
+            ({self.definition.model} if own else set())
+            | played
+            | (set() if self.validation is None else self.validation.models)
         )
 
     @property
@@ -261,8 +267,8 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
     )
     if person is not None and spec.is_human:
         definition = _simulated(definition, person)
-    elif person is not None and called is not None and asks_people(called):
-        # What the file gives is another result then.
+    elif person is not None and (may_ask_person(node.resolution) or (called is not None and asks_people(called))):
+        # What it gives is another result then.
         definition = replace(definition, parameters={**definition.parameters, SIMULATED: person})
     operator = operator_for(definition)
     shapes = {name: shape_of(type_, *meanings) for name, type_ in outputs.items()}

@@ -14,6 +14,7 @@ from merrow_runtime.environments.episodes import EpisodePlace, place_of
 from merrow_runtime.environments.interface import EnvironmentStep
 from merrow_runtime.errors import AnswerFailure, NodeFailure, UsageFailure
 from merrow_runtime.frontier import Frontier, Gave, Inputs, Made, Start, Takes, behind
+from merrow_runtime.operators.agents.tool_agent import ToolAgent
 from merrow_runtime.operators.ask_decision import CHOICE, case_words
 from merrow_runtime.operators.base import Remembered, Task
 from merrow_runtime.operators.environment import ACTION, ENV, Environment, action_of
@@ -21,6 +22,7 @@ from merrow_runtime.operators.formats.planned import input_of, load_planned
 from merrow_runtime.operators.prompts.memory import recall
 from merrow_runtime.operators.remember import Remember
 from merrow_runtime.operators.retrieve import STORE, Retrieve
+from merrow_runtime.people.told import told_of
 from merrow_runtime.program.definitions import Step, Steps, definitions_of, make_steps, meaning_without_step
 from merrow_runtime.program.inputs import read_inputs
 from merrow_runtime.provenance import PERSON, PERSON_ORIGIN
@@ -123,6 +125,8 @@ class Engine(NodesAtWork):
         """
         if isinstance(step.operator, Retrieve):
             return self._with_version(step, visit, key)
+        if isinstance(step.operator, ToolAgent) and (said := told_of(self.effects.options, visit)) is not None:
+            return hashlib.sha256(f"{key}\n{said}".encode("utf-8", "surrogatepass")).hexdigest()
         place = self._place(step, visit)
         return key if place is None else self.effects.episodes.stands_on(place, key, resets=not inputs.get(ACTION))
 

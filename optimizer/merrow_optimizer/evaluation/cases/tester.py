@@ -26,7 +26,7 @@ from merrow_optimizer.evaluation.endings import ending_of
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.metrics.judge import Ask
 from merrow_optimizer.evaluation.scores import InvalidItemError, Status
-from merrow_optimizer.evaluation.unattended import unattended
+from merrow_optimizer.evaluation.unattended import unattended, with_answers
 from merrow_runtime.asking.asker import Asker
 from merrow_runtime.asking.purse import Purse
 from merrow_runtime.calls.tool_servers import ToolServers
@@ -187,7 +187,7 @@ class Tester:
             replay = recording.replay(case.id, repeat, may_ask=answers.records, fresh=fresh)
         kept = CallList() if answers.records else None
         usd, seconds = self._limits(case)
-        options = unattended(self._workflow, answers.options)
+        options = with_answers(self._workflow, unattended(self._workflow, answers.options), case.answers)
         options = replace(
             options,
             repeat=repeat,
@@ -195,7 +195,6 @@ class Tester:
             record=kept,
             budget_usd=usd,
             budget_seconds=seconds,
-            set_outputs=case.answers,
         )
         endpoint = NoEndpoint() if answers.chosen is None or answers.source == "recording" else answers.chosen.endpoint
         try:

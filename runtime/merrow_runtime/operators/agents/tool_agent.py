@@ -7,7 +7,7 @@ from dataclasses import replace
 from functools import partial
 from typing import Any, ClassVar
 
-from merrow_analysis.people.forms import ANSWER, Form, FormField
+from merrow_analysis.people.forms import ANSWER, Form, FormField, read_form
 from merrow_runtime.errors import AnswerFailure
 from merrow_runtime.models.redaction import quoted as one_line
 from merrow_runtime.operators.agents.offers import (
@@ -23,6 +23,8 @@ from merrow_runtime.operators.formats.answer_forms import AnswerForm, answer_for
 from merrow_runtime.operators.human import shown_text
 from merrow_runtime.operators.prompts.prompting import compose, input_sections
 from merrow_runtime.operators.questions import ModelOperator, PlannedQuestion, default_port, output_shape
+from merrow_runtime.operators.simulated_person import PARAMETER as SIMULATED
+from merrow_runtime.operators.simulated_person import simulated_answer
 from merrow_runtime.quoting import RULE, quoted
 from merrow_runtime.records import record
 from merrow_runtime.requests import (
@@ -74,7 +76,15 @@ class ToolAgent(ModelOperator):
         first = _first(task)
         last = (*first, Message("user", _asking_for_answer(form, exhausted=True)))
         answered = PlannedQuestion("answer", last, form.schema, 0 if _is_text(task) else 1, 1)
-        return (PlannedQuestion("step", first, None, 1, most, tools=offers.tools), answered)
+        step = PlannedQuestion("step", first, None, 1, most, tools=offers.tools)
+        model = task.node.parameters.get(SIMULATED)
+        if model is None:
+            return step, answered
+        # It may ask so often, and a question is about as long as that of the agent itself.
+        question = person_question(task, "", ())
+        messages, _, schema = simulated_answer(question, read_form(question.schema))
+        asked = PlannedQuestion("person", messages, schema, 0, most * MOST_AT_ONCE, judges=True, model=str(model))
+        return step, asked, answered
 
     async def run(self, task: Task, tools: Tools) -> Outputs:
         offers, port = ToolOffers(task.node), default_port(task.node)
@@ -144,8 +154,13 @@ class ToolAgent(ModelOperator):
     async def _person(self, task: Task, tools: Tools, named: str, arguments: dict[str, Any]) -> _Done:
         asked = shown_text(str(arguments["question"]))
         question = person_question(task, asked, [str(choice) for choice in arguments.get("choices", ())])
-        answer = await tools.person(f"step {named}", question)
         shown: dict[str, Value] = {"step": named, "tool": "person", "arguments": arguments}
+        model = task.node.parameters.get(SIMULATED)
+        if tools.told is not None or model is not None:
+            said = tools.told if tools.told is not None else await _simulated(tools, str(model), named, question)
+            tools.step(f"step {named}", "person", asked)
+            return _Done(quoted({"Answer of the person": said}), {**shown, "result": said})
+        answer = await tools.person(f"step {named}", question)
         if answer.action != "accept":
             told = "The person declined to answer."
             tools.step(f"step {named}", "person", asked, told)
@@ -153,6 +168,12 @@ class ToolAgent(ModelOperator):
         text = as_text(answer.content.get(ANSWER))
         tools.step(f"step {named}", "person", asked)
         return _Done(quoted({"Answer of the person": text}), {**shown, "result": text})
+
+
+async def _simulated(tools: Tools, model: str, named: str, question: PersonQuestion) -> str:
+    """What a model answers in the place of a person."""
+    messages, read, schema = simulated_answer(question, read_form(question.schema))
+    return as_text(await tools.ask(f"step {named}", messages, read, schema=schema, temperature=0.0, model=model))
 
 
 def person_question(task: Task, asked: str, choices: Sequence[str]) -> PersonQuestion:
