@@ -100,6 +100,170 @@ def test_what_is_not_a_tool(tmp_path: Path, text: str, problem: str) -> None:
     assert (tool.said, tool.server) == (None, None)
 
 
+HEAD = """\
+from __future__ import annotations
+from dataclasses import dataclass, field
+import dataclasses
+from typing import Annotated, ClassVar, InitVar, Literal, NotRequired, Optional, Required, TypeAlias, TypedDict, Union
+""".replace("InitVar, ", "")
+OBJECTS = (
+    HEAD
+    + """
+Grade = Literal["new", "used"]
+Names: TypeAlias = list[str]
+
+class Size(TypedDict, total=False):
+    width: Required[int]
+    depth: float
+
+class Box(Size):
+    label: "str"
+
+@dataclass
+class Part:
+    name: str
+    grade: Grade = "new"
+    box: Optional[Box] = None
+
+@dataclasses.dataclass(slots=True)
+class Machine(Part):
+    kinds: ClassVar[int] = 3
+    parts: list[Part] = field(default_factory=list)
+    by_name: dict[str, Part] = field(default_factory=dict)
+    count: int = field(init=False, default=0)
+    note: "str | None" = dataclasses.field(default=None)
+
+def tool(machine: Machine, parts: Optional[list[Part]] = None, names: Names = [], box: Box | None = None) -> Machine:
+    \'\'\'Does it.\'\'\'
+    assert isinstance(machine, Machine), machine
+    assert all(isinstance(part, Part) for part in [*(parts or []), *machine.parts, *machine.by_name.values()])
+    machine.count = len(machine.parts)
+    return machine
+"""
+)
+
+
+def test_dataclasses_and_records_are_objects(tmp_path: Path) -> None:
+    tool = written(tmp_path, OBJECTS)
+    assert tool.problem == ""
+    assert tool.said is not None
+    text = {"type": "string"}
+    box = {
+        "type": "object",
+        "properties": {"width": {"type": "integer"}, "depth": {"type": "number"}, "label": text},
+        "required": ["width", "label"],
+        "additionalProperties": False,
+    }
+    maybe_box = {"anyOf": [box, {"type": "null"}]}
+    grade = {"type": "string", "enum": ["new", "used"]}
+    given = {
+        "type": "object",
+        "properties": {"name": text, "grade": {**grade, "default": "new"}, "box": {**maybe_box, "default": None}},
+        "required": ["name"],
+        "additionalProperties": False,
+    }
+    schema = tool.said["inputSchema"]["properties"]
+    assert schema["parts"] == {"anyOf": [{"type": "array", "items": given}, {"type": "null"}], "default": None}
+    assert schema["names"] == {"type": "array", "items": text, "default": []}
+    assert schema["box"] == {**maybe_box, "default": None}
+    assert schema["machine"] == {
+        **given,
+        "properties": {
+            **given["properties"],  # type: ignore[dict-item]
+            "parts": {"type": "array", "items": given},
+            "by_name": {"type": "object", "additionalProperties": given},
+            "note": {"anyOf": [text, {"type": "null"}], "default": None},
+        },
+    }
+    gives = {
+        **given,
+        "properties": {"name": text, "grade": grade, "box": maybe_box},
+        "required": ["name", "grade", "box"],
+    }
+    assert tool.said["outputSchema"] == {
+        **gives,
+        "properties": {
+            **gives["properties"],  # type: ignore[dict-item]
+            "parts": {"type": "array", "items": gives},
+            "by_name": {"type": "object", "additionalProperties": gives},
+            "count": {"type": "integer"},
+            "note": {"anyOf": [text, {"type": "null"}]},
+        },
+        "required": ["name", "grade", "box", "parts", "by_name", "count", "note"],
+    }
+
+
+async def test_objects_are_made_of_what_is_given_and_given_back(tmp_path: Path) -> None:
+    tool = written(tmp_path, OBJECTS)
+    one, other = {"name": "a"}, {"name": "b", "grade": "used", "box": {"width": 1, "label": "x"}}
+    given = {"name": "m", "box": {"width": 2, "label": "y"}, "parts": [one, other], "by_name": {"b": other}}
+    result = await answer(tool, machine=given, parts=[one], names=["n"], box={"width": 3, "label": "z"})
+    whole = {"grade": "new", "box": None}
+    assert (result.text[:1], result.is_error) == ("{", False), result.text
+    assert result.structured == {
+        **whole,
+        **given,
+        "parts": [{**whole, **one}, other],
+        "by_name": {"b": other},
+        "count": 2,
+        "note": None,
+    }
+    wrong = await answer(tool, machine={"name": "m", "colour": "red"})
+    assert wrong.is_error
+    assert "colour" in wrong.text
+
+
+async def test_a_list_of_objects_is_a_result(tmp_path: Path) -> None:
+    text = "@dataclass\nclass A:\n    x: int\n    def __post_init__(self):\n        if self.x < 0: raise ValueError('low')\n"
+    for returns, body, structured in (
+        ("list[A]", "return [a, A(2)]", {"result": [{"x": 1}, {"x": 2}]}),
+        ("Optional[A]", "return None", {"result": None}),
+        ("A | None", "return a", {"result": {"x": 1}}),
+    ):
+        tool = written(tmp_path, f"{HEAD}{text}def tool(a: A) -> {returns}:\n    'd'\n    {body}\n")
+        result = await answer(tool, a={"x": 1})
+        assert (result.structured, result.is_error) == (structured, False), result.text
+    refused = await answer(tool, a={"x": -1})
+    assert (refused.text, refused.is_error) == ("ValueError: low", True)
+    no_object = written(tmp_path, f"{HEAD}{text}def tool() -> A:\n    'd'\n    return [A]\n")
+    assert "which is not what it says" in (await answer(no_object)).text
+
+
+WIDE = "\n".join(
+    [
+        f"class A{number}(TypedDict):\n" + "".join(f"    f{field}: A{number + 1}\n" for field in range(50))
+        for number in range(8)
+    ]
+)
+
+
+@pytest.mark.parametrize(
+    ("types", "problem"),
+    [
+        ("class A:\n    x: int\n", "the class `A` can't be used; use str"),
+        ("@dataclass\nclass A(Other):\n    x: int\n", "the class `A` can't be used"),
+        ("class B: pass\n@dataclass\nclass A(B):\n    x: int\n", "the class `A` can't be used"),
+        ("class A(TypedDict):\n    x: bytes\n", "the type `bytes` can't be used"),
+        ("class A(A): pass\n", "the class `A` can't be used"),
+        ("@dataclass\nclass A:\n    x: list[A]\n", "the type `A` is part of itself; use dict"),
+        ("A = list['A']\n", "the type `A` is part of itself"),
+        ("@dataclass\nclass A:\n    x: InitVar[int]\n", "the field `x` of A is an InitVar"),
+        ("@dataclass\nclass A:\n    x: float = max(1, 2)\n", "the default of field `x` of A must be a literal"),
+        ("@dataclass\nclass A:\n    x: 'list['\n", "the type `list[` can't be read"),
+        ("@dataclass\nclass A:\n    x: 'a; b'\n", "can't be read"),
+        (WIDE.replace("A0", "A", 1) + "\nclass A8(TypedDict): pass\n", "its types have more than 2,000 parts"),
+    ],
+)
+def test_types_that_a_tool_can_not_take(tmp_path: Path, types: str, problem: str) -> None:
+    tool = written(tmp_path, f"{HEAD}{types}def tool(a: A) -> str:\n    'd'\n")
+    assert problem in tool.problem
+    assert tool.problem.count("\n") == 0
+
+
+def test_a_file_may_be_called_as_a_module_is(tmp_path: Path) -> None:
+    assert written(tmp_path, OBJECTS.replace("def tool(", "def dataclasses("), "dataclasses").problem == ""
+
+
 def test_the_tools_of_a_folder(tmp_path: Path) -> None:
     assert local_tools(tmp_path) == []
     for name in ("b", "a", "_private", "not-a-name"):
