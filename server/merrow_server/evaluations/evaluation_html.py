@@ -5,8 +5,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from array import array
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
@@ -28,12 +26,10 @@ from merrow_server.evaluations.tables import exhausted_text
 from merrow_server.evaluations.updates import seconds_text, updates_text
 from merrow_server.rendering.counts import counted, interrupted_text
 from merrow_server.rendering.evaluation_charts import score_chart, spread_chart, status_chart
-from merrow_server.rendering.snippet import plain
+from merrow_server.rendering.html_page import folded, page, safe
 from merrow_server.reports.run_report import cost_text, workflow_text
 
 STATUSES = ("failed", "wrong", "invalid", "unanswered", "right")
-_FOLDED = 120
-"""Characters above which a text is folded, or line ends."""
 _TEXTS = 1_500_000
 """Characters of texts in a file, over all items: beyond an item's share each is cut, and the rest is in the journal."""
 _LONGEST = 8_000
@@ -41,37 +37,27 @@ _LONGEST = 8_000
 _INPUTS, _LONGEST_INPUT = 400_000, 20_000
 """The same of what was asked."""
 _STYLE = """
-:root { color-scheme: light dark; --good: #2e7d32; --bad: #c62828; --odd: #b26a00; --line: #8886; --soft: #8882; }
-body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 84rem; padding: 0 1rem; }
-h1 { font-size: 1.3rem; } h1, td, pre, dd { overflow-wrap: anywhere; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; } dt { font-weight: 600; } dd { margin: 0; }
 figure { display: inline-block; margin: 0 2rem 1rem 0; vertical-align: top; } figcaption { font-weight: 600; max-width: 360px; }
-svg text { font-size: 11px; fill: currentColor; } svg .axis { stroke: currentColor; } .interval { fill: #1976d2; opacity: .35; }
-.score, .bin { fill: #1976d2; } rect.right { fill: var(--good); } rect.wrong, rect.failed { fill: var(--bad); }
+svg text { font-size: 11px; fill: currentColor; } svg .axis { stroke: currentColor; }
+.interval { fill: var(--blue); opacity: .35; }
+.score, .bin { fill: var(--blue); } rect.right { fill: var(--good); } rect.wrong, rect.failed { fill: var(--bad); }
 rect.failed { opacity: .65; } rect.invalid, rect.unanswered { fill: var(--odd); } rect.unanswered { opacity: .65; }
-table { border-collapse: collapse; width: 100%; } th { text-align: left; position: sticky; top: 0; background: Canvas; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .5rem; vertical-align: top; }
-pre { white-space: pre-wrap; margin: .3rem 0; max-height: 24rem; overflow: auto; background: var(--soft); padding: .4rem; }
+table { width: 100%; } th { position: sticky; top: 0; background: Canvas; } pre { max-height: 24rem; }
 tr.right .status { color: var(--good); } tr.wrong .status, tr.failed .status, .gate { color: var(--bad); }
-tr.invalid .status, tr.unanswered .status { color: var(--odd); } .number { text-align: right; white-space: nowrap; }
-summary { cursor: pointer; } label { margin: 0 1rem 0 .2rem; }
+tr.invalid .status, tr.unanswered .status { color: var(--odd); } label { margin: 0 1rem 0 .2rem; }
 """ + "\n".join(f"#only-{name}:checked ~ table tbody tr:not(.{name}) {{ display: none; }}" for name in STATUSES)
-_POLICY = (
-    "default-src 'none'; style-src 'sha256-"
-    + base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-    + "'; base-uri 'none'; form-action 'none'"
-)
 
 
 def html_lines(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]:
     """The whole file; ``failed`` are the gates that are not passed."""
-    name = _safe(workflow_text(report["workflow"]))
-    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{name}: {_safe(score_text(report))}</title>\n<style>{_STYLE}</style>\n</head>\n<body>"
-    yield f"<h1>{name}: {_safe(score_text(report))}</h1>"
-    yield from (f'<p class="gate">Gate failed: {_safe(sentence)}</p>' for sentence in failed)
+    title = f"{workflow_text(report['workflow'])}: {score_text(report)}"
+    return page(title, _body(report, failed), _STYLE)
+
+
+def _body(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]:
+    name = safe(workflow_text(report["workflow"]))
+    yield f"<h1>{name}: {safe(score_text(report))}</h1>"
+    yield from (f'<p class="gate">Gate failed: {safe(sentence)}</p>' for sentence in failed)
     yield from _summary(report)
     seconds, tokens = array("d"), array("d")
     for row in report["rows"]:
@@ -82,7 +68,6 @@ def html_lines(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str
     yield spread_chart("Seconds of an answer", seconds, "s")
     yield spread_chart("Tokens of an answer", tokens, "tokens")
     yield from _table(report)
-    yield "</body>\n</html>"
 
 
 def _summary(report: Mapping[str, Any]) -> Iterator[str]:
@@ -112,14 +97,14 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
     facts["Stand-ins"] = stand_ins_text(report)
     facts["Refused"] = " ".join(refused_texts(report))
     facts["Interrupted"] = interrupted_text(report.get("interrupted_calls", 0))
-    yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in facts.items() if text) + "</dl>"
+    yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{safe(text)}</dd>" for name, text in facts.items() if text) + "</dl>"
 
 
 def _fields(report: Mapping[str, Any]) -> Iterator[str]:
     """The score of each field, and which values were taken for which."""
     for name, field in report.get("fields", {}).items():
         yield (
-            f"<figure><figcaption>{_safe(name)}: {_safe(field_score(field))}, {_safe(field['metric'])}</figcaption>"
+            f"<figure><figcaption>{safe(name)}: {safe(field_score(field))}, {safe(field['metric'])}</figcaption>"
             + _confusion(confusion_rows(field))
             + "</figure>"
         )
@@ -128,7 +113,7 @@ def _fields(report: Mapping[str, Any]) -> Iterator[str]:
 def _confusion(rows: Sequence[Sequence[str]]) -> str:
     if not rows:
         return ""
-    head, *rest = ([_safe(cell) for cell in row] for row in rows)
+    head, *rest = ([safe(cell) for cell in row] for row in rows)
     lines = [f"<tr>{''.join(f'<th>{cell}</th>' for cell in head)}</tr>"]
     for first, *cells in rest:
         counts = "".join(f'<td class="number">{cell}</td>' for cell in cells)
@@ -148,7 +133,7 @@ def _table(report: Mapping[str, Any]) -> Iterator[str]:
         f"<th>{name}</th>"
         for name in (
             "inputs",
-            *map(_safe, fields),
+            *map(safe, fields),
             *("item", "status"),
             *(() if fields else ("answer", "expected")),
             *("reason", "output"),
@@ -163,38 +148,20 @@ def _table(report: Mapping[str, Any]) -> Iterator[str]:
         item = row["item"] + (f" ({row['repeat'] + 1})" if report["repeats"] > 1 else "")
         answer = as_text(row["output"]) if "output" in row else ""
         cells = (
-            _folded(inputs_text(row["inputs"]), asked),
-            *(_folded(field_text(row["fields"].get(name)), share // 4) for name in fields),
-            _folded(item),
+            folded(inputs_text(row["inputs"]), asked),
+            *(folded(field_text(row["fields"].get(name)), share // 4) for name in fields),
+            folded(item, _LONGEST),
             f'<span class="status">{escape(row["status"])}</span>',
-            *(_folded(row[name], share // 4) for name in (() if fields else ("read", "gold"))),
-            _folded(row["reason"], share // 4),
-            _folded("as the answer" if answer and answer == row["read"] else answer, share // 2),
+            *(folded(row[name], share // 4) for name in (() if fields else ("read", "gold"))),
+            folded(row["reason"], share // 4),
+            folded("as the answer" if answer and answer == row["read"] else answer, share // 2),
         )
         stopped = [f"{row['exhausted']:,}" if row["exhausted"] else ""] if loops else []
         figures = (*stopped, cost_text(row["usage"]), f"{row['seconds']:.2f}")
         yield (
             f'<tr class="{escape(row["status"])}">'
             + "".join(f"<td>{cell}</td>" for cell in cells)
-            + "".join(f'<td class="number">{_safe(figure)}</td>' for figure in figures)
-            + f"<td>{_safe(row['run'])}</td></tr>"
+            + "".join(f'<td class="number">{safe(figure)}</td>' for figure in figures)
+            + f"<td>{safe(row['run'])}</td></tr>"
         )
     yield "</tbody></table></div>"
-
-
-def _folded(text: str, most: int = _LONGEST) -> str:
-    """A text, folded where it is long; what is beyond ``most`` characters is left out, and that is said."""
-    text = plain(text)
-    left = len(text) - most
-    if left > 0:
-        text = f"{text[:most]}\n... and {counted(left, 'more character')}, see merrow show"
-    if len(text) <= _FOLDED and "\n" not in text:
-        return escape(text, quote=False)
-    first = text.partition("\n")[0][:80]
-    return (
-        f"<details><summary>{escape(first, quote=False)}...</summary><pre>{escape(text, quote=False)}</pre></details>"
-    )
-
-
-def _safe(text: str) -> str:
-    return escape(plain(text), quote=False)

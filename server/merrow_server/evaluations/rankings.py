@@ -315,12 +315,10 @@ def ranking_rows(report: Mapping[str, Any]) -> list[list[str]]:
 
 def as_html(report: Mapping[str, Any]) -> str:
     """The report as one HTML file without network and scripts; whatever names say is escaped."""
-    from html import escape
-
-    from merrow_server.rendering.snippet import plain
+    from merrow_server.rendering.html_page import page, safe
 
     def row(cells: Sequence[str], tag: str) -> str:
-        return "<tr>" + "".join(f"<{tag}>{escape(plain(cell))}</{tag}>" for cell in cells) + "</tr>"
+        return "<tr>" + "".join(f"<{tag}>{safe(cell)}</{tag}>" for cell in cells) + "</tr>"
 
     heading, *rows = ranking_rows(report)
     items = [["ITEM", "RATERS", "KENDALL'S W", *(system["system"] for system in report["systems"])]]
@@ -332,11 +330,5 @@ def as_html(report: Mapping[str, Any]) -> str:
         "<table>" + row(table[0], "th") + "".join(row(cells, "td") for cells in table[1:]) + "</table>"
         for table in ([heading, *rows], items)
     )
-    summary = "".join(f"<p>{escape(sentence)}</p>" for sentence in summary_sentences(report))
-    policy = "default-src 'none'; style-src 'unsafe-inline'"
-    style = "body{font:14px/1.5 system-ui;margin:2rem}td,th{text-align:left;padding:.2rem .8rem;border-bottom:1px solid #8886}"
-    return (
-        '<!DOCTYPE html>\n<html lang="en"><head><meta charset="utf-8">'
-        f'<meta http-equiv="Content-Security-Policy" content="{policy}">'
-        f"<title>Rankings</title><style>{style}</style></head><body><h1>Rankings</h1>{summary}{''.join(tables)}</body></html>\n"
-    )
+    summary = "".join(f"<p>{safe(sentence)}</p>" for sentence in summary_sentences(report))
+    return "\n".join(page("Rankings", ("<h1>Rankings</h1>", summary, *tables))) + "\n"

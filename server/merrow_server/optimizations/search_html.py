@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import base64
-import hashlib
 from collections.abc import Iterator, Mapping, Sequence
 from html import escape
 from pathlib import Path
@@ -19,7 +17,7 @@ from merrow_server.optimizations.search_charts import Leaf, Line, Point, plane_c
 from merrow_server.optimizations.search_data import analyses_of
 from merrow_server.optimizations.search_words import held_out_text, report_lines
 from merrow_server.rendering.counts import counted
-from merrow_server.rendering.page_colours import COLOURS
+from merrow_server.rendering.html_page import page, safe
 from merrow_server.rendering.snippet import plain
 from merrow_server.rendering.workflow_sketch import difference_words, sketch
 from merrow_server.reports.run_report import cost_text, workflow_text
@@ -30,13 +28,7 @@ _SHOWN = 40
 _EFFECTS = 20
 _LONGEST = 40_000
 """Characters of a workflow's text; the rest is in its file."""
-_STYLE = (
-    COLOURS
-    + """
-:root { color-scheme: light dark; --good: #2e7d32; --line: #8886; --soft: #8882; --blue: #1976d2; --odd: #b26a00; }
-body { font: 14px/1.45 system-ui, sans-serif; margin: 2rem auto; max-width: 84rem; padding: 0 1rem; }
-h1 { font-size: 1.3rem; } h2 { font-size: 1.1rem; margin-top: 2rem; } h1, td, pre, dd, li, p { overflow-wrap: anywhere; }
-dl { display: grid; grid-template-columns: max-content 1fr; gap: .2rem 1rem; } dt { font-weight: 600; } dd { margin: 0; }
+_STYLE = """
 figure { display: inline-block; margin: 0 2rem 1rem 0; vertical-align: top; max-width: 100%; overflow-x: auto; }
 figcaption { font-weight: 600; } svg text { font-size: 11px; fill: currentColor; } svg .axis { stroke: currentColor; }
 polyline, path { fill: none; stroke: var(--blue); stroke-width: 1.5; }
@@ -49,35 +41,23 @@ circle.leaf { fill: var(--soft); stroke: var(--line); }
 circle.leaf.best { fill: #2e7d3255; stroke: var(--good); stroke-width: 2; }
 rect.node { fill: var(--soft); stroke: var(--line); } rect.node.new { fill: #2e7d3255; stroke: var(--good); stroke-width: 2; }
 path.edge { stroke: currentColor; opacity: .6; } path.edge.new { stroke: var(--good); opacity: 1; stroke-width: 2.5; }
-table { border-collapse: collapse; } th { text-align: left; }
-th, td { border-bottom: 1px solid var(--line); padding: .3rem .6rem; }
-pre { white-space: pre-wrap; max-height: 30rem; overflow: auto; background: var(--soft); padding: .5rem; }
-.number { text-align: right; white-space: nowrap; } summary { cursor: pointer; }
 .added { color: var(--good); } .removed { color: var(--odd); }
 article { border-top: 1px solid var(--line); padding: .4rem 0; } article h3 { font-size: 1rem; margin: .4rem 0; }
 """
-)
-_POLICY = (
-    "default-src 'none'; style-src 'sha256-"
-    + base64.b64encode(hashlib.sha256(_STYLE.encode()).digest()).decode()
-    + "'; base-uri 'none'; form-action 'none'"
-)
 
 
 def as_html(search: SearchRecord) -> str:
     """The whole file."""
-    return "\n".join(_lines(search))
+    return "\n".join(page(_title(search), _lines(search), _STYLE))
+
+
+def _title(search: SearchRecord) -> str:
+    return f"Search for a better {Path(workflow_text(search.search.workflow)).name}"
 
 
 def _lines(search: SearchRecord) -> Iterator[str]:
-    record = search.search
-    name = _safe(f"Search for a better {Path(workflow_text(record.workflow)).name}")
-    yield '<!DOCTYPE html>\n<html lang="en">\n<head>\n<meta charset="utf-8">'
-    yield f'<meta http-equiv="Content-Security-Policy" content="{escape(_POLICY)}">'
-    yield '<meta name="viewport" content="width=device-width, initial-scale=1">'
-    yield f"<title>{name}</title>\n<style>{_STYLE}</style>\n</head>\n<body>"
-    yield f"<h1>{name}</h1>"
-    yield "".join(f"<p>{_safe(line)}</p>" for line in report_lines(search, whole=False) if line.strip())
+    yield f"<h1>{safe(_title(search))}</h1>"
+    yield "".join(f"<p>{safe(line)}</p>" for line in report_lines(search, whole=False) if line.strip())
     yield from _facts(search)
     yield _curve(search)
     yield _front(search)
@@ -95,7 +75,6 @@ def _lines(search: SearchRecord) -> Iterator[str]:
     yield from _effects(search)
     yield "<h2>Rounds</h2>"
     yield from _rounds(search, shown)
-    yield "</body>\n</html>"
 
 
 def charts(search: SearchRecord) -> Iterator[str]:
@@ -129,7 +108,7 @@ def _facts(search: SearchRecord) -> Iterator[str]:
         "Loops": exhausted_text(search.exhausted) if search.exhausted else "",
         "Time": duration(record.seconds),
     }
-    yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{_safe(text)}</dd>" for name, text in facts.items() if text) + "</dl>"
+    yield "<dl>" + "".join(f"<dt>{name}</dt><dd>{safe(text)}</dd>" for name, text in facts.items() if text) + "</dl>"
 
 
 def _curve(search: SearchRecord) -> str:
@@ -233,7 +212,7 @@ def _effects(search: SearchRecord) -> Iterator[str]:
     try:
         effects = effects_of(search)
     except RunFailure as problem:
-        yield f"<p>{_safe(str(problem))}</p>"
+        yield f"<p>{safe(str(problem))}</p>"
         return
     if not effects:
         yield "<p>There are too few scores to say what helps.</p>"
@@ -251,7 +230,7 @@ def _effects(search: SearchRecord) -> Iterator[str]:
 def _effect(effect: Effect) -> str:
     change = "; ".join(_cut(what) for what in effect.what)
     return (
-        f'<tr><td>{_safe(change)}</td><td class="number">{effect.mean:+.3f}</td>'
+        f'<tr><td>{safe(change)}</td><td class="number">{effect.mean:+.3f}</td>'
         f'<td class="number">{effect.interval[0]:+.3f} to {effect.interval[1]:+.3f}</td>'
         f'<td class="number">{effect.candidates:,}</td></tr>'
     )
@@ -276,22 +255,22 @@ def _round(search: SearchRecord, candidate: RecordedCandidate, known: Mapping[in
     made = "The workflow that it began with."
     if candidate.parents:
         links = " and ".join(f'<a href="#round-{parent}">round {parent}</a>' for parent in candidate.parents)
-        made = f"Made of {links} by {_safe(candidate.made_by)}: {_safe(candidate.title)}"
+        made = f"Made of {links} by {safe(candidate.made_by)}: {safe(candidate.title)}"
     mean = (
         "" if candidate.mean is None else f", mean {candidate.mean:.3f} on {counted(len(candidate.scores), 'answer')}"
     )
     cost = "" if candidate.cost is None else f", about ${candidate.cost:.4g} an item"
     size = f"{counted(candidate.nodes, 'node')}, {counted(candidate.calls, 'call')}"
     loops = f" {exhausted_text(candidate.exhausted)}" if candidate.exhausted else ""
-    yield f"<p>{made}</p><p>{size}{cost}{mean}.{loops} File: {_safe(candidate.file)}</p>"
+    yield f"<p>{made}</p><p>{size}{cost}{mean}.{loops} File: {safe(candidate.file)}</p>"
     if candidate.reason:
-        yield f"<p>Why the model proposed it: {_safe(candidate.reason)}{_marks(candidate)}</p>"
+        yield f"<p>Why the model proposed it: {safe(candidate.reason)}{_marks(candidate)}</p>"
     analysis = known.get(candidate.number)
     before = known.get(candidate.parents[0]) if candidate.parents else None
     if analysis is not None and before is not None:
         lines = difference_words(before, analysis)
         marks = {"+": "added", "-": "removed"}
-        items = (f'<li class="{marks.get(line[0], "")}">{_safe(line)}</li>' for line in lines)
+        items = (f'<li class="{marks.get(line[0], "")}">{safe(line)}</li>' for line in lines)
         yield f"<details><summary>What changed ({len(lines)})</summary><ul>{''.join(items)}</ul></details>"
     if analysis is not None:
         drawn = sketch(
@@ -308,9 +287,5 @@ def _marks(candidate: RecordedCandidate) -> str:
     """What a judge gave a candidate, in all and by criterion."""
     if candidate.judged is None:
         return ""
-    marks = ", ".join(f"{_safe(name)} {mark:g}" for name, mark in candidate.criteria.items())
+    marks = ", ".join(f"{safe(name)} {mark:g}" for name, mark in candidate.criteria.items())
     return f" A judge gave it {candidate.judged:.1f} of 10: {marks}."
-
-
-def _safe(text: str) -> str:
-    return escape(plain(text), quote=False)
