@@ -21,7 +21,7 @@ PACKAGES = [next((ROOT / part).glob("merrow_*")) for part in ("analysis", "runti
 ARCHITECTURE = ROOT / "ARCHITECTURE.md"
 ROOMS = ROOT / "docs/contributing/rooms.md"
 GUIDES = sorted(set((ROOT / "docs/contributing").glob("*.md")) - {ROOMS})
-ELSEWHERE = {"ast.literal_eval", "click.echo", "place.city", "NAME.cases.yaml", "prompt.py"}
+ELSEWHERE = {"ast.literal_eval", "click.echo", "place.city", "NAME.cases.yaml", "merrow.tools.json", "prompt.py"}
 """What is named and is not this repository's: Python's, a library's, an example's."""
 
 

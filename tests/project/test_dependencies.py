@@ -112,7 +112,9 @@ def test_imports_are_found_wherever_they_are() -> None:
 
 @pytest.mark.slow
 def test_what_the_source_imports_is_declared() -> None:
-    assert undeclared(source_imports(), RUNTIME + EVALUATE + OPTIMIZE + UP + TOOLS_EXTRA + DASK + POSTGRES) == {}
+    # What runs in the Python of a user's own environment.
+    found = {name: file for name, file in source_imports().items() if "/outside/hosts/" not in file}
+    assert undeclared(found, RUNTIME + EVALUATE + OPTIMIZE + UP + TOOLS_EXTRA + DASK + POSTGRES) == {}
 
 
 @pytest.mark.slow

@@ -189,7 +189,7 @@ def test_a_budget_that_ends_on_the_way_can_be_raised(server: OpenAIServer) -> No
     sentence = f"merrow: No process works on extraction {identity_}: it is stopped.\n"
     assert (cancelled.code, cancelled.err) == (1, sentence)
     asked = len(server.requests)
-    whole = "An extraction is shown as a whole, as text or json; its page is beside its library."
+    whole = "An extraction is shown as a whole, as text, json or html."
     for arguments, told in (
         (("resume", identity_, "--verbose"), f"--verbose goes with a run; {identity_} is an extraction."),
         (("resume", identity_, "--record", "x"), f"--record goes with a run; {identity_} is an extraction."),
@@ -204,7 +204,10 @@ def test_a_budget_that_ends_on_the_way_can_be_raised(server: OpenAIServer) -> No
             "extraction.",
         ),
         (("show", identity_, "--revision", "1"), f"--revision goes with a run; {identity_} is an extraction."),
-        (("show", identity_, "--format", "html"), whole),
+        (
+            ("show", identity_, "--format", "html"),
+            f"Extraction {identity_} has no operators yet, so there is no page of it.",
+        ),
         (("show", identity_, "--item", "1"), whole),
     ):
         refused = merrow(*arguments)

@@ -36,6 +36,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "run": "Run a workflow.",
         "runs": "List the runs in the journal.",
         "show": "Show one run of the journal, or an evaluation, a search, a plan, ...",
+        "share": "Write a run, an evaluation, a search, ... as one page to pass on.",
         "resume": "Continue a run, an evaluation, a search, a plan, ... that stopped before it finished.",
         "answer": "Answer a question that a run asks people, and continue the run.",
         "revise": "Change the workflow of a run and continue it, keeping the results that are still valid.",

@@ -6,10 +6,13 @@ import base64
 import hashlib
 from collections.abc import Iterable, Iterator
 from html import escape
+from pathlib import Path
 
+from merrow_server.files import write_bytes
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.page_colours import COLOURS
 from merrow_server.rendering.snippet import plain
+from merrow_server.rendering.terminal import emit
 
 _FOLDED = 120
 """Characters above which a text is folded, or line ends."""
@@ -47,6 +50,15 @@ def page(title: str, body: Iterable[str], style: str = "", images: bool = False)
     yield "</body>\n</html>"
 
 
+def write_page(lines: Iterable[str], file: str | None) -> None:
+    """Print a page, or write it to a ``file`` where one is named, a part after the other. Raises `InputError`."""
+    parts = (part for line in lines for part in (line, "\n"))
+    if file is None:
+        emit(parts)
+    else:
+        write_bytes(Path(file), (part.encode("utf-8", "surrogatepass") for part in parts))
+
+
 def safe(text: object) -> str:
     """A text as HTML shows it, with what can't be seen made visible."""
     return escape(plain(str(text)), quote=False)
@@ -60,7 +72,7 @@ def folded(text: str, most: int) -> str:
         text = f"{text[:most]}\n... and {counted(left, 'more character')}, see merrow show"
     if len(text) <= _FOLDED and "\n" not in text:
         return escape(text, quote=False)
-    first = text.partition("\n")[0][:80]
+    first = " ".join(text[: 2 * _FOLDED].split())[:80]
     return (
         f"<details><summary>{escape(first, quote=False)}...</summary><pre>{escape(text, quote=False)}</pre></details>"
     )

@@ -45,11 +45,19 @@ def row(entry: Json) -> tuple[str, ...]:
 
 def show(user: Store, identity: str, view: View) -> None:
     from merrow_server.extractions.extraction_data import extraction_object
+    from merrow_server.extractions.extraction_html import as_html
     from merrow_server.extractions.extraction_words import report_lines
+    from merrow_server.rendering.html_page import write_page
 
-    if view.item is not None or view.form not in ("text", "json"):
-        raise InputError("An extraction is shown as a whole, as text or json; its page is beside its library.")
+    if view.item is not None or view.form not in ("text", "json", "html"):
+        raise InputError("An extraction is shown as a whole, as text, json or html.")
     shown = extraction_object(user, user.extractions.get(identity))
+    if view.form == "html":
+        report = shown["report"]
+        if report is None or report["why_nothing"] is not None:
+            raise InputError(f"Extraction {identity} has no operators yet, so there is no page of it.")
+        write_page([as_html(report)], view.file)
+        return
     if view.form == "json":
         emit(json.dumps(shown, indent=2))
         return

@@ -46,14 +46,22 @@ def row(entry: Json) -> tuple[str, ...]:
 def show(user: Store, identity: str | None, view: View) -> None:
     """Also one of an evaluation or a search, whose id begins with theirs; see `run_meant`."""
     from merrow_server.cli.given.run_names import run_meant
+    from merrow_server.cli.texts.run_page import html_lines
     from merrow_server.cli.texts.shown_run import show_run
     from merrow_server.evaluations.journals import journal_with
+    from merrow_server.rendering.html_page import write_page
+    from merrow_server.reports.run_report import run_report
 
-    if view.form not in ("text", "json"):
+    if view.form not in ("text", "json", "html"):
         raise InputError(f"--format {view.form} goes with an evaluation; list them with: merrow evaluations")
+    if view.form == "html" and (view.node is not None or view.revision is not None):
+        raise InputError("A page shows a whole run; leave out --node and --revision.")
     if view.item is not None:
         raise InputError("--item goes with an evaluation; list them with: merrow evaluations")
     with journal_with(user, identity) as store:
+        if view.form == "html":
+            write_page(html_lines(run_report(store, run_meant(store, identity))), view.file)
+            return
         show_run(store, run_meant(store, identity), view.node, view.revision, as_json=view.form == "json")
 
 

@@ -21,6 +21,7 @@ from merrow_server.errors import InputError
     merrow show 4f2a                  a run by the beginning of its id
     merrow show 4f2a --node SOLVE     its inputs, memory, every prompt and answer
     merrow show 4f2a --format json
+    merrow show 4f2a --format html -o run.html
     merrow show 4f2a --revision 2     its workflow as revision 2 had it
     merrow show 9c1d                  an evaluation: all its items, failures first
     merrow show 9c1d --format html >report.html
@@ -46,7 +47,7 @@ from merrow_server.errors import InputError
 )
 @click.option("--item", metavar="ID", help="Everything about one item of an evaluation.")
 @format_option(
-    "How to print; a run as text or json, a search or reproduction as text, json or html, an evaluation as any.",
+    "How to print; a run, search, extraction or reproduction as text, json or html, an evaluation as any.",
     ("text", "json", "csv", "junit", "github", "html", "inspect"),
 )
 @click.option("-o", "--output", "file", metavar="FILE", help="Write the html to this file.")
