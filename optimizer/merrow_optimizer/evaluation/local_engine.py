@@ -71,6 +71,7 @@ class LocalEngine:
 
     async def _work(self, tasks: Iterator[AnswerTask], tally: Tally) -> None:
         for task in tasks:
+            await self._user.until_there()
             try:
                 record, fatal = await self._answering.answer(task.item, task.repeat, again=task.again)
             except asyncio.CancelledError:

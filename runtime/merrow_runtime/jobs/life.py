@@ -68,10 +68,13 @@ async def carry_out(
         kept.update(identity, "running")
         watching = asyncio.ensure_future(watch.keep())
         try:
-            await run(job)
+            try:
+                await run(job)
+            finally:
+                watching.cancel()  # before it could take what is written of its end for another's doing
         except asyncio.CancelledError:
             try:
-                watch.end("cancelled")
+                await watch.end("cancelled")
             except StoreFailure as problem:
                 if watch.is_taken_over:
                     raise
@@ -81,14 +84,12 @@ async def carry_out(
             job.stopped_by = str(problem)
             # A disk that is full may have room for this, which is little; where it has not, the process is over for others, too.
             try:
-                watch.end("stopped", job.stopped_by)
+                await watch.end("stopped", job.stopped_by)
             except StoreFailure:
                 if watch.is_taken_over:
                     raise
             return job
-        finally:
-            watching.cancel()
-        watch.end("finished" if job.stopped_by is None else "stopped", job.stopped_by)
+        await watch.end("finished" if job.stopped_by is None else "stopped", job.stopped_by)
     if not has_runs and job.stopped_by is None:
         user.remove_journal(identity)
     return job
@@ -126,33 +127,34 @@ class _Watch:
         while True:
             await asyncio.sleep(_LOOK)
             with suppress(StoreFailure):  # the next write reports it, to a caller that can act on it
-                if self._kept.status(self._identity) != "running":
+                if await self._kept.off_loop(lambda kept: kept.status(self._identity)) != "running":
                     # Of a process that was frozen, another one may have ended it meanwhile.
-                    self.is_taken_over = not self._own.beat()
+                    self.is_taken_over = not await self._own.beat()
                     self._working.cancel()
                     return
-                if self._clock.here - self._counted >= BEAT and not self._beat():
+                if self._clock.here - self._counted >= BEAT and not await self._beat():
                     self.is_taken_over = True
                     self._working.cancel()
                     return
 
-    def _beat(self) -> bool:
+    async def _beat(self) -> bool:
         """Show that the process is alive, and keep its time; False where another one has taken the job over."""
-        if not self._own.beat():
+        if not await self._own.beat():
             return False
         self._kept.add_seconds(self._identity, self._passed()).add_done_callback(_ignore_failure)
         return True
 
-    def end(self, status: ListedStatus, why: str | None = None) -> None:
+    async def end(self, status: ListedStatus, why: str | None = None) -> None:
         """Keep how it ended. Raises `StoreFailure`, also where another process has taken it over: then that one says how."""
         with suppress(StoreFailure):  # what follows reports it
-            self.is_taken_over = self.is_taken_over or not self._own.beat()
+            self.is_taken_over = self.is_taken_over or not await self._own.beat()
         if self.is_taken_over:
             raise StoreFailure(
                 f"{self._kept.word.capitalize()} {self._identity} was taken over by another process, since this one gave no sign"
                 " of life."
             )
-        self._kept.update(self._identity, status, why, time.time(), self._passed())
+        passed = self._passed()
+        await self._kept.off_loop(lambda kept: kept.update(self._identity, status, why, time.time(), passed))
 
     def _passed(self) -> float:
         """The seconds since this was asked last."""

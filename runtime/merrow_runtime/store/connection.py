@@ -11,7 +11,7 @@ from pathlib import Path
 from typing import TYPE_CHECKING, Any, TypeVar
 
 from merrow_runtime.errors import StoreFailure
-from merrow_runtime.store.sql import PATIENCE, DatabaseFailure
+from merrow_runtime.store.sql import PATIENCE, Absence, DatabaseFailure
 
 if TYPE_CHECKING:
     from tempfile import TemporaryDirectory
@@ -155,14 +155,23 @@ def execute_patiently(database: DatabaseConnection, statement: str, patience: fl
     SQLite's own timeout is not enough: where a lock that is held already has to grow, as when two programs turn on WAL in a
     new file at the same time, SQLite gives up at once.
     """
-    end = time.monotonic() + patience
+    try:
+        database.execute(statement)
+    except DatabaseFailure as failure:
+        if failure.why != "busy" or not patience:
+            raise
+        with Absence.noted():
+            _execute_until(time.monotonic() + patience, database, statement)
+
+
+def _execute_until(end: float, database: DatabaseConnection, statement: str) -> None:
     while True:
+        time.sleep(_PAUSE)
         try:
             database.execute(statement)
         except DatabaseFailure as failure:
             if failure.why != "busy" or time.monotonic() >= end:
                 raise
-            time.sleep(_PAUSE)
         else:
             return
 

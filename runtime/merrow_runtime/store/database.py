@@ -224,13 +224,17 @@ class Store:
         """Whether a living process has the journal open as one of its own. Raises `StoreFailure`."""
         return lease.opened_by(self._database) is not None
 
-    def beat(self) -> bool:
+    async def until_there(self) -> None:
+        """See `merrow_runtime.store.writer.Writer.until_there`."""
+        await self._writer.until_there()
+
+    async def beat(self) -> bool:
         """Show that this process works on the journal, which is one of its own; False where another one took it since it gave no
         sign of life. Raises `StoreFailure`.
         """
         assert self._opening is not None  # noqa: S101 (it was opened with answers)
-        there: bool = self._writer.attempt(partial(lease.show_life, token=self._opening.token))
-        return there
+        sign = partial(lease.show_life, token=self._opening.token)
+        return bool(await self._writer.off_loop(lambda writer: writer.attempt(sign)))
 
     def begin(self, run: RunRecord) -> DatabaseJournal:
         """Put a new run into the journal and take it. Raises `StoreFailure`, `UsageFailure` if its id is taken."""

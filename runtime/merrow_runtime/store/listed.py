@@ -6,7 +6,8 @@ import asyncio
 import time
 from collections.abc import Callable, Iterable, Iterator, Mapping, Sequence
 from contextlib import contextmanager
-from typing import Any, Generic, Literal, Protocol, TypeVar
+from copy import copy
+from typing import Any, Generic, Literal, Protocol, Self, TypeVar
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.store import rows
@@ -69,6 +70,15 @@ class Listed(Generic[R]):
     def __init__(self, writer: Writer) -> None:
         self._writer = writer
         self._cursor = writer.database.cursor()
+
+    async def off_loop(self, work: Callable[[Self], T]) -> T:
+        """What ``work`` gives of the same rows; see `Writer.off_loop`."""
+        return await self._writer.off_loop(lambda writer: work(self._by(writer)))
+
+    def _by(self, writer: Writer) -> Self:
+        other = copy(self)
+        other._writer, other._cursor = writer, writer.database.cursor()
+        return other
 
     def _record(self, row: Sequence[Any]) -> R:
         raise NotImplementedError

@@ -2,8 +2,10 @@
 
 from __future__ import annotations
 
+import time
 from collections.abc import Callable, Iterator, Mapping, Sequence
-from typing import Any, Literal, Protocol, TypeVar
+from contextlib import contextmanager
+from typing import Any, ClassVar, Literal, Protocol, TypeVar
 
 from merrow_runtime.errors import StoreFailure
 
@@ -45,6 +47,47 @@ class Interruption:
     def forget(cls) -> None:
         """From now on the process works on something again."""
         cls.is_wanted, cls.away = False, None
+
+
+class Absence:
+    """That something waits for a journal which is away, or which another program holds, and for how long. Any thread may note it,
+    and a display reads it from another one.
+    """
+
+    _waiting: ClassVar[set[object]] = set()
+    _since: ClassVar[float | None] = None
+
+    @classmethod
+    def begin(cls, waiting: object, since: float | None = None) -> None:
+        """Something waits, ``since`` a moment (`time.monotonic`) or from now on. Where another gave up, it goes on from there."""
+        cls._waiting.add(waiting)
+        if cls._since is None:
+            cls._since = time.monotonic() if since is None else since
+
+    @classmethod
+    def end(cls, waiting: object, *, there: bool) -> None:
+        """It waits no more, since the journal is ``there`` or since it has given up."""
+        if there:
+            cls._since = None
+        cls._waiting.discard(waiting)
+
+    @classmethod
+    @contextmanager
+    def noted(cls, since: float | None = None) -> Iterator[None]:
+        """Within it, something waits; the journal is there where it ends without a failure."""
+        waiting, there = object(), False
+        cls.begin(waiting, since)
+        try:
+            yield
+            there = True
+        finally:
+            cls.end(waiting, there=there)
+
+    @classmethod
+    def seconds(cls) -> float | None:
+        """For how long it has been waited for; None where nothing waits now."""
+        since = cls._since
+        return time.monotonic() - since if cls._waiting and since is not None else None
 
 
 class DatabaseFailure(StoreFailure):

@@ -7,12 +7,13 @@ import contextlib
 import time
 from collections.abc import Callable, Iterator, Sequence
 from pathlib import Path
-from typing import Any, NamedTuple
+from typing import Any, NamedTuple, TypeVar
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store.beating import Beating
-from merrow_runtime.store.sql import PATIENCE, Database, DatabaseFailure, Statement
+from merrow_runtime.store.sql import PATIENCE, Absence, Database, DatabaseFailure, Statement
 
+T = TypeVar("T")
 BALLAST = 4 << 20
 """Bytes reserved on the disk: when it is full they are freed, so that what is in flight can still be kept."""
 
@@ -141,12 +142,14 @@ class Writer:
         problem: StoreFailure | None = None
         try:
             self._commit([pending.statement for pending in waiting], patience)
-            self._busy_since, self._committed = None, time.monotonic()
+            self._committed = time.monotonic()
+            self._wait_no_more(there=True)
         except StoreFailure as failure:
             if not patience and self._comes_again(failure):
                 self._waiting[:0] = waiting
                 return
             problem = failure
+            self._wait_no_more(there=False)
             if why_of(failure) in ("busy", "full"):
                 # Nothing is given up: it is tried again with the next write.
                 self._waiting[:0] = [PendingWrite(pending.statement) for pending in waiting]
@@ -172,6 +175,17 @@ class Writer:
         """The same at once or not at all, without what waits: `StoreFailure` where another program holds the journal."""
         return self.database.transaction(work, 0.0)
 
+    async def off_loop(self, work: Callable[[Writer], T]) -> T:
+        """What ``work`` gives, which reads or writes by a writer like this one, after what waits: done where the event loop waits
+        for nobody else. A file is used at once, which takes less than to have a thread do it. Raises `StoreFailure`.
+        """
+        return work(self)
+
+    async def until_there(self) -> None:
+        """Wait while something in this process waits for a server that is away: what used the journal would wait, too, and the
+        event loop with it. A file is always there.
+        """
+
     def close(self) -> None:
         """Write what waits, and close the database."""
         self.flush()
@@ -190,13 +204,19 @@ class Writer:
         if why_of(failure) != "busy":
             return False
         now = time.monotonic()
-        self._busy_since = now if self._busy_since is None else self._busy_since
+        if self._busy_since is None:
+            self._busy_since = now
+            Absence.begin(self)
         if now - self._busy_since > PATIENCE:
-            self._busy_since = None
             return False
         self._urgent = True
         self._timer = asyncio.get_running_loop().call_later(BUSY, self._flush_in_turn)
         return True
+
+    def _wait_no_more(self, *, there: bool) -> None:
+        if self._busy_since is not None:
+            self._busy_since = None
+            Absence.end(self, there=there)
 
     def _commit(self, statements: Sequence[Statement], patience: float) -> None:
         # Statements of one kind together, in their order: different kinds touch different rows.

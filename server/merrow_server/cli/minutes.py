@@ -11,6 +11,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from merrow_runtime.calls.gate import Traffic, traffic
+from merrow_server.cli.waiting import waiting_text
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import echo
@@ -28,8 +29,9 @@ def _tell(line: str) -> None:
 
 @contextmanager
 def minutes(told: Callable[[], str], write: Callable[[str], None] = _tell) -> Iterator[None]:
-    """For code in an event loop: as long as it lasts, ``write`` once a minute how long it has lasted, what ``told`` says, and
-    how the calls to endpoints stand. On a terminal, which has a display of its own, nothing is written.
+    """For code in an event loop: as long as it lasts, ``write`` once a minute how long it has lasted, what ``told`` says, how the
+    calls to endpoints stand, and whether the journal is waited for. On a terminal, which has a display of its own, nothing is
+    written.
     """
     seconds = _interval()
     if not seconds or sys.stderr.isatty():
@@ -42,7 +44,7 @@ def minutes(told: Callable[[], str], write: Callable[[str], None] = _tell) -> It
     def tick() -> None:
         nonlocal due
         due = loop.call_later(seconds, tick)
-        parts = (visible(told()), calls_text(before, traffic()))
+        parts = (visible(told()), calls_text(before, traffic()), waiting_text())
         write(f"After {duration(time.monotonic() - started)}: {'; '.join(filter(None, parts))}")
 
     due = loop.call_later(seconds, tick)

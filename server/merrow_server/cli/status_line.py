@@ -7,6 +7,7 @@ from collections.abc import Callable, Iterator
 from contextlib import contextmanager
 
 from merrow_server.cli.minutes import minutes
+from merrow_server.cli.waiting import waiting_text
 from merrow_server.rendering.snippet import visible
 
 
@@ -31,8 +32,14 @@ def status_line() -> Iterator[Callable[[str | None], None]]:
     from merrow_server.rendering.terminal import console
 
     spinner = Spinner("dots", style="status.spinner")
+    latest = ""
+
+    def drawn() -> Spinner:
+        spinner.update(text=", ".join(filter(None, (visible(latest), waiting_text()))))
+        return spinner
+
     shown = Live(
-        spinner,
+        get_renderable=drawn,
         console=console(err=True),
         refresh_per_second=12.5,
         transient=True,
@@ -41,10 +48,11 @@ def status_line() -> Iterator[Callable[[str | None], None]]:
     )
 
     def say(text: str | None) -> None:
+        nonlocal latest
         if text is None:
             shown.stop()
             return
-        spinner.update(text=visible(text))
+        latest = text
         shown.start()
 
     try:

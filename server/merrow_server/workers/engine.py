@@ -225,7 +225,8 @@ class DaskEngine:
         back = [task for place, task in enumerate(chunk.tasks) if place not in done]
         tight = end.fatal is Fatal.BUDGET and not chunk.alone
         wanted = [(chunk.tasks[place].item.id, chunk.tasks[place].repeat) for place in end.done]
-        for place, record in zip(end.done, self._user.evaluations.some(self._evaluation, wanted), strict=True):
+        scores = await self._user.evaluations.off_loop(lambda kept: kept.some(self._evaluation, wanted))
+        for place, record in zip(end.done, scores, strict=True):
             task = chunk.tasks[place]
             if record is None:
                 back.append(task)

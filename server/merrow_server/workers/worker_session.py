@@ -139,7 +139,7 @@ class WorkerSession:
                 self._let_go()
                 return
             with suppress(StoreFailure):  # the next write reports it, to a caller that can act on it
-                own.beat()
+                await own.beat()
 
     def _let_go(self) -> None:
         if self._beating is not None:

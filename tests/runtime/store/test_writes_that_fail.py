@@ -20,7 +20,9 @@ from tests.runtime.store.making import call, run
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store import journal as journals
 from merrow_runtime.store import writer
+from merrow_runtime.store.connection import execute_patiently, opened
 from merrow_runtime.store.database import Store
+from merrow_runtime.store.sql import Absence
 
 
 @pytest.fixture
@@ -62,6 +64,58 @@ async def test_what_a_busy_journal_refused_is_written_when_it_is_free(
     await journal.close()
     store.close()
     other.close()
+
+
+async def test_a_busy_journal_is_known_to_be_waited_for_until_it_is_free(path: Path) -> None:
+    store = Store.open(path)
+    journal = store.begin(run())
+    for wait in (
+        lambda: journal.record_call(call()),
+        lambda: asyncio.to_thread(_begin_and_roll_back, path),  # whatever is done at once
+    ):
+        assert Absence.seconds() is None
+        other = sqlite3.connect(path, isolation_level=None)
+        other.execute("BEGIN IMMEDIATE")
+        waiting = asyncio.ensure_future(wait())
+        async with asyncio.timeout(PATIENCE):
+            while (Absence.seconds() or 0.0) < 0.1:
+                await asyncio.sleep(0.01)
+        other.execute("ROLLBACK")
+        other.close()
+        await waiting
+    assert Absence.seconds() is None
+    await journal.close()
+    store.close()
+
+
+async def test_a_journal_that_was_given_up_is_waited_for_from_the_beginning(
+    path: Path, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    """Who waits next goes on from there; while nobody waits, nobody is told."""
+    monkeypatch.setattr(writer, "PATIENCE", 0.3)
+    store = Store.open(path)
+    journal = store.begin(run())
+    other = sqlite3.connect(path, isolation_level=None)
+    other.execute("BEGIN IMMEDIATE")
+    with pytest.raises(StoreFailure, match="locked by another program"):
+        await journal.record_call(call())
+    assert Absence.seconds() is None
+    waiting = asyncio.ensure_future(journal.record_call(call(number=1)))
+    async with asyncio.timeout(PATIENCE):
+        while (seconds := Absence.seconds()) is None:
+            await asyncio.sleep(0)
+    assert seconds >= 0.3
+    other.execute("ROLLBACK")
+    other.close()
+    await waiting
+    await journal.close()
+    store.close()
+
+
+def _begin_and_roll_back(path: Path) -> None:
+    with contextlib.closing(opened(str(path), timeout=0.0, isolation_level=None)) as database:
+        execute_patiently(database, "BEGIN IMMEDIATE", PATIENCE)
+        database.execute("ROLLBACK")
 
 
 async def test_what_can_never_be_written_is_given_up_and_holds_nothing_else_up(path: Path) -> None:

@@ -18,7 +18,7 @@ from psycopg.types.numeric import IntDumper
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store.address import StoreAddress, author
 from merrow_runtime.store.postgres.dialect import translated
-from merrow_runtime.store.sql import PATIENCE, DatabaseFailure, Interruption, Values
+from merrow_runtime.store.sql import PATIENCE, Absence, DatabaseFailure, Interruption, Values
 
 T = TypeVar("T")
 
@@ -116,9 +116,10 @@ class _Connection(psycopg.Connection[Any]):
                 # Where nothing came, psycopg says so ten times a second.
                 silent = 0.0 if ready else time.monotonic() - heard
                 if silent > _patience(_SILENCE):
-                    if Interruption.is_wanted or self.is_there is None or not self.is_there():
-                        self.close()
-                        raise psycopg.OperationalError("it gives no answer")
+                    with Absence.noted(heard):
+                        if Interruption.is_wanted or self.is_there is None or not self.is_there():
+                            self.close()
+                            raise psycopg.OperationalError("it gives no answer")
                     silent = 0.0
                 if not silent:
                     heard = time.monotonic()
@@ -415,6 +416,10 @@ class PostgresConnection:
         self.close()
         if Interruption.is_wanted and Interruption.away is not None:
             raise Interruption.away
+        with Absence.noted():
+            self._reconnect(end)
+
+    def _reconnect(self, end: float) -> None:
         waits = time.monotonic() < end
         while True:
             try:

@@ -4,20 +4,24 @@ from __future__ import annotations
 
 import asyncio
 import time
-from collections.abc import Sequence
+from collections.abc import Callable, Sequence
 from concurrent.futures import Future, ThreadPoolExecutor, wait
-from typing import Any
+from typing import Any, TypeVar
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store import sql
 from merrow_runtime.store.postgres.connection import PostgresConnection
-from merrow_runtime.store.sql import PATIENCE, DatabaseFailure
+from merrow_runtime.store.sql import PATIENCE, Absence, Database, DatabaseFailure, Interruption
 from merrow_runtime.store.writer import PendingWrite, Writer
+
+T = TypeVar("T")
+_PAUSE = 0.1
+"""Seconds between two looks at whether the server is there again."""
 
 
 class PostgresWriter(Writer):
-    """`Writer` with a connection of its own for what is queued, which a thread commits; ``database`` is the one of the event
-    loop, for all that is read and for what is done `now`.
+    """`Writer` with a connection of its own for what is queued, which a thread commits, and which does what is not to be waited
+    for (`off_loop`); ``database`` is the one of the event loop, for all else that is read and for what is done `now`.
     """
 
     database: PostgresConnection
@@ -51,6 +55,22 @@ class PostgresWriter(Writer):
                 return
             if not self._land(future):
                 return
+
+    def attempt(self, work: Callable[[Database], Any]) -> Any:
+        """See `Writer.attempt`: not while something waits for the server, which would be one more, in the event loop."""
+        if Absence.seconds() is not None:
+            raise DatabaseFailure("The journal is away.", "away")
+        return super().attempt(work)
+
+    async def off_loop(self, work: Callable[[Writer], T]) -> T:
+        """See `Writer.off_loop`: the thread does it, with its own connection."""
+        if self._flight is None and self._waiting:
+            self._send()
+        return await asyncio.wrap_future(self._thread.submit(self._done_by_thread, work))
+
+    async def until_there(self) -> None:
+        while Absence.seconds() is not None and not Interruption.is_wanted:
+            await asyncio.sleep(_PAUSE)
 
     def close(self) -> None:
         """Write what waits, as far as the server is there, and close the connections."""
@@ -87,8 +107,7 @@ class PostgresWriter(Writer):
             return  # who sends it waits for it
         future.add_done_callback(lambda done: _call(loop, self._landed, done))
 
-    def _committed_by_thread(self, waiting: Sequence[PendingWrite]) -> dict[str, int]:
-        end = time.monotonic() + sql.AWAY
+    def _opened_by_thread(self, end: float) -> PostgresConnection:
         if self._background is None:
             background = PostgresConnection(
                 self.database.address, self.database.job, lasts=self._lasts, waits=sql.AWAY, is_open=False
@@ -97,11 +116,19 @@ class PostgresWriter(Writer):
             self._background = background
         if not self._background.is_open:
             self._background.reconnect(end)
+        return self._background
+
+    def _done_by_thread(self, work: Callable[[Writer], T]) -> T:
+        return work(Writer(self._opened_by_thread(time.monotonic() + sql.AWAY), None))
+
+    def _committed_by_thread(self, waiting: Sequence[PendingWrite]) -> dict[str, int]:
+        end = time.monotonic() + sql.AWAY
+        background = self._opened_by_thread(end)
         kinds: dict[str, list[Sequence[Any]]] = {}
         for pending in waiting:
             kinds.setdefault(pending.statement[0], []).append(pending.statement[1])
         lasts = self._lasts and any(pending.lasts for pending in waiting)
-        return self._background.commit(kinds, lasts=lasts, end=end)
+        return background.commit(kinds, lasts=lasts, end=end)
 
     def _landed(self, future: Future[dict[str, int]]) -> None:
         if self._land(future) and self._flight is None and self._waiting and (self._urgent or self._timer is None):

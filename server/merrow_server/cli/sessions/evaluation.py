@@ -18,6 +18,7 @@ from merrow_server.cli import INTERRUPTED, OK
 from merrow_server.cli.minutes import minutes
 from merrow_server.cli.sessions.watching import watched
 from merrow_server.cli.texts.evaluations import forecast_text
+from merrow_server.cli.waiting import waiting_column
 from merrow_server.evaluations.evaluation_data import comparison, evaluation_report, other_metrics, summary
 from merrow_server.evaluations.evaluation_formats import WHOLE, formatted
 from merrow_server.evaluations.prepared_evaluation import PreparedEvaluation, remarks
@@ -113,7 +114,7 @@ def _progress(user: Store, record: EvaluationRecord, total: int) -> Iterator[Cal
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"))
+    columns = (BarColumn(), MofNCompleteColumn(), TextColumn("{task.fields[told]}"), waiting_column())
     bar = Progress(*columns, console=console(err=True), transient=True, redirect_stdout=False, redirect_stderr=False)
     with bar:
         task = bar.add_task("", total=total, completed=so_far.done, told=so_far.text())

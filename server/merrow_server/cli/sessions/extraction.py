@@ -18,6 +18,7 @@ from merrow_server.cli import NOT_WELL, OK
 from merrow_server.cli.minutes import step_minutes
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.watching import tell_stopped, watched
+from merrow_server.cli.waiting import waiting_column
 from merrow_server.errors import InputError
 from merrow_server.extractions.extraction_data import extraction_object
 from merrow_server.extractions.extraction_words import plan_lines, report_lines
@@ -95,7 +96,7 @@ def _progress() -> Iterator[Told]:
         return
     from rich.progress import BarColumn, MofNCompleteColumn, Progress, TextColumn
 
-    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn())
+    columns = (TextColumn("{task.description}"), BarColumn(), MofNCompleteColumn(), waiting_column())
     bar = Progress(*columns, console=console(err=True), transient=True, redirect_stdout=False, redirect_stderr=False)
     with bar:
         task = bar.add_task("", total=None)

@@ -17,6 +17,7 @@ from merrow_runtime.events import LAST
 from merrow_runtime.provenance import PERSON_ORIGIN
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_server.cli.minutes import minutes
+from merrow_server.cli.waiting import waiting_text
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import console, echo, emit, style
@@ -487,4 +488,4 @@ class LiveTable:
             table.add_row(f"[bold]{escape(visible(name))}[/]", escape(what), "", "", "")
         calls = counted(self._usage.calls, "call")
         spent = f"{calls}, {self._usage.tokens:,} tokens, {cost_text(self._usage.to_json())}"
-        return Group(table, f"[dim]{spent}[/]")
+        return Group(table, f"[dim]{spent}[/]", *(f"[yellow]{text}[/]" for text in (waiting_text(),) if text))

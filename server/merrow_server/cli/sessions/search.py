@@ -21,6 +21,7 @@ from merrow_server.cli import OK
 from merrow_server.cli.minutes import minutes
 from merrow_server.cli.sessions.evaluation import notice
 from merrow_server.cli.sessions.watching import tell_stopped, watched
+from merrow_server.cli.waiting import waiting_column
 from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.prepared_search import PreparedSearch, SearchAsked, prepare_search
 from merrow_server.optimizations.search_data import SCHEMA, search_object
@@ -117,7 +118,7 @@ def _shown(plan: SearchPlan, *, as_json: bool) -> Iterator[Callable[[Event], Non
         return
     from rich.progress import Progress, SpinnerColumn, TextColumn, TimeElapsedColumn
 
-    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.fields[told]}"))
+    columns = (SpinnerColumn(), TimeElapsedColumn(), TextColumn("{task.fields[told]}"), waiting_column())
     # Lines of a report are printed as they are, whatever moves.
     bar = Progress(*columns, console=console(err=True), transient=True, redirect_stdout=False, redirect_stderr=False)
     with bar as progress:
