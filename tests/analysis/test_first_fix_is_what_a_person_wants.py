@@ -236,6 +236,16 @@ CASES = {
         "MW124",
         "Make BOX a plain group",
     ),
+    "each case leads out of a Loop": Case(
+        slip(
+            LOOP,
+            ("CHECK -->|yes|", "CHECK -->|no:input| C\nC --> RETURN\nCHECK -->|yes|"),
+            ("REVISE -->|over| RETURN\n", ""),
+            ("DRAFT[", f"{C}\nDRAFT["),
+        ),
+        "MW124",
+        "Lead no out of the Loop by `over`",
+    ),
     "each is misspelled": Case(slip(MAP, ("|each:input|", "|eech:input|")), "MW121", "Write |each:input|"),
     "each is read as an output": Case(slip(MAP, ("|each:input|", "|eech:input|")), "MW207", "Write |each:input|"),
     "a role and an operator are misspelled": Case(

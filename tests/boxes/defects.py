@@ -390,6 +390,15 @@ DEFECTS = [
         "REFINE",
         "subgraph",
     ),
+    Defect(
+        "a Loop that whatever is chosen leads out of",
+        REFINE,
+        "CHECK -->|no:over| RETURN\n",
+        'SORRY["Custom<br/>(role: sorry)"]\nCHECK -->|no:input| SORRY\nSORRY --> RETURN\n',
+        "MW124",
+        "REFINE",
+        "subgraph",
+    ),
     Defect("over that is never taken", REFINE, _END, _END + "CHECK -->|yes:over| RETURN\n", "MW125", "over"),
     # Boxes
     Defect(

@@ -3,9 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Container, Iterable, Iterator, Sequence
-from itertools import chain
+from itertools import chain, islice
 
 from merrow_analysis.diagnostics import Cause, Diagnostic, Fix, Related, Severity
+from merrow_analysis.edits.change import GraphChange, WantedEdge
 from merrow_analysis.edits.lines import indentation, insert_lines_after
 from merrow_analysis.graph.bare.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.bare.reach import components, shortest_cycle
@@ -67,7 +68,7 @@ METADATA_ABOVE_END = _FAMILY.rule(
 IDLE_LOOP = _FAMILY.rule(
     "MW124",
     "idle-loop",
-    "No `again` edge of a Loop brings a value, so it has one turn or repeats itself.",
+    "A Loop has one turn, or repeats itself: no `again` edge brings a value, or each turn leads out.",
     Severity.WARNING,
     fix="sometimes",
     flags=Flags.NEEDS_WHOLE,
@@ -119,7 +120,8 @@ def check_boxes(context: GraphContext) -> Iterator[Diagnostic]:
                     entering = _entering(graph) if entering is None else entering
                     yield from _without_each(context, box, entering.get(box.id, ()), groups)
             else:
-                yield from _idle(context, box, again.get(box.id, []), groups)
+                idle = [*_idle(context, box, again.get(box.id, []), groups)]
+                yield from idle or _always_left(context, box, groups)
     for edge in graph.over:
         yield from _never_over(context, edge)
 
@@ -364,6 +366,58 @@ def _idle(
     )
     fixes = chain(_begun_again(context, box), as_group(context, IDLE_LOOP, box))
     yield report(IDLE_LOOP, groups[box.id].range, message, fixes=fixes)
+
+
+def _always_left(context: GraphContext, box: Composite, groups: dict[str, Subgraph]) -> Iterator[Diagnostic]:
+    """A finding at a Loop that never has another turn, since whatever would begin one also leads out of it."""
+    graph = context.graph
+    live, loop = graph.combinations.live, graph.combinations.loops.get(box.id)
+    if live is None or loop is None or not loop.leads_out:
+        return
+    algebra = live.algebra
+    try:
+        begun = live.any_taken(loop.again)
+        if begun == NEVER or algebra.both(begun, algebra.negated(live.any_taken(loop.leads_out))) != NEVER:
+            return
+        choices = dict.fromkeys((way.source, way.case) for way in loop.leads_out)
+        ending = [
+            choice
+            for choice in choices
+            if algebra.both(
+                begun,
+                algebra.negated(live.any_taken([way for way in loop.leads_out if (way.source, way.case) != choice])),
+            )
+            != NEVER
+        ]
+    except TooManyCombinationsError:
+        return
+    edges = [
+        edge
+        for edge in graph.edges
+        if box.id in edge.left and edge.word is None and (edge.source.index, order_of(edge).case) in ending
+    ]
+    message = f"{box.id} never has another turn: each turn takes a case that leads out of it, and so ends it; "
+    if edges:
+        first = edges[0]
+        message += f"write `{with_word(first, OVER)}` at {first.source.id} if it is for when the turns have run out."
+    else:
+        message += "let one of the cases stay inside."
+    related = [Related(edge.flow.range, f"it ends {box.id} here") for edge in edges[:5]]
+    yield report(IDLE_LOOP, groups[box.id].range, message, related=related, fixes=_left_when_over(context, edges))
+
+
+def _left_when_over(context: GraphContext, edges: Sequence[TypedEdge]) -> Iterator[Fix]:
+    """Lead the edges of one case out of a Loop only where its turns have run out."""
+    cases: dict[tuple[int, str | None], list[TypedEdge]] = {}
+    for edge in edges:
+        cases.setdefault((edge.source.index, edge.case_label), []).append(edge)
+    for (_, case), alike in islice(cases.items(), 3):
+        links = {
+            edge.flow.index: (WantedEdge(edge.source.id, edge.target.id, with_word(edge, OVER), kept=True),)
+            for edge in alike
+        }
+        title = f"Lead {case} out of the Loop by `over`"
+        yield from asked(context).changed(IDLE_LOOP, title, GraphChange(edges=links))
 
 
 def _begun_again(context: GraphContext, box: Composite) -> Iterator[Fix]:
