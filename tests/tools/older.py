@@ -1,4 +1,6 @@
-"""A server of an older protocol, which asks within a call: ``older.py LOG``. It answers calls as soon as it has the answers."""
+"""A server of an older protocol, which asks within a call: ``older.py LOG``. It answers calls as soon as it has the answers.
+Calls for the days ``both`` and ``late`` it only looks at once there are two of them, and for ``late`` it asks nothing.
+"""
 
 import json
 import sys
@@ -20,6 +22,9 @@ FORMS = {
 }
 
 
+PAIRED = ("both", "late")
+
+
 def say(message):
     sys.stdout.write(json.dumps({"jsonrpc": "2.0", **message}) + "\n")
     sys.stdout.flush()
@@ -34,6 +39,7 @@ def params_of(day):
 
 def main(log):
     waiting = {}
+    came = []
     for line in sys.stdin:
         message = json.loads(line)
         if message.get("method") == "initialize":
@@ -44,9 +50,17 @@ def main(log):
             say({"id": message["id"], "result": {"tools": [BOOK]}})
         elif message.get("method") == "tools/call":
             day = message["params"]["arguments"]["day"]
-            number = 1000 + len(waiting)
-            waiting[number] = message["id"], day
-            say({"id": number, "method": "elicitation/create", "params": params_of(day)})
+            came.append((message["id"], day))
+            if day in PAIRED and len(came) < 2:
+                continue
+            for call, day in came:
+                if day == "late":
+                    say({"id": call, "result": {"content": [{"type": "text", "text": "late"}]}})
+                else:
+                    number = 1000 + len(waiting)
+                    waiting[number] = call, day
+                    say({"id": number, "method": "elicitation/create", "params": params_of(day)})
+            came.clear()
         elif message.get("id") in waiting:
             call, day = waiting[message["id"]]
             answer = message.get("result", {"action": "error"})

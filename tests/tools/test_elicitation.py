@@ -324,19 +324,65 @@ def test_what_no_form_or_page_is_gets_declined(
     assert "node_asked" not in outcome.out
 
 
-def test_where_several_calls_are_on_their_way_nobody_is_asked(
+TWO = FLOW.replace(
+    "    BOOK --> RETURN\n",
+    '    OTHER[["Tool<br/>(tool: rooms.bookWITH)"]]\n    LAST([Other]):::Interface\n    BOOK --> RETURN\n'
+    "    PROBLEM -->|PORT| OTHER\n    OTHER --> LAST\n",
+)
+
+
+def test_a_question_waits_until_it_is_known_which_call_it_belongs_to(
     older_rooms: Rooms, capsys: pytest.CaptureFixture[str]
 ) -> None:
-    two = FLOW.replace(
-        "    PROBLEM -->|day| BOOK\n", "    PROBLEM -->|day| BOOK\n    PROBLEM -->|day| OTHER\n"
-    ).replace(
+    text = TWO.replace("WITH", ", with: 'day: late'").replace("PORT", "after")
+    (older_rooms.folder / "flow.mmd").write_text(text)
+    process = begun("both")
+    run = put()
+    assert asked(run) == ["rooms.book asks: Which room?"]
+    assert in_process(capsys, "answer", run, "BOOK", "--form", '{"room": "blue"}').code == 0
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err.decode()
+    given = json.loads(out.splitlines()[-1])["outputs"]
+    assert given == {"RETURN": 'both accept {"room": "blue"}', "LAST": "late"}
+
+
+def test_where_all_calls_ask_at_once_one_question_is_put_and_the_others_are_declined(
+    older_rooms: Rooms, capsys: pytest.CaptureFixture[str]
+) -> None:
+    (older_rooms.folder / "flow.mmd").write_text(TWO.replace("WITH", "").replace("PORT", "day"))
+    process = begun("both")
+    run = put()
+    with closing(Store.open()) as store:
+        (ask,) = open_questions(store, run)
+    assert in_process(capsys, "answer", run, ask.visit.name, "--form", '{"room": "red"}').code == 0
+    out, err = process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0, err.decode()
+    assert older_rooms.booked == ["both decline null", 'both accept {"room": "red"}']
+    given = json.loads(out.splitlines()[-1])["outputs"]
+    assert given["RETURN" if ask.visit.name == "BOOK" else "LAST"] == 'both accept {"room": "red"}'
+
+
+def test_a_server_that_has_asked_gets_one_call_at_a_time(
+    older_rooms: Rooms, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """All three calls would ask at once, but the first one is known to ask."""
+    text = TWO.replace("WITH", "").replace("PORT", "day").replace("PROBLEM -->|day| BOOK", "PROBLEM -->|day| FIRST")
+    text = text.replace(
         "    BOOK --> RETURN\n",
-        '    OTHER[["Tool<br/>(tool: rooms.book)"]]\n    LAST([Other]):::Interface\n    BOOK --> RETURN\n    OTHER --> LAST\n',
-    )
-    (older_rooms.folder / "flow.mmd").write_text(two)
-    outcome = ran(capsys)
-    assert outcome.code == 0, outcome.out
-    assert older_rooms.booked == ["monday decline null"] * 2
+        '    FIRST[["Tool<br/>(tool: rooms.book)"]]\n    FIRST -->|day| BOOK\n    BOOK --> RETURN\n',
+    ).replace("PROBLEM -->|day| OTHER", "FIRST -->|day| OTHER")
+    (older_rooms.folder / "flow.mmd").write_text(text)
+    process = begun()
+    for number in range(3):
+        run = put()
+        with closing(Store.open()) as store:
+            (ask,) = open_questions(store, run)
+        answered = in_process(capsys, "answer", run, ask.visit.name, "--form", '{"room": "red"}')
+        assert answered.code == 0, (number, answered.err)
+    process.communicate(timeout=PATIENCE)
+    assert process.returncode == 0
+    assert len(older_rooms.booked) == 3
+    assert all("accept" in one for one in older_rooms.booked)
 
 
 @pytest.mark.skipif(not sys.platform.startswith("linux"), reason="processes are looked for in /proc")

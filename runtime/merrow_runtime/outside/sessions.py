@@ -113,6 +113,11 @@ class _ServerSession:
     def __init__(self, server: ToolServer, environment: Mapping[str, str], proxy: str | bool | None) -> None:
         self._server, self._environment, self._proxy = server, environment, proxy
         self._in_flight: list[_InFlight] = []
+        self._fewer = asyncio.Condition()
+        """Told whenever fewer calls are in flight, or fewer questions wait for that."""
+        self._has_asked = False
+        self._held = 0
+        """Questions of which it is not known yet which call they belong to."""
         self._secrets = [value for name in server.variables if (value := environment.get(name))]
         self._opening = asyncio.Lock()
         self._closing = asyncio.Event()
@@ -203,11 +208,16 @@ class _ServerSession:
     async def _while_asked(
         self, client: Client, request: types.CallToolRequest, asks: AsksMeanwhile
     ) -> types.CallToolResult | types.InputRequiredResult:
-        """Call a tool of an older server, which may ask before it answers. The time of people is not the server's."""
+        """Call a tool of an older server, which may ask before it answers. The time of people is not the server's.
+
+        The protocol does not say for which of several calls a server asks. So one that has asked gets one call at a time.
+        """
         seconds = self._server.timeout
-        limit = asyncio.timeout(seconds + _SENDING_SECONDS)
-        call = _InFlight(limit, asks)
-        self._in_flight.append(call)
+        async with self._fewer:
+            await self._fewer.wait_for(lambda: not (self._has_asked and self._in_flight))
+            limit = asyncio.timeout(seconds + _SENDING_SECONDS)
+            call = _InFlight(limit, asks)
+            self._in_flight.append(call)
         try:
             async with limit:
                 return await client.session.send_request(request, _RESULT, MOST_ASKED * seconds)
@@ -217,6 +227,11 @@ class _ServerSession:
             raise self._failure(f"did not answer within {seconds:g} seconds") from None
         finally:
             self._in_flight.remove(call)
+            await self._tell_fewer()
+
+    async def _tell_fewer(self) -> None:
+        async with self._fewer:
+            self._fewer.notify_all()
 
     def _questions(self, result: types.InputRequiredResult) -> ToolQuestions:
         """What a server asks in the place of a result. Raises `ToolFailure`."""
@@ -317,7 +332,16 @@ class _ServerSession:
         context: ClientRequestContext,  # noqa: ARG002 (the package names it)
         params: types.ElicitRequestParams,
     ) -> types.ElicitResult:
-        """What a person says to a question of an older server, which does not say for which of several calls it asks."""
+        """What a person says to a question of an older server. It does not say for which of several calls it asks: the question
+        waits until the others have ended. Where they all ask, all questions but one are declined.
+        """
+        self._has_asked = True
+        self._held += 1
+        try:
+            async with self._fewer:
+                await self._fewer.wait_for(lambda: len(self._in_flight) < 2 or self._held >= len(self._in_flight))
+        finally:
+            self._held -= 1
         if len(self._in_flight) != 1:
             return types.ElicitResult(action="decline")
         (call,) = self._in_flight
