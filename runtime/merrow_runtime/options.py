@@ -19,6 +19,8 @@ if TYPE_CHECKING:
 
 DEFAULT_MODEL = "gpt-4o-mini"
 """The model where neither node, workflow, command line nor settings name one."""
+DEFAULT_EMBEDDING_MODEL = "text-embedding-3-small"
+"""The model that embeds texts where neither node nor settings name one."""
 
 
 @dataclass(frozen=True, slots=True)

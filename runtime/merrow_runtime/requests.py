@@ -36,6 +36,11 @@ class AskedCall:
         return {"id": self.id, "name": self.name, "arguments": self.arguments}
 
 
+Vector = bytes
+"""The numbers that a model makes of a text, as 32-bit floats in the machine's order of bytes. Its length is 1, or 0 where all of
+them are 0.
+"""
+
 LONGEST_ARGUMENTS = 200_000
 """Characters of the arguments that a model may write for one call."""
 
@@ -110,7 +115,8 @@ class AnswerSchema:
 @record(frozen=True, slots=True)
 class ModelRequest:
     """One question to a model. ``max_tokens`` and ``seed`` are not sent where they are None; ``timeout`` is in seconds,
-    for one try, and is no part of the request's identity.
+    for one try, and is no part of the request's identity. With ``embeds`` there are no messages: what is wanted are the vectors
+    of these texts.
     """
 
     model: str
@@ -121,9 +127,12 @@ class ModelRequest:
     schema: AnswerSchema | None = None
     timeout: float | None = None
     tools: tuple[OfferedTool, ...] = ()
+    embeds: tuple[str, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """Everything that decides the answer, as plain data."""
+        if self.embeds:
+            return {"model": self.model, "embeds": list(self.embeds)}
         shown: dict[str, Any] = {
             "model": self.model,
             "messages": [message.to_json() for message in self.messages],
@@ -144,6 +153,8 @@ class ModelRequest:
 
         Raises ``ValueError`` where a number is none.
         """
+        if self.embeds:
+            return canonical(self.to_json())
         if not math.isfinite(self.temperature):
             raise ValueError("Out of range float values are not JSON compliant")
         messages = ",".join([message.canonical_text for message in self.messages])
@@ -166,7 +177,8 @@ class ModelRequest:
 class ModelReply:
     """What a model answered. ``thinking`` is what it wrote between thinking marks, taken out of ``text``; ``model`` is
     the name the endpoint gave; ``seconds`` is the time of the call that brought it. ``calls`` are those of tools that it asks
-    for, with the ``own`` fields of the endpoint.
+    for, with the ``own`` fields of the endpoint. ``vectors`` are those of the texts that were to be embedded, in their order and
+    of one length; they are in none of the forms in which replies are kept.
     """
 
     text: str
@@ -177,6 +189,7 @@ class ModelReply:
     thinking: str = ""
     calls: tuple[AskedCall, ...] = ()
     own: OwnFields | None = None
+    vectors: tuple[Vector, ...] = ()
 
     def to_json(self) -> dict[str, Any]:
         """The reply as the journal, the cache and recordings keep it."""

@@ -40,7 +40,15 @@ class Received:
 
     @property
     def prompt(self) -> str:
+        if "input" in self.body:
+            return "\n".join(self.texts)
         return "\n".join(message["content"] for message in self.body["messages"])
+
+    @property
+    def texts(self) -> list[str]:
+        """Those that are to be embedded."""
+        given: list[str] = self.body["input"]
+        return given
 
 
 @dataclass(frozen=True)
@@ -95,10 +103,26 @@ class Hang:
     """No answer at all, until the client goes."""
 
 
-Step = Reply | Status | Raw | Cut | Hang
+@dataclass(frozen=True)
+class Embedding:
+    """An answer with the vector of each text, made by ``of``; ``usage`` as in `Reply`."""
+
+    of: Callable[[str], Sequence[float]]
+    usage: Mapping[str, Any] | bool | None = None
+
+
+Step = Reply | Embedding | Status | Raw | Cut | Hang
+
+
+def lengths_of_words(text: str) -> Sequence[float]:
+    """A vector of eight numbers: how many words of a text have 1, 2, ... letters."""
+    lengths = [min(len(word), 8) for word in text.split()]
+    return [float(lengths.count(length)) for length in range(1, 9)]
 
 
 def echo(request: Received) -> Step:
+    if request.path.endswith("/embeddings"):
+        return Embedding(lengths_of_words)
     return Reply(request.body["messages"][-1]["content"])
 
 
@@ -255,6 +279,9 @@ class OpenAIServer:
             writer.write(_head(step.status, "application/json", step.headers, len(content)) + content)
         elif isinstance(step, Raw):
             writer.write(_head(step.status, step.content_type, step.headers, len(step.body)) + step.body)
+        elif isinstance(step, Embedding):
+            content = json.dumps(_embedded(step, request)).encode()
+            writer.write(_head(200, "application/json", {}, len(content)) + content)
         elif is_stream and not step.ignores_stream:
             await self._stream(step, request, writer)
         else:
@@ -328,6 +355,20 @@ def _completion(step: Reply, request: Received) -> dict[str, Any]:
     }
     if step.usage is not False:
         answer["usage"] = _usage(step, request)
+    return answer
+
+
+def _embedded(step: Embedding, request: Received) -> dict[str, Any]:
+    vectors = [list(step.of(text)) for text in request.texts]
+    answer: dict[str, Any] = {
+        "object": "list",
+        "model": request.body["model"],
+        "data": [{"object": "embedding", "index": place, "embedding": vector} for place, vector in enumerate(vectors)],
+    }
+    if step.usage is not False:
+        tokens = len(request.prompt.split())
+        usage = step.usage if isinstance(step.usage, Mapping) else {"prompt_tokens": tokens, "total_tokens": tokens}
+        answer["usage"] = usage
     return answer
 
 

@@ -142,6 +142,37 @@ def test_settings_of_models_change_nothing() -> None:
         )
 
 
+def test_by_embedding_a_model_is_asked() -> None:
+    by_words = asks("notes: {keep: 9}", "store: notes, by: words, model: m")
+    assert codes(by_words) == ["MW406"]
+    by_embedding = asks("notes: {keep: 9}", "store: notes, by: embedding, model: m, retries: 1, timeout: 9")
+    assert codes(by_embedding) == []
+    assert codes(by_embedding.replace("timeout: 9", "temperature: 1")) == ["MW406"]
+    [(code, message)] = found(asks("notes: {keep: 9}", "store: notes, by: embeding"))
+    assert (code, "embedding" in message) == ("MW305", True)
+    [finding] = analyse(asks("notes: {keep: 9}", "store: notes, by: embeding")).diagnostics
+    repaired = apply_edits(asks("notes: {keep: 9}", "store: notes, by: embeding"), list(finding.fixes[0].edits))
+    assert repaired == asks("notes: {keep: 9}", "store: notes, by: embedding")
+
+
+def test_ways_of_finding_are_offered_and_described() -> None:
+    front = "---\nworkflow:\n  stores: {lessons: {keep: 20}}\n---\nflowchart TD\n"
+
+    def offered(line: str) -> list[str]:
+        here = marked(f"{front}    {line}\n")
+        return [item.label for item in complete(here.analysis, here.position).items]
+
+    assert sorted(offered("A@{ op: Retrieve, store: lessons, by: <|> }")) == ["embedding", "words"]
+    assert sorted(offered('A["Retrieve<br/>(store: lessons, by: <|>)"]')) == ["embedding", "words"]
+    assert "model" not in offered("A@{ op: Retrieve, store: lessons, <|> }")
+    assert "model" in offered("A@{ op: Retrieve, store: lessons, by: embedding, <|> }")
+    here = marked(front + "    A@{ op: Retrieve, store: lessons, b<|>y: words }\n")
+    text = hover(here.analysis, here.position)
+    assert text is not None
+    assert "or by embedding" in text.text.markdown()
+    assert "Default: `words`" in text.text.markdown()
+
+
 def test_stores_are_offered_and_described() -> None:
     front = "---\nworkflow:\n  stores: {manual: {file: ./m.jsonl}, lessons: {keep: 20}}\n---\nflowchart TD\n"
     for line, labels in (

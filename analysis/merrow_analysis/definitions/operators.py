@@ -7,6 +7,7 @@ from __future__ import annotations
 
 from collections.abc import Iterable, Mapping
 from dataclasses import dataclass, field, replace
+from functools import lru_cache
 from itertools import islice
 from types import MappingProxyType
 from typing import Literal
@@ -198,6 +199,11 @@ class OperatorSpec:
         return self.built_in and self.name == RETRIEVE.name
 
     @property
+    def embeds(self) -> bool:
+        """Whether it has a model embed texts: what it asks a model is no question that has an answer."""
+        return self.is_retrieve and "model" not in self.idle
+
+    @property
     def is_agent(self) -> bool:
         """Whether a model chooses which tools it uses."""
         return self is TOOL_AGENT
@@ -361,10 +367,10 @@ RETRIEVE = OperatorSpec(
     (InputPort("query", TEXT),),
     (OutputPort("documents", list_of("Document")),),
     bulk="query",
-    parameters=frozenset({"store", "k"}),
+    parameters=frozenset({"store", "k", "by"}),
     idle=_OF_MODEL_CALLS - _JUDGED - {"samples", "locked", "turns"},
     note="Finds the documents of a store that have the words of the query, the best first: `store: manual, k: 5`. Each has its "
-    "text, source and place.",
+    "text, source and place. With `by: embedding` those that mean something like it.",
     style=_style("fdf1cf", "a07f1d"),
     effect="none",
 )
@@ -529,6 +535,12 @@ ASKED_ABOUT = InputPort("input", ANY, many=True)
 
 OUTPUT_PORT = InputPort("result", ANY)
 """The one port of an output node such as RETURN."""
+
+
+@lru_cache(8)
+def by_embedding(spec: OperatorSpec) -> OperatorSpec:
+    """A Retrieve that finds by embedding: the keys of its calls mean something."""
+    return replace(spec, idle=spec.idle - {"model", "timeout", "retries"})
 
 
 def ports_for(spec: OperatorSpec, declared: Type | None, types: TypeTable) -> tuple[InputPort, ...]:

@@ -213,7 +213,8 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
     "by": {
         "type": "string",
         "minLength": 1,
-        "description": "The field of a record by which the best is selected: a Number, the highest one first.",
+        "description": "The field of a record by which the best is selected: a Number, the highest one first. At a Retrieve:"
+        " words or embedding.",
     },
     "keep": {"type": "integer", "minimum": 1, "default": 1, "description": "How many items are selected at most."},
     "tests": {
@@ -245,6 +246,17 @@ OPERATOR_KEYS: Mapping[str, Fragment] = {
     },
 }
 """Keys that single operators have beyond those of every node."""
+
+EMBEDDING = "embedding"
+RETRIEVE_KEYS: Mapping[str, Fragment] = {
+    "by": {
+        "enum": ["words", EMBEDDING],
+        "default": "words",
+        "description": "How documents are found: by the words of the query, or by embedding, where a model makes numbers of texts"
+        " that are alike where their meanings are. `model` names the model.",
+    },
+}
+"""Keys that mean something else at a Retrieve than elsewhere."""
 
 INTERFACE_KEYS: Mapping[str, Fragment] = {
     "op": NODE_KEYS["op"],

@@ -16,7 +16,14 @@ from merrow_analysis.definitions.callees import Callee
 from merrow_analysis.definitions.labels.metadata import parse_metadata
 from merrow_analysis.definitions.labels.parameters import LabelParts, parse_label
 from merrow_analysis.definitions.labels.step_text import step_text, step_title
-from merrow_analysis.definitions.operators import INTERFACE_CLASS, PLANNED_CALL, OperatorSpec, OperatorTable
+from merrow_analysis.definitions.operators import (
+    INTERFACE_CLASS,
+    PLANNED_CALL,
+    OperatorSpec,
+    OperatorTable,
+    by_embedding,
+)
+from merrow_analysis.definitions.schema import EMBEDDING
 from merrow_analysis.definitions.types import Misspelled, Type, TypeExpressionError, TypeTable
 from merrow_analysis.graph.outside import Outside
 from merrow_analysis.shared_values import RecentValues
@@ -540,6 +547,8 @@ def _with_parameters(
             declared = None
         problems = (*problems, *wrong)
     samples = parameters.get("samples")
+    if spec.is_retrieve and (how := parameters.get("by")) is not None and how.value == EMBEDDING:
+        spec = by_embedding(spec)
     by = parameters.get("by") if spec.is_select else None
     return Resolution(
         "operator",

@@ -12,6 +12,7 @@ from merrow_analysis.definitions.schema import (
     MERMAID_NODE_KEYS,
     NODE_KEYS,
     OUTPUT_KEYS,
+    RETRIEVE_KEYS,
     Fragment,
 )
 from merrow_analysis.diagnostics import Diagnostic, Fix, Related, Tag
@@ -100,6 +101,8 @@ def _find(resolution: Resolution, docs: list[MetaDoc]) -> Iterator[KeyFinding]:
         spec = resolution.spec
         keys = spec.allowed_parameters() if spec is not None else frozenset(NODE_KEYS)
         allowed = {key: FRAGMENTS.get(key, {}) for key in (*NODE_KEYS, *sorted(keys - NODE_KEYS.keys())) if key in keys}
+        if spec is not None and spec.is_retrieve:
+            allowed = {**allowed, **RETRIEVE_KEYS}
         what = spec.name if spec is not None else "a node"
     useful = allowed.keys() if resolution.spec is None else allowed.keys() & resolution.spec.useful_parameters()
     for index, doc in enumerate(docs):

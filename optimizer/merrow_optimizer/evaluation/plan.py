@@ -28,7 +28,8 @@ from merrow_runtime.program.tool_parameters import root_of
 from merrow_runtime.provenance import listed
 from merrow_runtime.revising.reviser import Reviser, refining
 from merrow_runtime.running.forecast import dry_run
-from merrow_runtime.running.forecast_figures import Bounds
+from merrow_runtime.running.forecast_embedding import EmbeddingForecast
+from merrow_runtime.running.forecast_figures import Bounds, Forecast
 from merrow_runtime.running.resources import ChosenEndpoint
 from merrow_runtime.running.set_outputs import SetOutputs
 from merrow_runtime.running.tool_checks import check_tools
@@ -296,9 +297,14 @@ def figures(amount: float) -> str:
 
 def forecast_item(plan: Plan, item: Item) -> EvaluationForecast:
     """What one answer to an item may use."""
-    options = with_answers(plan.workflow, plan.options, plan.answers.get(item.id, {}))
-    planned = dry_run(plan.workflow, plan.inputs[item.id], options=options, endpoint=plan.chosen.endpoint)
+    planned = _dry_run(plan, item)
     return EvaluationForecast(1, 1, planned.calls, planned.tokens, planned.cost_usd)
+
+
+def _dry_run(plan: Plan, item: Item, embedding: EmbeddingForecast | None = None) -> Forecast:
+    options = with_answers(plan.workflow, plan.options, plan.answers.get(item.id, {}))
+    endpoint = plan.chosen.endpoint
+    return dry_run(plan.workflow, plan.inputs[item.id], options=options, endpoint=endpoint, embedding=embedding)
 
 
 _SAMPLE = 20
@@ -325,12 +331,16 @@ def forecast(plan: Plan, known: Known) -> EvaluationForecast:
         scored = score_key(work, item, plan.metric)
         judged += not any(score.scored == scored or score.status == Status.FAILED for score in scores)
     step = max(1, len(left) // _SAMPLE)
-    some = [forecast_item(plan, plan.items[place]) for place in left[::step]]
+    embedding = EmbeddingForecast(plan.chosen.endpoint, root_of(plan.workflow), plan.options)
+    some = [_dry_run(plan, plan.items[place], embedding) for place in left[::step]]
     times = len(left) / max(1, len(some))
 
-    def total(bounds: Sequence[Bounds], more: Bounds | None = None) -> Bounds:
+    def total(bounds: Sequence[Bounds], once: Sequence[Bounds], more: Bounds | None = None) -> Bounds:
         mosts = [bound.most for bound in bounds]
         most = None if None in mosts else sum(figure for figure in mosts if figure is not None) * times
+        # What one item uses for all of them is in the forecast of each.
+        shared = [bound.most or 0.0 for bound in once]
+        most = None if most is None else most - sum(shared) * times + max(shared, default=0.0)
         least = sum(bound.least for bound in bounds) * times
         if more is None:
             return Bounds(least, most)
@@ -341,9 +351,9 @@ def forecast(plan: Plan, known: Known) -> EvaluationForecast:
     return EvaluationForecast(
         len(plan.items),
         plan.repeats,
-        total([each.calls for each in some], judging),
-        total([each.tokens for each in some]),
-        total([each.cost_usd for each in some]),
+        total([each.calls for each in some], [each.once.bounds[0] for each in some], judging),
+        total([each.tokens for each in some], [each.once.bounds[1] for each in some]),
+        total([each.cost_usd for each in some], [each.once.bounds[2] for each in some]),
     )
 
 

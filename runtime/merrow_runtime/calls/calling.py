@@ -13,7 +13,7 @@ from merrow_runtime.calls.gate import CallSlots, Stops
 from merrow_runtime.calls.queueing import Moment
 from merrow_runtime.errors import EndpointFailure, RephrasedFailure, RunFailure, StoreFailure
 from merrow_runtime.models.budget import Budget, Reservation
-from merrow_runtime.models.endpoint import Endpoint, refused_at
+from merrow_runtime.models.endpoint import Endpoint, OnText, embed_at, refused_at
 from merrow_runtime.models.prices import Price, price_at
 from merrow_runtime.models.retry import RetryPolicy
 from merrow_runtime.models.tokens import calls_tokens, estimate_call, estimate_tokens, prompt_tokens, sent_of
@@ -196,7 +196,7 @@ class Calling:
                     # The node's time is for its call, not for what has to be made ready before the first.
                     await self._open()
                 if not stream and request.timeout is None:
-                    reply = await self.endpoint.complete(request)
+                    reply = await self._answered(request)
                 else:
                     reply = await self._ask(request, shown, toll.listener if stream else None)
             except asyncio.CancelledError:
@@ -309,10 +309,13 @@ class Calling:
                 listener.streamed(text)
 
         on_text = None if listener is None else show
-        if request.timeout is None:
-            return await self.endpoint.complete(request, on_text)
         async with asyncio.timeout(request.timeout):
-            return await self.endpoint.complete(request, on_text)
+            return await self._answered(request, on_text)
+
+    def _answered(self, request: ModelRequest, on_text: OnText | None = None) -> Awaitable[ModelReply]:
+        if request.embeds:
+            return embed_at(self.endpoint, request)
+        return self.endpoint.complete(request, on_text)
 
     def _counted(self, request: ModelRequest, reply: ModelReply, seconds: float) -> ModelReply:
         """The reply with its usage complete: an endpoint of a program's own may count nothing."""

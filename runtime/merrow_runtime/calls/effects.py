@@ -352,6 +352,11 @@ class Effects:
         """A reply of the endpoint is committed, or lost: whoever asks the same takes it from the cache, or asks."""
         self.gate.in_flight.pop(cache_key, None)
 
+    def embed(self, question: PendingQuestion) -> Awaitable[ModelReply]:
+        """The vectors that the endpoint gives; they are neither streamed nor in the cache of answers."""
+        marks = None if self.calling.origin in _FREE else question
+        return self.calling.call(question.request, question.retries, question, marks=marks)
+
     def _call(self, question: PendingQuestion) -> Awaitable[ModelReply]:
         marks = None if self.calling.origin in _FREE else question
         return self.calling.call(question.request, question.retries, question, stream=self.options.stream, marks=marks)

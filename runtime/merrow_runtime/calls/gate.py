@@ -115,6 +115,8 @@ class EndpointGate:
     loop: asyncio.AbstractEventLoop
     in_flight: dict[bytes, InFlightCall] = field(default_factory=dict)
     """Calls on their way that others with the same request may wait for, by cache key."""
+    embedding: dict[bytes, asyncio.Event] = field(default_factory=dict)
+    """Texts that are being embedded, by the keys of their vectors, and what is set when that is over."""
     under_way: int = 0
     """How many questions are being answered, from wherever."""
     _places: dict[int, CallSlots] = field(default_factory=dict)

@@ -8,6 +8,7 @@ from typing import Any
 
 from merrow_runtime.calls.account import NodeAccount
 from merrow_runtime.calls.effects import Effects
+from merrow_runtime.calls.embedding_use import EmbeddingUse
 from merrow_runtime.documents.database import Found
 from merrow_runtime.documents.places import StorePlace
 from merrow_runtime.documents.reading import LONGEST_TEXT
@@ -34,6 +35,8 @@ class StoreUse:
     workflow: str
     """How the user knows the workflow."""
     since: float = 0.0
+    embedding: EmbeddingUse | None = None
+    """By what vectors documents are found; None where it is by words."""
 
     async def found(self, query: str, wanted: int) -> list[Value]:
         """The best documents for a query, as they were found the first time. Raises `NodeFailure`."""
@@ -41,11 +44,16 @@ class StoreUse:
         if record is None:
             started = time.time()
             try:
-                found = await self.effects.stores.search(self.place, query, wanted)
+                if self.embedding is None:
+                    found = await self.effects.stores.search(self.place, query, wanted)
+                else:
+                    found = await self.embedding.search(self.place, query, wanted)
             except (InputError, StoreFailure) as failure:
                 raise NodeFailure.of(self.key.node, str(failure)) from None
             given = [_document(self.place.store.name, document) for document in found]
             record = await self._keep({DOCUMENTS: given}, started)
+        if record.endpoint:
+            self.account.answered[record.source] = None
         documents: list[Value] | None = record.result.get(DOCUMENTS)
         if not isinstance(documents, list):
             raise NodeFailure.of(self.key.node, "what it found is damaged in the journal.")
@@ -87,6 +95,7 @@ class StoreUse:
             "store",
             started,
             time.time() - started,
+            *(() if self.embedding is None else (self.effects.endpoint, self.embedding.model)),
         )
         return await self.effects.commit(record, self.account)
 

@@ -402,9 +402,24 @@ class NodeTools:
         use = EnvironmentUse(self._effects, self._account, self._place, action, self._since)
         return await use.step(self._key(use.name))
 
-    async def retrieve(self, step: str, store: str, query: str, wanted: int) -> list[Value]:
+    async def retrieve(
+        self, step: str, store: str, query: str, wanted: int, *, by_embedding: bool = False
+    ) -> list[Value]:
         """See `merrow_runtime.operators.base.Tools.retrieve`."""
-        return await self._use_of(step, {"store": store, "query": query, "k": wanted}).found(query, wanted)
+        request: dict[str, Value] = {"store": store, "query": query, "k": wanted}
+        if not by_embedding:
+            return await self._use_of(step, request).found(query, wanted)
+        from merrow_runtime.calls.embedding_use import EmbeddingUse
+
+        self.asked = True
+        model = self._step.definition.model
+        if "model" in self._step.node.resolution.parameters:
+            # A model that only the settings name may be another one where a recording is replayed.
+            request["model"] = model
+        use = self._use_of(step, {**request, "by": "embedding"})
+        retries, timeout = self._step.retries, self._step.timeout
+        embedding = EmbeddingUse(self._effects, self._account, use.key, model, retries, timeout, self._told_sample)
+        return await replace(use, embedding=embedding).found(query, wanted)
 
     async def remember(self, step: str, store: str, text: str) -> None:
         """See `merrow_runtime.operators.base.Tools.remember`."""

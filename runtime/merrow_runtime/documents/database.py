@@ -2,22 +2,16 @@
 
 from __future__ import annotations
 
-import contextlib
-import sqlite3
-import threading
 from collections import OrderedDict
-from collections.abc import Iterable, Iterator, Sequence
+from collections.abc import Iterable, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
+from merrow_runtime.documents.sqlite_file import SqliteFile
 from merrow_runtime.documents.words import TOKENIZER, chosen, searchable, words_of
-from merrow_runtime.errors import StoreFailure
-from merrow_runtime.store.location import private_file
 
 FORMAT = 1
 """The number of the tables and of how words are taken apart; an index of another one is made again."""
-_PATIENCE = 20.0
-"""Seconds that a statement waits for another process which writes."""
 _KNOWN_WORDS = 10_000
 """Words whose number of documents is remembered."""
 _TABLES = f"""
@@ -59,6 +53,13 @@ class Found(NamedTuple):
     added: float = 0.0
 
 
+class DocumentPlace(NamedTuple):
+    """Where a document is in its store: the same in each index of the same files."""
+
+    file: str
+    row: int
+
+
 class NewDocument(NamedTuple):
     """A document that is added. ``searched`` is what is searched where that is something else than its text; ``digest`` is what
     it is known by.
@@ -74,71 +75,14 @@ class NewDocument(NamedTuple):
     added: float
 
 
-class DocumentDatabase:
-    """A connection to such a file, which any thread may use; None is one in memory, gone when it is closed.
-
-    All methods raise `StoreFailure` with a sentence that names the file.
-    """
+class DocumentDatabase(SqliteFile):
+    """A connection to such a file, as `SqliteFile` has it. ``name`` is the store's."""
 
     def __init__(self, path: Path | None, name: str) -> None:
-        self.path, self._name = path, name
-        self.lock = threading.RLock()
+        super().__init__(path, f"The store {name}", _TABLES, FORMAT)
         self._counts: OrderedDict[str, int] = OrderedDict()
         self._documents = 0
         self._counted_at: tuple[int, int] | None = None
-        if path is not None:
-            private_file(path)
-        with self.told():
-            # An empty name is a file of SQLite's own, which it removes.
-            self.connection = sqlite3.connect(
-                "" if path is None else path, timeout=_PATIENCE, isolation_level=None, check_same_thread=False
-            )
-            self.connection.execute("PRAGMA cache_size = -64000")
-            if path is None:
-                self.connection.execute("PRAGMA synchronous = OFF")
-            with self.transaction():
-                version = self.connection.execute("PRAGMA user_version").fetchone()[0]
-                if version == 0:
-                    for statement in _TABLES.split(";\n"):
-                        self.connection.execute(statement)
-                    self.connection.execute(f"PRAGMA user_version = {FORMAT}")
-        if version not in (0, FORMAT):
-            self.close()
-            raise StoreFailure(f"The store {name} ({path}) was written by another version of Merrow; update this one.")
-
-    @contextlib.contextmanager
-    def told(self) -> Iterator[None]:
-        """Make a sentence of what SQLite says."""
-        try:
-            yield
-        except (sqlite3.Error, UnicodeDecodeError, OverflowError) as problem:
-            raise StoreFailure(self._sentence(problem)) from problem
-
-    @contextlib.contextmanager
-    def transaction(self) -> Iterator[sqlite3.Connection]:
-        """Do all of it or nothing, alone among all processes."""
-        with self.lock, self.told():
-            self.connection.execute("BEGIN IMMEDIATE")
-            try:
-                yield self.connection
-                self.connection.execute("COMMIT")
-            except BaseException:
-                if self.connection.in_transaction:
-                    self.connection.execute("ROLLBACK")
-                raise
-
-    def _sentence(self, problem: Exception) -> str:
-        which = f"The store {self._name}" + ("" if self.path is None else f" ({self.path})")
-        code = getattr(problem, "sqlite_errorname", "") or ""
-        if code.startswith(("SQLITE_BUSY", "SQLITE_LOCKED")):
-            return f"{which} is locked by another program; try again when it has ended."
-        if code.startswith("SQLITE_FULL"):
-            return f"{which} can't grow, since the disk is full; make room and try again."
-        if "fts5" in str(problem) and "module" in str(problem):
-            return "Stores need SQLite with FTS5, which this Python was built without; use another Python."
-        if code.startswith(("SQLITE_READONLY", "SQLITE_CANTOPEN", "SQLITE_PERM", "SQLITE_IOERR")):
-            return f"{which} can't be written; check who owns its folder."
-        return f"{which} is damaged, or the file is not a store; move it away to begin a new one."
 
     def count(self) -> int:
         """How many documents there are."""
@@ -192,13 +136,29 @@ class DocumentDatabase:
                     " WHERE words MATCH ? ORDER BY score, documents.file, documents.row LIMIT ?",
                     (match, wanted),
                 ).fetchall()
-            found = []
-            for number, score in scored[:wanted]:
-                row = self.connection.execute(
-                    "SELECT file, row, text, source, place, added FROM documents WHERE id = ?", (number,)
-                ).fetchone()
-                found.append((score, row[0], Found(row[1], row[2], row[3], row[4], float(f"{-score:.6g}"), row[5])))
-            return [document for _, _, document in sorted(found, key=lambda one: (one[0], one[1], one[2].row))]
+            return self._found("id = ?", (((number,), -score) for number, score in scored[:wanted]))
+
+    def found(self, scored: Iterable[tuple[DocumentPlace, float]]) -> list[Found]:
+        """The documents at these places with their scores, the highest first; equal ones by file and row."""
+        with self.lock, self.told():
+            return self._found("file = ? AND row = ?", scored)
+
+    def _found(self, condition: str, scored: Iterable[tuple[Sequence[str | int], float]]) -> list[Found]:
+        found = []
+        sql = f"SELECT file, row, text, source, place, added FROM documents WHERE {condition}"  # noqa: S608 (texts of this module)
+        for values, score in scored:
+            row = self.connection.execute(sql, values).fetchone()
+            if row is not None:  # else another process has just removed it
+                found.append((-score, row[0], Found(row[1], row[2], row[3], row[4], float(f"{score:.6g}"), row[5])))
+        return [document for _, _, document in sorted(found, key=lambda one: (one[0], one[1], one[2].row))]
+
+    def texts(self) -> list[tuple[DocumentPlace, str]]:
+        """The place and the searched text of each document, in their order."""
+        with self.lock, self.told():
+            rows = self.connection.execute(
+                "SELECT file, row, coalesce(searched, text) FROM documents ORDER BY file, row"
+            )
+            return [(DocumentPlace(file, row), text) for file, row, text in rows]
 
     def listed(self, first: int = 0, most: int = -1) -> list[Found]:
         """The documents in their order, without the ``first`` ones."""
@@ -226,8 +186,3 @@ class DocumentDatabase:
                     self._counts.popitem(last=False)
             counts[word] = known
         return counts
-
-    def close(self) -> None:
-        """Close the file."""
-        with self.lock, contextlib.suppress(sqlite3.Error):
-            self.connection.close()

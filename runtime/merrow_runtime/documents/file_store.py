@@ -4,12 +4,12 @@ from __future__ import annotations
 
 import hashlib
 import time
-from collections.abc import Sequence
+from collections.abc import Iterable, Iterator, Sequence
 from pathlib import Path
 from typing import NamedTuple
 
 from merrow_analysis.definitions.stores import StoreSettings
-from merrow_runtime.documents.database import FORMAT, DocumentDatabase, Found, NewDocument
+from merrow_runtime.documents.database import FORMAT, DocumentDatabase, DocumentPlace, Found, NewDocument
 from merrow_runtime.documents.reading import (
     MOST_ROWS,
     DocumentFile,
@@ -55,6 +55,20 @@ class FileStore:
     def search(self, query: str, wanted: int) -> list[Found]:
         """The best documents for a query, of the files as they are now. Raises `InputError` and `StoreFailure`."""
         return self.refreshed().search(query, wanted)
+
+    def texts(self) -> list[tuple[DocumentPlace, str]]:
+        """See `DocumentDatabase.texts`. Raises `InputError` and `StoreFailure`."""
+        return self.refreshed().texts()
+
+    def found(self, scored: Iterable[tuple[DocumentPlace, float]]) -> list[Found]:
+        """See `DocumentDatabase.found`. Raises `StoreFailure`."""
+        return self._opened().found(scored)
+
+    def unindexed(self) -> Iterator[str]:
+        """What is searched of each document, read from the files alone. Raises `InputError`."""
+        for file in self._files():
+            for document in documents_of(file, read_bytes(file, self.store), self.store):
+                yield document.searched
 
     def refreshed(self) -> DocumentDatabase:
         """The index, made or brought up to date. Raises `InputError` and `StoreFailure`."""

@@ -4,9 +4,10 @@ from __future__ import annotations
 
 import hashlib
 import time
+from collections.abc import Iterable, Iterator
 from pathlib import Path
 
-from merrow_runtime.documents.database import DocumentDatabase, Found, NewDocument
+from merrow_runtime.documents.database import DocumentDatabase, DocumentPlace, Found, NewDocument
 from merrow_runtime.documents.words import storable
 
 _ENDING = ".sqlite"
@@ -45,6 +46,21 @@ class KeptStore:
         """The best texts for a query."""
         database = self._opened(adding=False)
         return [] if database is None else database.search(query, wanted)
+
+    def texts(self) -> list[tuple[DocumentPlace, str]]:
+        """See `DocumentDatabase.texts`."""
+        database = self._opened(adding=False)
+        return [] if database is None else database.texts()
+
+    def found(self, scored: Iterable[tuple[DocumentPlace, float]]) -> list[Found]:
+        """See `DocumentDatabase.found`."""
+        database = self._opened(adding=False)
+        return [] if database is None else database.found(scored)
+
+    def unindexed(self) -> Iterator[str]:
+        """What is searched of each text."""
+        for _, text in self.texts():
+            yield text
 
     def listed(self, first: int = 0, most: int = -1) -> list[Found]:
         """The texts in the order in which they were added, without the ``first`` ones."""

@@ -3,14 +3,18 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Sequence
+from collections.abc import Mapping, Sequence
+from functools import cache
 from pathlib import Path
 
+from merrow_runtime.documents.by_embedding import Unembedded, search_by_embedding, unembedded
 from merrow_runtime.documents.database import Found
 from merrow_runtime.documents.file_store import FileStore
 from merrow_runtime.documents.kept_store import KeptStore
 from merrow_runtime.documents.places import StorePlace, place_of
+from merrow_runtime.documents.vectors import VectorFile
 from merrow_runtime.errors import InputError, StoreFailure
+from merrow_runtime.requests import Vector
 from merrow_runtime.store.location import state_folder
 from merrow_runtime.visit import Visit
 from merrow_runtime.workflow import Workflow
@@ -18,11 +22,18 @@ from merrow_runtime.workflow import Workflow
 FOLDER = "stores"
 """Where kept stores are, in the user's state folder, and the indexes of files in a folder of theirs."""
 _INDEXES = "indexes"
+_VECTORS = "vectors/vectors.sqlite"
+"""Not among the kept stores, each of which may have any name."""
 
 
 def stores_folder() -> Path:
     """The folder of the user's kept stores."""
     return state_folder() / FOLDER
+
+
+@cache
+def _forgotten() -> VectorFile:
+    return VectorFile(None)
 
 
 class RunStores:
@@ -37,6 +48,7 @@ class RunStores:
         self._indexes = None if leaves_nothing else self._folder / _INDEXES
         self._versions: dict[tuple[StorePlace, Visit], str] = {}
         self._kept: dict[str, KeptStore] = {}
+        self._vectors: VectorFile | None = None
         self._files: dict[StorePlace, FileStore] = {}
 
     def place_of(self, workflow: Workflow, name: str) -> StorePlace:
@@ -71,6 +83,34 @@ class RunStores:
         """The best documents for a query. Raises `InputError` and `StoreFailure`."""
         return await asyncio.to_thread(self._store(place).search, query, wanted)
 
+    async def search_by_embedding(
+        self, place: StorePlace, maker: str, query: str, wanted: int
+    ) -> Sequence[Found] | Unembedded:
+        """The same by the vectors that ``maker``, a model with its endpoint, makes of texts; or those that it has to make first.
+        Raises `InputError` and `StoreFailure`.
+        """
+        return await asyncio.to_thread(
+            search_by_embedding, self._store(place), place, self.vectors, maker, query, wanted
+        )
+
+    async def keep_vectors(self, vectors: Mapping[bytes, Vector]) -> None:
+        """Keep vectors of texts, by their keys. Raises `StoreFailure`."""
+        await asyncio.to_thread(self.vectors.put, vectors)
+
+    @property
+    def vectors(self) -> VectorFile:
+        """The vectors of texts, which all runs of the user share; where nothing is left, those of one process."""
+        if self._vectors is None:
+            self._vectors = _forgotten() if self._indexes is None else VectorFile(self._folder / _VECTORS)
+        return self._vectors
+
+    def unembedded(self, place: StorePlace, maker: str) -> dict[bytes, str]:
+        """The texts of a store whose vectors are not known, by the keys of these. It writes nothing. Raises `InputError` and
+        `StoreFailure`.
+        """
+        vectors = self.vectors if self._indexes is None or (self._folder / _VECTORS).is_file() else None
+        return unembedded(self._store(place).unindexed(), vectors, maker)
+
     async def add(self, place: StorePlace, key: str, text: str, source: str, where: str) -> None:
         """Add a text to a kept store, from ``where`` in ``source``, unless it was added under this key. Raises `StoreFailure`."""
         await asyncio.to_thread(self._kept_store(place.store.name).add, key, text, place.store.keep, source, where)
@@ -80,6 +120,9 @@ class RunStores:
         stores: list[KeptStore | FileStore] = [*self._kept.values(), *self._files.values()]
         for store in stores:
             store.close()
+        if self._vectors is not None and self._vectors.path is not None:
+            self._vectors.close()
+            self._vectors = None
 
     def _kept_store(self, name: str) -> KeptStore:
         known = self._kept.get(name)

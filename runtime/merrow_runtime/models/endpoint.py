@@ -2,9 +2,10 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Protocol
 
+from merrow_runtime.errors import EndpointFailure
 from merrow_runtime.requests import ModelReply, ModelRequest
 
 OnText = Callable[[str], None]
@@ -23,6 +24,22 @@ def answer_limit_at(endpoint: Endpoint, model: str) -> int | None:
     """How many tokens an endpoint lets an answer have where a request has no ``max_tokens``; None where it sets no limit."""
     limit: Callable[[str], int | None] | None = getattr(endpoint, "answer_limit", None)
     return None if limit is None else limit(model)
+
+
+def embed_at(endpoint: Endpoint, request: ModelRequest) -> Awaitable[ModelReply]:
+    """The vectors of the texts that a request ``embeds``. A program's own endpoint may have none to give.
+
+    Raises `EndpointFailure`.
+    """
+    embed: Callable[[ModelRequest], Awaitable[ModelReply]] | None = getattr(endpoint, "embed", None)
+    if embed is None:
+        raise EndpointFailure(
+            f"{endpoint.origin} embeds no texts; find the documents by their words (`by: words`), or use another endpoint.",
+            fatal=True,
+            model=request.model,
+            sent=False,
+        )
+    return embed(request)
 
 
 class Endpoint(Protocol):

@@ -7,6 +7,7 @@ import re
 
 from merrow_runtime.models.endpoint import OnText
 from merrow_runtime.models.offline_answers import answer_to
+from merrow_runtime.models.offline_vectors import vector_of
 from merrow_runtime.models.prices import FREE, Price
 from merrow_runtime.models.tokens import estimate_tokens, prompt_tokens
 from merrow_runtime.provenance import OFFLINE_ORIGIN
@@ -40,6 +41,12 @@ class OfflineEndpoint:
                 await asyncio.sleep(0)
         usage = Usage(prompt_tokens(request), estimate_tokens(text), 1, 0.0)
         return ModelReply(text, "stop", usage, OFFLINE_MODEL, 0.0)
+
+    async def embed(self, request: ModelRequest) -> ModelReply:
+        """The vectors of texts, by the words that they share."""
+        await asyncio.sleep(0)
+        usage = Usage(prompt_tokens(request), 0, 1, 0.0)
+        return ModelReply("", "stop", usage, OFFLINE_MODEL, 0.0, vectors=tuple(map(vector_of, request.embeds)))
 
     async def close(self) -> None:
         """Nothing is open."""

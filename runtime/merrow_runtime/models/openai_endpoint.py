@@ -5,7 +5,8 @@ from __future__ import annotations
 import asyncio
 import json
 import time
-from collections.abc import Mapping
+from collections.abc import AsyncIterator, Mapping
+from contextlib import asynccontextmanager
 from dataclasses import replace
 from typing import TYPE_CHECKING, Any, Self
 
@@ -20,6 +21,7 @@ from merrow_runtime.models.dialects import (
     after_refusal,
 )
 from merrow_runtime.models.discovery import known_places
+from merrow_runtime.models.embedding_reader import UnusableVectorsError, vectors_of
 from merrow_runtime.models.endpoint import OnText
 from merrow_runtime.models.failures import ServerError, failures_of
 from merrow_runtime.models.limits import EVENTS, TooLargeError
@@ -65,6 +67,8 @@ class OpenAIEndpoint:
         """
         self._unlimited: set[str] = set()
         """Models that have no room for an answer of the length that is asked for where a request says nothing."""
+        self._formless: set[str] = set()
+        """Models whose server refuses to be told in which form it is to give vectors."""
         self._prices = packaged_prices() if prices is None else prices.over(packaged_prices())
         self._failures = failures_of(self._connection)
         self._client: AsyncOpenAI | None = None
@@ -119,6 +123,35 @@ class OpenAIEndpoint:
                 raise self._refused(request, dialect, body, refused, answer) from None
         return self._reply(request, dialect, answer, time.perf_counter() - started)
 
+    async def embed(self, request: ModelRequest) -> ModelReply:
+        """The vectors of the texts that a request embeds. Raises `EndpointFailure`."""
+        client, model = await self._open(), request.model
+        seconds = request.timeout or DEFAULT_TIMEOUT
+        body: dict[str, Any] = {"model": model, "input": list(request.embeds)}
+        if model not in self._formless:
+            body["encoding_format"] = "float"
+        started = time.perf_counter()
+        try:
+            async with asyncio.timeout(seconds):
+                answer = await self._embedded(client, body, seconds)
+        except TimeoutError:
+            raise self._failures.too_slow(seconds) from None
+        except _RefusedError as refused:
+            error = refused.error
+            if "encoding_format" in body and "encoding_format" in f"{error.parameter} {error.message[:1000]}":
+                self._formless.add(model)
+                raise self._failures.rephrased("`encoding_format`", model, refused.status, error) from None
+            raise self._failures.of_status(refused.status, error, refused.headers, model) from None
+        counted = EndpointAnswer(completion_tokens=0)
+        counted.add(answer)
+        usage = self._usage(request, counted)
+        try:
+            vectors = vectors_of(answer.get("data"), len(request.embeds))
+        except UnusableVectorsError as problem:
+            raise self._failures.unusable(str(problem), transient=False, usage=usage) from None
+        seconds = time.perf_counter() - started
+        return ModelReply("", "stop", usage, counted.model or model, seconds, vectors=vectors)
+
     async def close(self) -> None:
         """Let connections go; a later call opens them again."""
         if self._client is not None:
@@ -135,21 +168,22 @@ class OpenAIEndpoint:
                 self._client = await acquire(self._connection)
             return self._client
 
+    async def _embedded(self, client: AsyncOpenAI, body: dict[str, Any], seconds: float) -> Mapping[str, Any]:
+        """Send texts to be embedded, and read the answer as JSON. Raises as `_ask` does."""
+        async with self._sent(client.embeddings.with_raw_response.create, body, seconds) as response:
+            is_json = response.headers.get("content-type", "").partition(";")[0].endswith("json")
+            read = self._read(await response.http_response.aread(), is_json=is_json)
+        if isinstance(read, Mapping) and read.get("error") and "data" not in read:
+            raise _RefusedError.told(ServerError.read(read))
+        return read if isinstance(read, Mapping) else {}
+
     async def _ask(
         self, client: AsyncOpenAI, body: dict[str, Any], seconds: float, answer: EndpointAnswer, shown: Shown
     ) -> None:
         """Send one request and read its answer. Raises `_RefusedError` for an error that the server told, otherwise
         `EndpointFailure`.
         """
-        import aiohttp
-        import httpx2
-        import openai
-
-        # What comes back stays plain data: made into the package's types, a hostile answer takes a hundred times the time
-        # and ten times the memory.
-        create: Any = client.chat.completions.with_raw_response.create
-        try:
-            response = await create(**body, timeout=timeout(seconds), extra_headers=keyless_headers(self._connection))
+        async with self._sent(client.chat.completions.with_raw_response.create, body, seconds) as response:
             kind = response.headers.get("content-type", "")
             if "stream" in body and "event-stream" in kind:
                 await self._streamed(response, answer, shown)
@@ -157,6 +191,18 @@ class OpenAIEndpoint:
                 is_json = "stream" not in body and kind.partition(";")[0].endswith("json")
                 self._whole(await response.http_response.aread(), answer, is_json=is_json)
                 shown.at_once(answer.content)
+
+    @asynccontextmanager
+    async def _sent(self, create: Any, body: Mapping[str, Any], seconds: float) -> AsyncIterator[Any]:
+        """The response to a request, and what goes wrong while it is read."""
+        import aiohttp
+        import httpx2
+        import openai
+
+        # What comes back stays plain data: made into the package's types, a hostile answer takes a hundred times the time
+        # and ten times the memory.
+        try:
+            yield await create(**body, timeout=timeout(seconds), extra_headers=keyless_headers(self._connection))
         except openai.APIStatusError as problem:
             told = ServerError.told_by(problem.response.content)
             raise _RefusedError(problem.status_code, told, problem.response.headers) from None
@@ -189,10 +235,7 @@ class OpenAIEndpoint:
 
     def _whole(self, content: bytes, answer: EndpointAnswer, *, is_json: bool) -> None:
         """Take in an answer that came at once. ``is_json`` tells that the server calls it JSON."""
-        try:
-            body: object = json.loads(content if is_json else content.decode("utf-8", "replace"))
-        except (ValueError, RecursionError):  # also a number of more digits than Python reads
-            raise self._unread(content.decode("utf-8", "replace"), is_json=is_json) from None
+        body = self._read(content, is_json=is_json)
         if isinstance(body, Mapping):
             answer.add(body)
         if answer.error is not None and not answer.has_choice:
@@ -201,6 +244,13 @@ class OpenAIEndpoint:
             raise self._failures.unusable(
                 "answered with JSON that holds no answer; check that it speaks the OpenAI protocol"
             )
+
+    def _read(self, content: bytes, *, is_json: bool) -> object:
+        """An answer that came at once, as plain data."""
+        try:
+            return json.loads(content if is_json else content.decode("utf-8", "replace"))
+        except (ValueError, RecursionError):  # also a number of more digits than Python reads
+            raise self._unread(content.decode("utf-8", "replace"), is_json=is_json) from None
 
     def _unread(self, text: str, *, is_json: bool) -> EndpointFailure:
         """The failure of an answer that is no JSON."""

@@ -33,7 +33,11 @@ def estimate_tokens(text: str) -> int:
 
 
 def prompt_tokens(request: ModelRequest) -> int:
-    """The tokens of all that a request sends: its messages with what a chat format adds, its schema, and its tools."""
+    """The tokens of all that a request sends: its messages with what a chat format adds, its schema, and its tools; or the texts
+    that it has embedded.
+    """
+    if request.embeds:
+        return sum(map(estimate_tokens, request.embeds))
     total = TOKENS_A_REPLY + sum(TOKENS_A_MESSAGE + estimate_tokens(message.content) for message in request.messages)
     total += calls_tokens(call for message in request.messages for call in message.calls)
     total += sum(estimate_tokens(message.own.text) for message in request.messages if message.own is not None)
@@ -51,7 +55,7 @@ def estimate_call(request: ModelRequest, endpoint: Endpoint, price: Price | None
     """What one call is expected to use at most: what a budget reserves, and what a forecast says. Its cost is None where the
     ``price`` of the model is unknown.
     """
-    completion = request.max_tokens
+    completion = 0 if request.embeds else request.max_tokens
     if completion is None:
         completion = answer_limit_at(endpoint, request.model) or EXPECTED_COMPLETION
     usage = Usage(prompt_tokens(request), completion, 1, None, estimated=True)

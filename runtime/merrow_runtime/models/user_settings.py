@@ -35,12 +35,13 @@ class JournalLimits:
 
 @dataclass(frozen=True, slots=True)
 class ModelNames:
-    """The models that improve workflows and judge, by name, and how many tokens an answer of a model at a local address may have;
-    None where the user says none.
+    """The models that improve workflows, judge, and embed texts, by name, and how many tokens an answer of a model at a local
+    address may have; None where the user says none.
     """
 
     optimizer: str | None = None
     judge: str | None = None
+    embedding: str | None = None
     max_tokens: int | None = None
 
 
@@ -196,7 +197,7 @@ def _table(make: Callable[..., Any], **readers: Callable[[object, str], Any]) ->
 _READERS: Mapping[str, Callable[[object, str], Any]] = {
     "base_url": _url,
     "model": _text,
-    "models": _table(ModelNames, optimizer=_text, judge=_text, max_tokens=whole),
+    "models": _table(ModelNames, optimizer=_text, judge=_text, embedding=_text, max_tokens=whole),
     "suggest_ask_above_usd": dollars,
     "concurrency": whole,
     "proxy": _proxy,

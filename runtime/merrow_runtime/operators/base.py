@@ -170,8 +170,12 @@ class Tools(Protocol):
         """
         ...
 
-    async def retrieve(self, step: str, store: str, query: str, wanted: int) -> list[Value]:
-        """The documents of a store that the words of a query tell apart best, the best first, as records."""
+    async def retrieve(
+        self, step: str, store: str, query: str, wanted: int, *, by_embedding: bool = False
+    ) -> list[Value]:
+        """The documents of a store that the words of a query tell apart best, or those that are nearest to it by their vectors,
+        the best first, as records.
+        """
         ...
 
     async def remember(self, step: str, store: str, text: str) -> None:

@@ -23,7 +23,7 @@ from merrow_runtime.operators.programs.programmer import Programmer
 from merrow_runtime.operators.programs.test import TestOperator
 from merrow_runtime.operators.questions import ModelOperator
 from merrow_runtime.operators.remember import Remember
-from merrow_runtime.operators.retrieve import Retrieve
+from merrow_runtime.operators.retrieve import BY, EMBEDDING, Retrieve, RetrieveByEmbedding
 from merrow_runtime.operators.review import Review
 from merrow_runtime.operators.revise import Revise
 from merrow_runtime.operators.select_best import Select
@@ -60,6 +60,7 @@ BUILT_IN: Mapping[str, ModelOperator] = {operator.name: operator() for operator 
 
 _USER = UserOperator()
 _SIMULATED = SimulatedPerson()
+_BY_EMBEDDING = RetrieveByEmbedding()
 
 
 def operator_for(definition: NodeDefinition) -> ModelOperator:
@@ -71,6 +72,8 @@ def operator_for(definition: NodeDefinition) -> ModelOperator:
         return _USER
     if definition.operator == SimulatedPerson.name and PARAMETER in definition.parameters:
         return _SIMULATED
+    if definition.operator == Retrieve.name and definition.parameters.get(BY) == EMBEDDING:
+        return _BY_EMBEDDING
     operator = BUILT_IN.get(definition.operator)
     if operator is None:
         raise NodeFailure.of(definition.id, f"there is no operator `{definition.operator}` that could run it.")

@@ -20,6 +20,7 @@ from merrow_analysis.definitions.types import ANY, BUILT_IN, TEXT, Type, TypeTab
 from merrow_analysis.graph.instructions import agent_of, knows_aims, memory_of
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import called_path, may_ask_person, store_name
+from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
 from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.formats.shapes import ValueShape, shape_of
@@ -29,7 +30,7 @@ from merrow_runtime.operators.prompts.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.retrieve import DECLARED, STORE
 from merrow_runtime.operators.simulated_person import PARAMETER as SIMULATED
-from merrow_runtime.options import DEFAULT_MODEL, RunOptions
+from merrow_runtime.options import DEFAULT_EMBEDDING_MODEL, DEFAULT_MODEL, RunOptions
 from merrow_runtime.program.environment_parameters import environment_parameters
 from merrow_runtime.program.fallbacks import check_fallback_case, empties, fallback_of, plain_value
 from merrow_runtime.program.node_prompts import aims_of, prompt_text_of
@@ -197,10 +198,17 @@ def make_steps(workflow: Workflow, options: RunOptions, default_model: str | Non
     is_override = options.override_models and options.model is not None
     key = f"{model}\0" if is_override else model
     key += "" if options.person is None else f"\0\0{options.person}"
+    embedding = _embedding_model(workflow)
+    key += "" if embedding is None else f"\0\0\0{embedding}"
     known: Steps | None = workflow.steps.get(key)
     if known is None:
         nodes = [node for node in workflow.graph.nodes if node.kind == "operator" or node.asks]
-        steps = {node.index: _step(workflow, node, model, options.person, is_override=is_override) for node in nodes}
+        steps = {
+            node.index: _step(workflow, node, embedding, options.person, is_override=False)
+            if embedding is not None and node.spec is not None and node.spec.embeds
+            else _step(workflow, node, model, options.person, is_override=is_override)
+            for node in nodes
+        }
         for node in workflow.graph.nodes:
             if node.kind == "decision":
                 own = node.resolution.parameters.get("on_error")
@@ -211,6 +219,17 @@ def make_steps(workflow: Workflow, options: RunOptions, default_model: str | Non
                 steps[node.index] = _output(node, model, validation)
         known = workflow.steps[key] = Steps(steps)
     return known
+
+
+def _embedding_model(workflow: Workflow) -> str | None:
+    """The model that embeds texts where a node names none; None where no node of a workflow has any embedded. What is said of
+    models that answer does not hold for it. Raises `UsageFailure` where the user's settings can't be read.
+    """
+    if not workflow.analysis.settings.stores:
+        return None
+    if not any(node.spec is not None and node.spec.embeds for node in workflow.graph.nodes):
+        return None
+    return read_user_settings().models.embedding or DEFAULT_EMBEDDING_MODEL
 
 
 def asks_models(workflow: Workflow, options: RunOptions) -> bool:

@@ -27,12 +27,15 @@ from merrow_runtime.operators.prompts.memory import summary_of, summary_question
 from merrow_runtime.operators.prompts.prompting import with_advice
 from merrow_runtime.operators.questions import PlannedQuestion
 from merrow_runtime.operators.registry import operator_for
+from merrow_runtime.operators.retrieve import RetrieveByEmbedding
 from merrow_runtime.operators.tool import Tool
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Step, Steps, depth_of, make_steps, meanings_of
 from merrow_runtime.program.inputs import read_inputs, type_of_input
 from merrow_runtime.program.loading import load
+from merrow_runtime.program.tool_parameters import root_of
 from merrow_runtime.running.forecast_costs import costs_of, left_out
+from merrow_runtime.running.forecast_embedding import EmbeddingForecast
 from merrow_runtime.running.forecast_figures import FREE, OPEN, Bounds, Cost, Forecast, PlannedNode
 from merrow_runtime.running.forecast_loops import planned_loops
 from merrow_runtime.running.only_model import with_only_model
@@ -91,8 +94,10 @@ def dry_run(
     *,
     options: RunOptions | None = None,
     endpoint: Endpoint | None = None,
+    embedding: EmbeddingForecast | None = None,
 ) -> Forecast:
-    """Say what a run would do, without calling anything. Inputs that are not given are placeholders.
+    """Say what a run would do, without calling anything. Inputs that are not given are placeholders. ``embedding`` is what
+    earlier forecasts at the same endpoint have counted, so that stores are not read again.
 
     Raises `UsageFailure` as a run would, and `NodeFailure` where more may arrive at a Decision than it takes.
     """
@@ -102,11 +107,19 @@ def dry_run(
     chosen = with_only_model(chosen, options, workflow.reached())
     endpoint = chosen.endpoint
     steps = make_steps(workflow, options, chosen.model)
-    unfolding = _Unfolding(options, chosen.model, endpoint)
+    embedding = embedding or EmbeddingForecast(endpoint, root_of(workflow), options)
+    unfolding = _Unfolding(options, chosen.model, endpoint, embedding)
     set_outputs = SetOutputs(workflow, options.set_outputs)
     nodes = _Forecaster(workflow, steps, dict(inputs or {}), unfolding, set_outputs=set_outputs).nodes()
-    costs = costs_of(workflow.graph, steps, nodes, endpoint, set_outputs)
-    return Forecast(workflow.name, endpoint.origin, tuple(_unfolded(nodes)), *costs.bounds, planned_loops(workflow))
+    costs = costs_of(workflow.graph, steps, nodes, endpoint, set_outputs) + embedding.once
+    return Forecast(
+        workflow.name,
+        endpoint.origin,
+        tuple(_unfolded(nodes)),
+        *costs.bounds,
+        planned_loops(workflow),
+        embedding.once,
+    )
 
 
 def _unfolded(nodes: Iterable[PlannedNode], around: str = "") -> Iterator[PlannedNode]:
@@ -126,6 +139,7 @@ class _Unfolding:
     options: RunOptions
     default_model: str | None
     endpoint: Endpoint
+    embedding: EmbeddingForecast
     known: dict[tuple[Call, frozenset[tuple[Call, int]], str], tuple[tuple[PlannedNode, ...], Cost]] = field(
         default_factory=dict
     )
@@ -145,7 +159,7 @@ class _Forecaster:
     ) -> None:
         """``set_outputs`` is what a person set in it."""
         self._said = set_outputs
-        self.graph, self._place = workflow.graph, workflow.place
+        self.graph, self._place, self._workflow = workflow.graph, workflow.place, workflow
         self.steps = steps
         self._unfolding, self._around = unfolding, around
         self._called: dict[int, tuple[tuple[PlannedNode, ...], Cost]] = {}
@@ -153,6 +167,7 @@ class _Forecaster:
         self._inputs = read_inputs(self.graph, self._with_placeholders(inputs))
         self._questions: dict[int, tuple[PlannedQuestion, ...]] = {}
         self._answered: set[int] = set()
+        self._queries: dict[int, Value] = {}
         self._times = times_inside(self.graph, left_out(self.graph), may_skip=_may_skip(workflow, steps))
 
     def nodes(self) -> list[PlannedNode]:
@@ -195,6 +210,9 @@ class _Forecaster:
             return PlannedNode(
                 node.id, definition.operator, None, runs, questions, times=times, costs=OPEN, why_open=_PLANNED
             )
+        if isinstance(step.operator, RetrieveByEmbedding):
+            planned = PlannedNode(node.id, definition.operator, definition.model, runs, times=times)
+            return self._unfolding.embedding.of(planned, self._workflow, step, self._queries.get(node.index))
         asks = None
         if isinstance(step.operator, Human):  # The variables of a template stay: what they stand for is not known.
             text = None if definition.prompt is None else str(definition.prompt)
@@ -253,6 +271,8 @@ class _Forecaster:
             if step.called is not None:
                 self._called[node.index] = self._call(visit, step, step.called, inputs)
             self._questions[node.index] = tuple(self._asked(start, step, inputs))
+            if isinstance(step.operator, RetrieveByEmbedding):
+                self._queries[node.index] = next((values[0].value for values in inputs.values()), None)
             if node.asks:
                 return Chose(visit, None)
             outputs = {port: placeholder(shape, f"{node.id}.{port}") for port, shape in step.shapes.items()}

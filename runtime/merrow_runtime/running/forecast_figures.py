@@ -79,6 +79,8 @@ class PlannedNode:
     offered: tuple[str, ...] = ()
     """The tools that its model may use, a person among them, in up to so many ``steps``."""
     steps: int = 0
+    embeds: int | None = None
+    """How many texts of its store have to be embedded, once, beside the query each time; None where it has none embedded."""
 
     def to_json(self) -> dict[str, Any]:
         calls = {} if self.costs is None else {"calls": self.costs.bounds[0].to_json()}
@@ -94,6 +96,7 @@ class PlannedNode:
             **({"played": True} if self.played else {}),
             **({} if self.person is None else {"person": self.person}),
             **({} if self.tool is None else {"tool": self.tool}),
+            **({} if self.embeds is None else {"embeds": self.embeds}),
             **({} if not self.offered else {"tools": {"names": list(self.offered), "steps": self.steps}}),
             "questions": [
                 {
@@ -113,7 +116,8 @@ class Forecast:
     """What a run would do, with one turn of each Loop and one item of each Map. ``calls``, ``tokens`` and ``cost_usd`` are
     bounds over all choices of Decisions, all turns and items and all repair loops; a question whose answer can't be used may be
     asked up to twice more, which they don't count. Tokens and cost are estimates, for what is not known yet has no length; the
-    cost's most is None where a price is unknown. ``loops`` says what happens when turns run out.
+    cost's most is None where a price is unknown. ``loops`` says what happens when turns run out. ``once`` is the part that no
+    further run uses: for texts of stores that have to be embedded.
     """
 
     workflow: str
@@ -123,6 +127,7 @@ class Forecast:
     tokens: Bounds
     cost_usd: Bounds
     loops: tuple[PlannedLoop, ...] = ()
+    once: Cost = FREE
 
     def to_json(self) -> dict[str, Any]:
         return {

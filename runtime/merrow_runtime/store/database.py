@@ -721,7 +721,7 @@ class Store:
         ):
             if origin == "endpoint":
                 spent += rows.usage_or_unknown(usage)
-            if kind in ("model", "person"):
+            if kind in ("model", "person") or (kind == "fact" and endpoint):
                 sources[Provenance(endpoint, model)] = None
         for (usage,) in self._of_run("SELECT usage FROM lost WHERE run = ?", run):
             spent += rows.usage_or_unknown(usage)

@@ -154,7 +154,7 @@ def call_of(row: Sequence[Any]) -> CallRecord:
             origin,
             float(started),
             float(seconds),
-            endpoint if kind in ("model", "person") else "",
+            endpoint if kind in ("model", "person", "fact") else "",
             model,
         )
 

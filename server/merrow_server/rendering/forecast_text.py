@@ -28,7 +28,8 @@ def forecast_lines(forecast: Forecast) -> Iterator[str]:
 
 
 def _node(number: int, node: PlannedNode) -> Iterator[str]:
-    model = f", {node.model}" if node.model and node.questions else ""
+    asks_model = node.questions or node.embeds is not None
+    model = f", {node.model}" if node.model and asks_model else ""
     times = f", {node.samples} samples" if node.samples > 1 else ""
     if node.times is not None:
         times += f", {bounds_text(node.times)} times"
@@ -42,8 +43,11 @@ def _node(number: int, node: PlannedNode) -> Iterator[str]:
     if node.offered:
         steps = "1 step" if node.steps == 1 else f"{node.steps} steps"
         yield f"   its model may use {visible(', '.join(node.offered))}, in up to {steps}"
+    if node.embeds is not None:
+        texts = "no text" if node.embeds == 0 else "1 text" if node.embeds == 1 else f"{node.embeds:,} texts"
+        yield f"   has the query embedded, and {texts} of its store that {'was' if node.embeds == 1 else 'were'} not yet"
     if node.why_open is not None:
-        yield f"   {node.why_open}"
+        yield f"   {visible(node.why_open)}"
     for question in node.questions:
         often = f"{question.least}" if question.least == question.most else f"{question.least} to {question.most}"
         details = [] if often == "1" else [f"asked {often} times"]

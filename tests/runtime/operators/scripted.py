@@ -78,7 +78,10 @@ class ScriptedTools:
         self.random = Random(self.seed)
         self._taken: dict[str, int] = defaultdict(int)
 
-    async def retrieve(self, step: str, store: str, query: str, wanted: int) -> list[Value]:
+    async def retrieve(
+        self, step: str, store: str, query: str, wanted: int, *, by_embedding: bool = False
+    ) -> list[Value]:
+        assert not by_embedding
         self.stored.append((step, store, query, wanted))
         return [{"text": "found"}]
 

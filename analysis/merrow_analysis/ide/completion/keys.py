@@ -7,7 +7,14 @@ from collections.abc import Iterable, Mapping
 from merrow_analysis.check import Analysis
 from merrow_analysis.definitions.environments import SHIPPED
 from merrow_analysis.definitions.operators import INTERFACE_CLASS, OperatorSpec
-from merrow_analysis.definitions.schema import INTERFACE_KEYS, MERMAID_NODE_KEYS, NODE_KEYS, OUTPUT_KEYS, Fragment
+from merrow_analysis.definitions.schema import (
+    INTERFACE_KEYS,
+    MERMAID_NODE_KEYS,
+    NODE_KEYS,
+    OUTPUT_KEYS,
+    RETRIEVE_KEYS,
+    Fragment,
+)
 from merrow_analysis.definitions.types import NUMBER, Type, TypeTable
 from merrow_analysis.definitions.validators import told
 from merrow_analysis.graph.nodes import TypedNode
@@ -47,7 +54,8 @@ def parameter_keys(spec: OperatorSpec | None, node: TypedNode | None) -> dict[st
         return dict(INTERFACE_KEYS if node.kind == "input" else OUTPUT_KEYS)
     allowed = spec.useful_parameters() if spec is not None else KEYS.keys() - MERMAID_NODE_KEYS.keys()
     own = () if spec is None else (spec.instruction_key or "", *sorted(spec.parameters))
-    return {key: KEYS[key] for key in (*own, *NODE_KEYS, *KEYS) if key in allowed and key in KEYS}
+    known = {**KEYS, **RETRIEVE_KEYS} if spec is not None and spec.is_retrieve else KEYS
+    return {key: known[key] for key in (*own, *NODE_KEYS, *KEYS) if key in allowed and key in KEYS}
 
 
 def operator_of(analysis: Analysis, node: str, word: str) -> OperatorSpec | None:
@@ -58,11 +66,15 @@ def operator_of(analysis: Analysis, node: str, word: str) -> OperatorSpec | None
     operator = graph.operators.by_op(word.strip()) if word.strip() else None
     known = graph.by_id.get(node)
     own = known.spec if known is not None else None
-    # What a Call may say depends on whether it names a file, and what a Tool gives on its tool.
+    # What a Call may say depends on whether it names a file, what a Tool gives on its tool, what a Retrieve may on how it finds.
     is_own = (
         operator is not None
         and own is not None
-        and ((operator.spec.is_call and own.is_call) or (operator.spec.is_tool and own.is_tool))
+        and (
+            (operator.spec.is_call and own.is_call)
+            or (operator.spec.is_tool and own.is_tool)
+            or (operator.spec.is_retrieve and own.is_retrieve)
+        )
     )
     return own if operator is None or is_own else operator.spec
 
@@ -231,7 +243,8 @@ def _values(
         for shape in sorted(SHAPES):
             if is_shape(shape):
                 items.add(shape, "shape", place)
-    for word in words_at({"properties": KEYS}, path):
+    finds = node is not None and node.spec is not None and node.spec.is_retrieve
+    for word in words_at({"properties": RETRIEVE_KEYS if finds and key in RETRIEVE_KEYS else KEYS}, path):
         items.add(word, "value", place)
     if path == ("memory",):
         add_memories(items, length, "" if in_label else '"')

@@ -14,6 +14,7 @@ from merrow_analysis.definitions.schema import (
     NODE_KEYS,
     OPERATOR_KEYS,
     OUTPUT_KEYS,
+    RETRIEVE_KEYS,
     Fragment,
 )
 from merrow_analysis.definitions.types import ANY, BUILT_IN, WORKFLOW, TypeTable, innermost
@@ -153,6 +154,8 @@ def _expected(fragment: Fragment) -> str:
 def parameter(name: str, node: TypedNode | None = None) -> Markup | None:
     """A key of a node's label or metadata; ``default`` and ``op`` mean the same everywhere. None for an unknown key."""
     fragment = OUTPUT_KEYS.get(name) if node is not None and node.kind in ("input", "output") else None
+    if node is not None and node.spec is not None and node.spec.is_retrieve:
+        fragment = RETRIEVE_KEYS.get(name)
     fragment = fragment or KEYS.get(name)
     if fragment is None:
         return None
