@@ -76,14 +76,14 @@ def unembedded(texts: Iterable[str], vectors: VectorFile | None, maker: str) -> 
 
 
 @dataclass(frozen=True, slots=True, eq=False)
-class _Table:
+class _StoreVectors:
     """The vectors of all documents of a store in one version, in the order of the documents."""
 
     places: Sequence[DocumentPlace]
     vectors: VectorTable
 
 
-def _table(store: SearchedStore, place: Hashable, vectors: VectorFile, maker: str) -> _Table | Unembedded:
+def _table(store: SearchedStore, place: Hashable, vectors: VectorFile, maker: str) -> _StoreVectors | Unembedded:
     version = store.version()
     which = vectors.identity, place, version, maker
     with _lock:
@@ -97,7 +97,7 @@ def _table(store: SearchedStore, place: Hashable, vectors: VectorFile, maker: st
     if missing:
         parts = {key: embedded_text(text) for key, (_, text) in zip(keys, texts, strict=True) if key in missing}
         return Unembedded(parts)
-    table = _Table([one for one, _ in texts], _read(keys, vectors, maker))
+    table = _StoreVectors([one for one, _ in texts], _read(keys, vectors, maker))
     if store.version() != version:
         return table  # it was changed meanwhile
     with _lock:
@@ -135,5 +135,5 @@ def _check_lengths(lengths: set[int], vectors: VectorFile, maker: str) -> None:
         )
 
 
-_known: OrderedDict[tuple[Hashable, ...], _Table] = OrderedDict()
+_known: OrderedDict[tuple[Hashable, ...], _StoreVectors] = OrderedDict()
 _lock = threading.Lock()

@@ -7,7 +7,7 @@ from collections.abc import Mapping, Sequence
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.frontier.outcomes import Chose, Consequence, Ended, Failed, Gave, Inputs, Outcome, Start
-from merrow_runtime.operators.base import Remembered
+from merrow_runtime.operators.base import Remembered, Wants
 from merrow_runtime.values import Value
 from merrow_runtime.visit import Visit
 
@@ -62,7 +62,9 @@ class OneNode:
         del visit
         return True
 
-    def remembered(self, node: TypedNode, inputs: Inputs, path: str = "") -> list[Remembered]:
+    def remembered(
+        self, node: TypedNode, inputs: Inputs, path: str = "", *, wants: Wants | None = None
+    ) -> list[Remembered]:
         """What the node remembers: what it did in the earlier run."""
-        del node, inputs, path
+        del node, inputs, path, wants
         return list(self._memory)

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from collections import deque
 from collections.abc import Callable, Collection, Hashable, Mapping
+from functools import partial
 
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
@@ -27,7 +28,7 @@ from merrow_runtime.frontier.outcomes import (
 from merrow_runtime.frontier.past import Past, Work
 from merrow_runtime.frontier.revising import keep, may_begin, standings, without_stopped
 from merrow_runtime.frontier.shared import Shared
-from merrow_runtime.operators.base import Remembered
+from merrow_runtime.operators.base import Remembered, Wants
 from merrow_runtime.values import Outputs, Value
 from merrow_runtime.visit import Visit
 
@@ -197,10 +198,12 @@ class Frontier:
             around.go_on(consequences)
             frame = around
 
-    def remembered(self, node: TypedNode, inputs: Inputs, path: str = "") -> list[Remembered]:
+    def remembered(
+        self, node: TypedNode, inputs: Inputs, path: str = "", *, wants: Wants | None = None
+    ) -> list[Remembered]:
         """What a node remembers in the frame with a path; see `merrow_runtime.frontier.memories`."""
         frame = self._shared.frames.get(path)
-        return [] if frame is None else remembered(frame, node, inputs)
+        return [] if frame is None else remembered(frame, node, inputs, wants)
 
     # Revisions
 
@@ -305,7 +308,7 @@ class Frontier:
 
 def _keys(keys: Keys, redo: Callable[[str, str], int]) -> Callable[[Frame, TypedNode, Inputs], Hashable]:
     def key(frame: Frame, node: TypedNode, inputs: Inputs) -> Hashable:
-        made = keys(node, inputs, lambda: remembered(frame, node, inputs), frame.path)
+        made = keys(node, inputs, partial(remembered, frame, node, inputs), frame.path)
         return made._replace(redo=redo(node.id, frame.path)) if isinstance(made, Made) else made
 
     return key

@@ -2,42 +2,62 @@
 
 from __future__ import annotations
 
+import heapq
 from collections.abc import Iterator
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.frontier.frame import Frame
 from merrow_runtime.frontier.outcomes import Inputs
-from merrow_runtime.operators.base import Remembered
+from merrow_runtime.operators.base import Remembered, Wants
 from merrow_runtime.values import as_text
 
 
-def remembered(frame: Frame, node: TypedNode, inputs: Inputs) -> list[Remembered]:
+def remembered(frame: Frame, node: TypedNode, inputs: Inputs, wants: Wants | None = None) -> list[Remembered]:
     """The default outputs of the ancestors that ran, oldest first, without those that reach the node by an edge.
 
     Ancestors in earlier turns are those that `again` edges lead from. An entry of a turn says which, and one of another item
-    than the node's own, too.
+    than the node's own, too. ``wants`` is asked from the newest on, and the first that it does not want ends the list: what is
+    older is not looked for.
     """
-    graph, titles = frame.shared.graph, frame.shared.layout.titles
-    seen: dict[tuple[Frame, int], None] = {}
-    pending = [(frame, node)]
-    while pending:
-        for giver in _before(*pending.pop()):
-            if giver not in seen:
-                seen[giver] = None
-                pending.append((giver[0], graph.node(giver[1])))
     arrived = {(given.node, given.path) for values in inputs.values() for given in values}
     own = set(_chain(frame))
     entries: list[Remembered] = []
-    for at, handle in sorted(seen, key=_place):
-        ancestor = graph.node(handle)
+    for at, handle in _ancestors(frame, node):
+        ancestor = frame.shared.graph.node(handle)
         outputs = at.outputs(handle)
         if not outputs or ancestor.kind not in ("input", "operator") or (at is frame and handle == node.index):
             continue
         visit = at.told[handle].visit
-        if (ancestor.id, visit.path) not in arrived and (ancestor.id, None) not in arrived:
-            title = ", ".join([titles[handle], *_numbers(at, own)])
-            entries.append(Remembered(ancestor.id, title, as_text(next(iter(outputs.values()))), visit))
-    return entries
+        if (ancestor.id, visit.path) in arrived or (ancestor.id, None) in arrived:
+            continue
+        title = ", ".join([frame.shared.layout.titles[handle], *_numbers(at, own)])
+        entry = Remembered(ancestor.id, title, as_text(next(iter(outputs.values()))), visit)
+        if wants is not None and not wants(entry):
+            break
+        entries.append(entry)
+    return entries[::-1]
+
+
+def _ancestors(frame: Frame, node: TypedNode) -> Iterator[tuple[Frame, int]]:
+    """The visits of all ancestors, the newest first: what a visit comes after has an earlier place than it, so that a heap knows
+    the next one without those before it.
+    """
+    graph = frame.shared.graph
+    seen: set[tuple[Frame, int]] = set()
+    waiting: list[tuple[tuple[int, ...], int, tuple[Frame, int]]] = []
+
+    def after(at: Frame, one: TypedNode) -> None:
+        for giver in _before(at, one):
+            if giver not in seen:
+                seen.add(giver)
+                # The number tells visits apart whose places are equal.
+                heapq.heappush(waiting, (tuple(-part for part in _place(giver)), -len(seen), giver))
+
+    after(frame, node)
+    while waiting:
+        _, _, (at, handle) = heapq.heappop(waiting)
+        yield at, handle
+        after(at, graph.node(handle))
 
 
 def _before(frame: Frame, node: TypedNode) -> Iterator[tuple[Frame, int]]:

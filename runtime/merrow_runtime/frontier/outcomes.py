@@ -9,7 +9,7 @@ from typing import Literal, NamedTuple
 from merrow_analysis.graph.boxes.composites import Composite, LoopSettings
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import RunFailure
-from merrow_runtime.operators.base import Given, Remembered
+from merrow_runtime.operators.base import Given, Memories
 from merrow_runtime.records import record
 from merrow_runtime.values import Outputs
 from merrow_runtime.visit import Visit
@@ -193,7 +193,7 @@ class Takes:
 
 Consequence = Start | Skip | Opens | Closes | LoopEnds | LoopReopens | JudgeTurn | Takes
 
-Keys = Callable[[TypedNode, Inputs, Callable[[], list[Remembered]], str], Hashable]
+Keys = Callable[[TypedNode, Inputs, Memories, str], Hashable]
 """What the outcome of a node is a function of: its definition, its inputs, what it remembers (asked for if needed), and, where it
 acts in an environment, what was done before in its episode, which is known by the path of its frame.
 """

@@ -68,7 +68,7 @@ def _numbers(given: object) -> Sequence[float]:
     if isinstance(given, str):
         return _unpacked(given)
     if not isinstance(given, list):
-        raise UnusableVectorsError("gave something that is no vector; use another model or server")
+        raise UnusableVectorsError("gave something that is not a vector; use another model or server")
     if len(given) == 1 and isinstance(given[0], list):
         return _numbers_in(given[0])  # some servers frame the vector of a whole text once more
     return _numbers_in(given)
@@ -80,7 +80,7 @@ def _numbers_in(given: Sequence[object]) -> list[float]:
         # A whole number may have more digits than a float can have.
         if isinstance(number, bool) or not isinstance(number, int | float) or not -3.4e38 <= number <= 3.4e38:
             raise UnusableVectorsError(
-                "gave a vector with something in it that is no number; use another model or server"
+                "gave a vector with something in it that is not a number; use another model or server"
             )
         numbers.append(float(number))
     return numbers

@@ -88,6 +88,16 @@ class Remembered:
     visit: Visit | None = None
 
 
+Wants = Callable[[Remembered], bool]
+"""Whether an entry belongs to a memory. It is asked from the newest on, and not again once it has said no."""
+
+
+class Memories(Protocol):
+    """Gives what all ancestors of a node gave, oldest first; with ``wants`` the newest of that, as long as it wants them."""
+
+    def __call__(self, *, wants: Wants | None = None) -> Sequence[Remembered]: ...
+
+
 @record(frozen=True, slots=True)
 class Task:
     """What one execution of a node is about. ``inputs`` has for each port what its live edges brought, in prompt

@@ -8,7 +8,7 @@ what is said for all.
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Hashable, Iterable, Mapping, Sequence
+from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
 from typing import Any, NamedTuple
@@ -22,10 +22,10 @@ from merrow_analysis.graph.nodes import TypedNode
 from merrow_analysis.graph.resolve import called_path, may_ask_person, store_name
 from merrow_runtime.models.user_settings import read_user_settings
 from merrow_runtime.operators.ask_decision import CASE, CHOICE, case_words
-from merrow_runtime.operators.base import Given, NodeDefinition, Operator, Remembered
+from merrow_runtime.operators.base import Given, Memories, NodeDefinition, Operator, Remembered
 from merrow_runtime.operators.formats.shapes import ValueShape, shape_of
 from merrow_runtime.operators.output import Output
-from merrow_runtime.operators.prompts.memory import remembered
+from merrow_runtime.operators.prompts.memory import remembered, wanted
 from merrow_runtime.operators.prompts.prompting import PROMPT_FORMAT
 from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.retrieve import DECLARED, STORE
@@ -151,11 +151,11 @@ def depth_of(step: Step) -> int:
 class Steps(dict[int, Step]):
     """The steps of all nodes with an operator, by index. It is not changed any more."""
 
-    def memory_of(self, step: Step, entries: Callable[[], Sequence[Remembered]]) -> list[Remembered]:
+    def memory_of(self, step: Step, entries: Memories) -> list[Remembered]:
         """What a step sees of earlier results, or has summarised; ``entries`` are those of all its ancestors, oldest first."""
         if step.memory.kind == "none":
             return []
-        past = entries()
+        past = entries(wants=wanted(step.memory.kind, step.memory.amount))
         if step.memory.kind == "agent":
             past = [entry for entry in past if entry.node in self._by_agent.get(step.agent, ())]
         return remembered(step.memory.kind, step.memory.amount, past)

@@ -2,13 +2,13 @@
 
 from __future__ import annotations
 
-from collections.abc import Callable, Mapping
+from collections.abc import Mapping
 from typing import Any, Protocol
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.errors import RunFailure
 from merrow_runtime.frontier import Closes, Inputs, Judged, JudgeTurn, LoopEnds, LoopReopens, Opens, Start, Takes
-from merrow_runtime.operators.base import Remembered
+from merrow_runtime.operators.base import Memories, Remembered
 from merrow_runtime.provenance import Provenance
 from merrow_runtime.records import record
 from merrow_runtime.usage import NOTHING, Usage
@@ -38,7 +38,7 @@ class Finished:
 class NodeWork(Protocol):
     """What the scheduler asks of the engine about single nodes, and turns."""
 
-    def takes_over(self, start: Start, entries: Callable[[], list[Remembered]]) -> bool:
+    def takes_over(self, start: Start, entries: Memories) -> bool:
         """Whether a node has its result from an earlier turn of a planned Call."""
         ...
 
@@ -54,7 +54,7 @@ class NodeWork(Protocol):
         """A clone of the node's agent has done it."""
         ...
 
-    async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
+    async def run(self, start: Start, entries: Memories) -> Finished:
         """Run a node with an operator; ``entries`` gives what there is to remember. Raises `RunFailure`."""
         ...
 

@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import hashlib
-from collections.abc import Callable, Collection, Hashable, Mapping
+from collections.abc import Collection, Hashable, Mapping
 from dataclasses import dataclass, field, replace
 from functools import partial
 from typing import Any
@@ -16,7 +16,7 @@ from merrow_runtime.errors import AnswerFailure, NodeFailure, UsageFailure
 from merrow_runtime.frontier import Frontier, Gave, Inputs, Made, Start, Takes, behind
 from merrow_runtime.operators.agents.tool_agent import ToolAgent
 from merrow_runtime.operators.ask_decision import CHOICE, case_words
-from merrow_runtime.operators.base import Remembered, Task
+from merrow_runtime.operators.base import Memories, Remembered, Task
 from merrow_runtime.operators.environment import ACTION, ENV, Environment, action_of
 from merrow_runtime.operators.formats.planned import input_of, load_planned
 from merrow_runtime.operators.prompts.memory import recall
@@ -106,9 +106,7 @@ class Engine(NodesAtWork):
             set_outputs=set_outputs,
         )
 
-    def key_of(
-        self, node: TypedNode, inputs: Inputs, entries: Callable[[], list[Remembered]], path: str = ""
-    ) -> Hashable:
+    def key_of(self, node: TypedNode, inputs: Inputs, entries: Memories, path: str = "") -> Hashable:
         """A node's result is a function of this key. For a node that asks or computes nothing it consists of its inputs."""
         step = self.steps.get(node.index)
         if step is not None:
@@ -177,7 +175,7 @@ class Engine(NodesAtWork):
         ordered = {port: outputs[port] for port in ({} if step is None else step.shapes)}
         return Finished(ordered, sources=(PERSON,), why_no_call="A person set what it gives."), case
 
-    async def run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
+    async def run(self, start: Start, entries: Memories) -> Finished:
         """See `merrow_runtime.running.doing.NodeWork.run`."""
         done = await self._run(start, entries)
         self._note_act(start.node, start.visit, start.inputs, done.outputs)
@@ -223,7 +221,7 @@ class Engine(NodesAtWork):
         step = self.steps[node.index]
         return replace(done, key=None) if step.called is not None or step.is_planned_call else done
 
-    async def _run(self, start: Start, entries: Callable[[], list[Remembered]]) -> Finished:
+    async def _run(self, start: Start, entries: Memories) -> Finished:
         """Run a node unless there is an earlier result."""
         node_visit = self._visited(start, entries)
         earlier = self._earlier(node_visit)
@@ -236,7 +234,7 @@ class Engine(NodesAtWork):
             return self._reused(node_visit, earlier)
         return await self._attempted(node_visit, earlier)
 
-    def _visited(self, start: Start, entries: Callable[[], list[Remembered]]) -> NodeVisit:
+    def _visited(self, start: Start, entries: Memories) -> NodeVisit:
         """What is to be known of a visit before anything is looked up or asked for it."""
         visit, step = start.visit, self.steps[start.node.index]
         memory = self.steps.memory_of(step, entries)
@@ -393,7 +391,7 @@ class Engine(NodesAtWork):
         node_visit.account.verdicts.append(told(verdict, attempt, which))
         self.effects.telling.judged(node_visit.start.visit, which, attempt, verdict.to_json())
 
-    def takes_over(self, start: Start, entries: Callable[[], list[Remembered]]) -> bool:
+    def takes_over(self, start: Start, entries: Memories) -> bool:
         """See `merrow_runtime.running.doing.NodeWork.takes_over`."""
         step = self.steps.get(start.node.index)
         if self.turn is None or step is None:

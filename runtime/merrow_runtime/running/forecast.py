@@ -18,7 +18,7 @@ from merrow_runtime.frontier import Chose, Frontier, Gave, Inputs, Outcome, Star
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.operators.agents.offers import most_steps, offered_tools
 from merrow_runtime.operators.agents.tool_agent import ToolAgent
-from merrow_runtime.operators.base import Given, Remembered, Task
+from merrow_runtime.operators.base import Given, Remembered, Task, Wants
 from merrow_runtime.operators.formats.planned import MOST_CALLS
 from merrow_runtime.operators.formats.shapes import placeholder, shape_of
 from merrow_runtime.operators.human import Human
@@ -315,10 +315,10 @@ class _Forecaster:
         node, path = start.node, start.visit.path
         is_open = step.memory.kind == "summary" and bool(self.graph.decisions)
 
-        def entries() -> list[Remembered]:
+        def entries(*, wants: Wants | None = None) -> Sequence[Remembered]:
             # What a Decision keeps away by one of its cases isn't among the inputs then, and what it skips isn't remembered:
             # whether there is anything to sum up is open.
-            return self._frontier.remembered(node, {} if is_open else inputs, path)
+            return self._frontier.remembered(node, {} if is_open else inputs, path, wants=wants)
 
         memory = self.steps.memory_of(step, entries)
         if memory and step.memory.kind == "summary":

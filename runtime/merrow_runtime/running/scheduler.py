@@ -9,6 +9,7 @@ from __future__ import annotations
 import asyncio
 import time
 from collections.abc import Callable, Collection, Mapping, Sequence
+from functools import partial
 from typing import NamedTuple
 
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
@@ -281,7 +282,7 @@ class Scheduler:
         if self._left is None or isinstance(start, JudgeTurn) or start.node.kind == "output":
             return False
         node, inputs, path = start.node, start.inputs, start.visit.path
-        if self._by.work.takes_over(start, lambda: self._frontier.remembered(node, inputs, path)):
+        if self._by.work.takes_over(start, partial(self._frontier.remembered, node, inputs, path)):
             return False
         self._held.append(start)
         return True
@@ -388,7 +389,7 @@ class Scheduler:
             for port in node.placement.required:
                 if port not in inputs:
                     raise NodeFailure.of(node.id, f"nothing arrived at its port {port}.")
-            done = await by.work.run(start, lambda: self._frontier.remembered(node, inputs, visit.path))
+            done = await by.work.run(start, partial(self._frontier.remembered, node, inputs, visit.path))
         except RunFailure as failure:
             return self._failed(start, failure, started, by)
         except Exception as fault:  # noqa: BLE001 (nothing that anybody can act on: a fault in Merrow, or in a program's own endpoint)

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 import asyncio
+from collections.abc import Iterator
+from typing import Any
 
 import pytest
 from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, answered, workflow
 
 import merrow_runtime
+from merrow_runtime.frontier import memories
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.memory import MemoryStore
 
@@ -117,3 +120,32 @@ async def test_the_result_that_is_remembered_is_the_first_output_in_whatever_ord
         ("PROBLEM", "what?"),
         ("JUDGE", "yes"),
     ]
+
+
+async def test_the_newest_results_are_found_without_all_before_them(monkeypatch: pytest.MonkeyPatch) -> None:
+    looked_at = 0
+    before = memories._before
+
+    def counted(*visit: Any) -> Iterator[Any]:
+        nonlocal looked_at
+        looked_at += 1
+        return before(*visit)
+
+    monkeypatch.setattr(memories, "_before", counted)
+
+    async def turns(count: int) -> tuple[int, list[str]]:
+        nonlocal looked_at
+        looked_at = 0
+        flow = workflow(
+            f'subgraph L["Loop (max: {count})"]', *CHAIN[:2], "end", "PROBLEM --> A --> B", "B -.->|again:input| A",
+            "B -->|over| RETURN", front="{memory: {last: 3}}",
+        )  # fmt: skip
+        endpoint = FakeEndpoint(lambda r: f"said by {prompt_of(r)}")
+        result = await merrow_runtime.run(flow, {"problem": "what?"}, endpoint=endpoint, store=MemoryStore())
+        assert result.status == "finished", result.error
+        return looked_at, [str(entry["title"]) for entry in result.nodes[f"L[{count}]/B"].memory]
+
+    first, _ = await turns(10)
+    second, titles = await turns(40)
+    assert second - first < first * 3.5
+    assert [title.partition("turn ")[2] for title in titles] == ["38", "39", "39"]

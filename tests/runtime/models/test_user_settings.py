@@ -142,8 +142,8 @@ def test_limits_of_a_minute_are_said_in_words(limits: MinuteLimits, text: str) -
         ("base_url = 3", "`base_url` is not a text."),
         ("model = 3", "`model` is not a text."),
         ('model = " "', "`model` is not a text."),
-        ("models = 3", "`[models]` is a table with `optimizer`, `judge` and `max_tokens`."),
-        ('[models]\njudges = "j"', "`[models]` is a table with `optimizer`, `judge` and `max_tokens`."),
+        ("models = 3", "`[models]` is a table with `optimizer`, `judge`, `embedding` and `max_tokens`."),
+        ('[models]\njudges = "j"', "`[models]` is a table with `optimizer`, `judge`, `embedding` and `max_tokens`."),
         ("[models]\njudge = 3", "`models.judge` is not a text."),
         *(
             (f"suggest_ask_above_usd = {value}", "`suggest_ask_above_usd` is not a number of US dollars, 0 or more.")

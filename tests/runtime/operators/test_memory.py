@@ -2,14 +2,17 @@
 
 from __future__ import annotations
 
+from itertools import takewhile
+
 import pytest
 from hypothesis import given as draw
 from hypothesis import strategies as st
 from tests.runtime.operators.scripted import ScriptedTools, given, node
 
+from merrow_analysis.definitions.settings import MemoryKind
 from merrow_runtime.models.tokens import estimate_tokens
 from merrow_runtime.operators.base import Remembered, Task
-from merrow_runtime.operators.prompts.memory import recall, remembered
+from merrow_runtime.operators.prompts.memory import recall, remembered, wanted
 from merrow_runtime.operators.registry import operator_for
 
 ENTRIES = st.lists(
@@ -30,6 +33,17 @@ def test_tokens_keep_as_many_of_the_newest_as_fit_uncut(entries: list[Remembered
     if len(kept) < len(entries):
         # One more would be too many, by at most a token for each entry's own rounding.
         assert _size(entries[len(entries) - len(kept) - 1 :]) + len(kept) + 1 > amount
+
+
+@draw(
+    ENTRIES, st.sampled_from([("last", 3), ("last", 1), ("tokens", 60), ("tokens", 1), ("all", None), ("agent", None)])
+)
+def test_what_is_wanted_from_the_newest_on_is_what_is_kept(
+    entries: list[Remembered], memory: tuple[MemoryKind, int | None]
+) -> None:
+    wants = wanted(*memory)
+    taken = entries if wants is None else list(takewhile(wants, reversed(entries)))[::-1]
+    assert taken == remembered(*memory, entries)
 
 
 def _size(entries: list[Remembered]) -> int:

@@ -7,10 +7,11 @@ that happened to run before, so it is the same however nodes are scheduled.
 from __future__ import annotations
 
 from collections.abc import Sequence
+from itertools import takewhile
 
 from merrow_analysis.definitions.settings import MemoryKind
 from merrow_runtime.models.tokens import estimate_tokens
-from merrow_runtime.operators.base import Remembered, Tools
+from merrow_runtime.operators.base import Remembered, Tools, Wants
 from merrow_runtime.operators.formats.answer_forms import read_text
 from merrow_runtime.operators.prompts.prompting import compose, memory_sections, render_section
 from merrow_runtime.operators.questions import Question
@@ -41,6 +42,16 @@ def remembered(kind: MemoryKind, amount: int | None, entries: Sequence[Remembere
     return list(entries)
 
 
+def wanted(kind: MemoryKind, amount: int | None) -> Wants | None:
+    """What `remembered` keeps of entries, told from the newest on; None where it may be any of them."""
+    if kind == "last":
+        left = iter(range(amount or 0))
+        return lambda _: next(left, None) is not None
+    if kind == "tokens":
+        return _within(amount or 0)
+    return None
+
+
 def summary_question(entries: Sequence[Remembered]) -> Question[str]:
     """The one question that makes a summary of all entries: step ``memory`` of the node that remembers."""
     return Question(STEP, compose((SUMMARY_PROMPT,), memory_sections(entries)), read_text)
@@ -62,10 +73,15 @@ def summary_of(text: str) -> Remembered:
 
 
 def _newest_within(tokens: int, entries: Sequence[Remembered]) -> list[Remembered]:
-    kept: list[Remembered] = []
-    for entry in reversed(entries):
-        tokens -= estimate_tokens(render_section(memory_sections([entry])[0]))
-        if tokens < 0:
-            break
-        kept.append(entry)
-    return kept[::-1]
+    return list(takewhile(_within(tokens), reversed(entries)))[::-1]
+
+
+def _within(tokens: int) -> Wants:
+    left = tokens
+
+    def wants(entry: Remembered) -> bool:
+        nonlocal left
+        left -= estimate_tokens(render_section(memory_sections([entry])[0]))
+        return left >= 0
+
+    return wants
