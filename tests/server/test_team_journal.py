@@ -189,12 +189,13 @@ def test_who_may_only_read_reads_and_is_told_why_nothing_is_written(
     with closing(Store.open()) as store:
         store.begin(run())
     schema = read_address(url).schema
+    looks = f"looks_{schema}"  # the roles of a server are those of all tests that use it now
     postgres.sql(
-        f"DROP ROLE IF EXISTS looks; CREATE ROLE looks LOGIN; GRANT USAGE ON SCHEMA {schema} TO looks;"
-        f" GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO looks"
+        f"CREATE ROLE {looks} LOGIN; GRANT USAGE ON SCHEMA {schema} TO {looks};"
+        f" GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {looks}"
     )
     try:
-        reader = person("eve", postgres.url(schema, "looks"))
+        reader = person("eve", postgres.url(schema, looks))
         assert [one["run"] for one in merrow("runs", "--format", "json", env=reader).json] == ["run-1"]
         assert merrow("show", "run-1", env=reader).code == 0
         assert merrow("doctor", "--no-discovery", env=reader).code == 0
@@ -202,9 +203,9 @@ def test_who_may_only_read_reads_and_is_told_why_nothing_is_written(
         for words in (("cancel", "run-1"), ("run", "flow.mmd", "--input", "problem=x"), ("runs", "--delete", "run-1")):
             refused = merrow(*words, env=reader)
             assert (refused.code, refused.err.count("\n")) == (2, 1), refused.err
-            assert "can only be read by looks" in refused.err
+            assert f"can only be read by {looks}" in refused.err
     finally:
-        postgres.sql("DROP OWNED BY looks; DROP ROLE looks")
+        postgres.sql(f"DROP OWNED BY {looks}; DROP ROLE {looks}")
 
 
 def test_the_roles_of_the_page_are_enough_for_writers(url: str, postgres: PostgresServer) -> None:
@@ -233,13 +234,14 @@ async def test_a_newer_merrow_changes_the_tables_while_others_work_and_they_may_
     address = read_address(url)
     SharedStore.reached(address).close()
     schema = address.schema
+    writes, looks = f"writes_{schema}", f"looks_{schema}"
     postgres.sql(
-        f"CREATE ROLE writes LOGIN; CREATE ROLE looks LOGIN; GRANT USAGE ON SCHEMA {schema} TO writes, looks;"
-        f" GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO writes;"
-        f" GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO looks"
+        f"CREATE ROLE {writes} LOGIN; CREATE ROLE {looks} LOGIN; GRANT USAGE ON SCHEMA {schema} TO {writes}, {looks};"
+        f" GRANT SELECT, INSERT, UPDATE, DELETE ON ALL TABLES IN SCHEMA {schema} TO {writes};"
+        f" GRANT SELECT ON ALL TABLES IN SCHEMA {schema} TO {looks}"
     )
     try:
-        theirs = read_address(postgres.url(schema, "writes"))
+        theirs = read_address(postgres.url(schema, writes))
         with closing(SharedStore.reached(theirs)) as user, closing(user.of_job("ev1")) as store:
             journal = store.begin(run("ev1/q1"))
             await journal.record_call(call())
@@ -263,9 +265,9 @@ async def test_a_newer_merrow_changes_the_tables_while_others_work_and_they_may_
             with pytest.raises(StoreFailure, match="was written by a newer Merrow"):
                 SharedStore.reached(theirs)
         may = "SELECT has_table_privilege('{0}', '{1}.added', 'SELECT'), has_table_privilege('{0}', '{1}.added', 'INSERT')"
-        assert [postgres.sql(may.format(name, schema)) for name in ("writes", "looks")] == ["t|t", "t|f"]
+        assert [postgres.sql(may.format(name, schema)) for name in (writes, looks)] == ["t|t", "t|f"]
     finally:
-        for name in ("writes", "looks"):
+        for name in (writes, looks):
             postgres.sql(f"DROP OWNED BY {name}; DROP ROLE {name}")
 
 

@@ -7,9 +7,11 @@ from pathlib import Path
 from typing import Any
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.composites.loops import custom, flow
 from tests.runtime.people.asking import Asking, person
 
+from merrow_runtime.store import beating, writer
 from merrow_runtime.store.connection import DatabaseConnection
 from merrow_runtime.store.database import Store
 
@@ -17,6 +19,9 @@ from merrow_runtime.store.database import Store
 async def test_asking_is_one_commit_and_so_is_answering_and_the_use_of_the_answer(
     tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    # What comes on a slow machine alone: signs of life, and a commit of its own of what nothing waits for.
+    monkeypatch.setattr(beating, "BEAT", 4 * PATIENCE)
+    monkeypatch.setattr(writer, "_LAZY", PATIENCE)
     commits: list[str] = []
     transaction = DatabaseConnection.transaction
 

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from pathlib import Path
+from typing import Any
 
 import pytest
 from lsprotocol import types
@@ -17,8 +18,16 @@ QUESTION = {"problem": "How many legs has a spider?"}
 
 async def insertion(editor: RunningEditor, uri: str) -> str:
     """The id of a mutation that leaves all questions before it as they are."""
-    page = await editor.execute("merrow.mutations", uri=uri, operator="addition", search="Insert Custom on", page=50)
-    return str(next(move["id"] for move in page["moves"] if move["title"] == "Insert Custom on B -> RETURN"))
+    more: dict[str, Any] = {}
+    while True:  # a page ends where looking for it has taken a second
+        page = await editor.execute(
+            "merrow.mutations", uri=uri, operator="addition", search="Insert Custom on", page=50, **more
+        )
+        for move in page["moves"]:
+            if move["title"] == "Insert Custom on B -> RETURN":
+                return str(move["id"])
+        assert page["cursor"] is not None
+        more = {"cursor": page["cursor"]}
 
 
 async def test_both_are_run_and_what_they_share_is_asked_once(tmp_path: Path) -> None:
