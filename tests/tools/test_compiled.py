@@ -3,13 +3,16 @@
 from __future__ import annotations
 
 import json
+import os
 import subprocess
 import sys
+import time
 import tomllib
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.compiling.programs import Done, run_program
 from tests.runtime.openai_server import OpenAIServer, Reply, serving
 from tests.server.program import Outcome, in_process
@@ -104,6 +107,75 @@ def test_at_a_terminal_what_came_of_a_call_is_asked_and_it_is_not_made_again(
     said = json.dumps({"answer": "done", "note": "I saw it"})
     done = run_program(merrow.made(), *INPUTS[:2], "--input", "body=die", typed=f"{said}\n")
     assert (done.code, done.out) == (0, "I saw it\n"), done.err
+    assert len(space.mails) == 1
+
+
+TWO_MAILS = (
+    """---
+workflow:
+  tools: [mail.send]
+---
+flowchart TD
+    PROBLEM([To]):::Interface
+    RETURN([Result]):::Interface
+    ONE[["Tool<br/>(tool: mail.send, with: 'body: first')"]]
+    TWO[["Tool<br/>(tool: mail.send, with: 'body: wait', timeout: 2)"]]
+    PROBLEM -->|to| ONE -->|to| TWO --> RETURN
+"""
+    + CLASS
+)
+SEEN = json.dumps({"answer": "done", "note": "I saw it"}) + "\n"
+
+
+def killed_at_its_second_mail(space: Workspace) -> None:
+    """Run the program at a terminal, and kill it where its second mail was sent and nobody knows it yet."""
+    here, there = os.openpty()
+    process = subprocess.Popen(
+        [sys.executable, "flow.py", *INPUTS[:2]], stdin=there, stderr=there, stdout=subprocess.DEVNULL
+    )
+    try:
+        end = time.monotonic() + PATIENCE
+        while len(space.mails) < 2 and process.poll() is None and time.monotonic() < end:
+            time.sleep(0.02)
+        process.kill()
+        process.wait()
+    finally:
+        os.close(here)
+        os.close(there)
+    assert [one["body"] for one in space.mails] == ["first", "wait"]
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(not hasattr(os, "openpty"), reason="needs a terminal of its own")
+def test_a_program_that_was_killed_is_continued_and_does_nothing_twice(space: Workspace, merrow: Programs) -> None:
+    space.write(TWO_MAILS)
+    program, file = merrow.made(), space.folder / "flow.py"
+    killed_at_its_second_mail(space)
+    other = run_program(program, "--input", "problem=bob", file=file, typed=SEEN)
+    assert (other.code, "--anew" in other.err) == (0, False), other.err
+    sent = len(space.mails)
+    done = run_program(program, *INPUTS[:2], file=file, typed=SEEN)
+    assert (done.code, done.out) == (0, "I saw it\n"), done.err
+    assert "--anew" in done.err
+    assert len(space.mails) == sent
+    # It has ended by now, so the next one is a new one; so is one that is to be.
+    assert "--anew" not in run_program(program, *INPUTS[:2], file=file, typed=SEEN).err
+    assert len(space.mails) == sent + 2
+    space.log.unlink()
+    killed_at_its_second_mail(space)
+    anew = run_program(program, *INPUTS[:2], "--anew", file=file, typed=SEEN)
+    assert (anew.code, len(space.mails)) == (0, 4), anew.err
+
+
+def test_a_program_whose_question_nobody_answered_asks_again(space: Workspace, merrow: Programs) -> None:
+    space.write(ONE)
+    given = (*INPUTS[:2], "--input", "body=die")
+    program = merrow.made()
+    left = run_program(program, *given, typed="")
+    assert (left.code, "nobody answers here" in left.err) == (1, True)
+    done = run_program(program, *given, typed=SEEN)
+    assert (done.code, done.out) == (0, "I saw it\n"), done.err
+    assert "--anew" in done.err
     assert len(space.mails) == 1
 
 

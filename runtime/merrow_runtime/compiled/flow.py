@@ -15,7 +15,8 @@ from merrow_runtime.compiled.lines import FunctionLines
 from merrow_runtime.compiled.mermaid import file_names, mermaid_text
 from merrow_runtime.compiled.mistakes import mistakes
 from merrow_runtime.compiled.result import Result
-from merrow_runtime.compiled.unasked import check_nobody_asked
+from merrow_runtime.compiled.unasked import acts_once, check_nobody_asked
+from merrow_runtime.compiled.unfinished import name_of, open_runs, unfinished
 from merrow_runtime.errors import RunFailure, UsageFailure
 from merrow_runtime.models.selection import ModelOptions, decide
 from merrow_runtime.models.user_settings import read_user_settings
@@ -27,6 +28,7 @@ from merrow_runtime.running.api import finish, resume, start
 from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.memory import MemoryStore
+from merrow_runtime.values import Value
 from merrow_runtime.workflow import Workflow, check_workflow
 
 
@@ -36,7 +38,7 @@ class Flow(FunctionLines):
     async def run(self, reviser: Reviser | None = None) -> Result:
         """Run it: what reaches its outputs. ``reviser`` changes it meanwhile, where it has ``refine``. Raises `RunFailure`."""
         asked = asked_for()
-        options, store = replace(asked.options, no_store=True), MemoryStore()
+        options = replace(asked.options, no_store=True)
         workflow = workflow_of(self)
         inputs = with_defaults(workflow.graph, self.inputs, asked.inputs)
         read_inputs(workflow.graph, inputs)
@@ -44,7 +46,57 @@ class Flow(FunctionLines):
             _check_model(options)
         if options.replay is None and asked.ask is None:
             check_nobody_asked(workflow, options)
-        begun = start(workflow, inputs, options=options, reviser=reviser, store=store, root=self.folder)
+        if options.replay is not None or not acts_once(workflow, options):
+            done = await self._ended(workflow, inputs, options, MemoryStore(), asked, reviser)
+        else:
+            done = await self._kept(workflow, inputs, replace(options, no_store=False, fresh=True), asked, reviser)
+        if done.failure is not None:
+            raise done.failure
+        if done.status != "finished":
+            raise RunFailure(done.error or f"The run was {done.status}.")
+        return Result(done.outputs, self.diagram, done.loops)
+
+    async def _kept(
+        self,
+        workflow: Workflow,
+        inputs: Mapping[str, Value],
+        options: RunOptions,
+        asked: ProgramOptions,
+        reviser: Reviser | None,
+    ) -> RunResult:
+        """The same in a journal until it has ended: a run that was killed is continued, and does nothing twice."""
+        store = open_runs()
+        try:
+            left, following = unfinished(store, name_of(workflow, inputs, options))
+            if left is not None and asked.anew:
+                store.delete(left)
+                left = None
+            if left is not None and asked.tell is not None:
+                asked.tell(_CONTINUED)
+            done = await self._ended(workflow, inputs, options, store, asked, reviser, run=following, left=left)
+            if done.status in _OVER:
+                store.delete(done.run)
+            return done
+        finally:
+            store.close()
+
+    async def _ended(
+        self,
+        workflow: Workflow,
+        inputs: Mapping[str, Value],
+        options: RunOptions,
+        store: Store,
+        asked: ProgramOptions,
+        reviser: Reviser | None,
+        *,
+        run: str | None = None,
+        left: str | None = None,
+    ) -> RunResult:
+        """The run, called ``run``, at its end; one that was ``left`` unfinished is continued instead. Raises `RunFailure`."""
+        if left is None:
+            begun = start(workflow, inputs, options=options, reviser=reviser, store=store, root=self.folder, run_id=run)
+        else:
+            begun = resume(left, options=options, reviser=reviser, store=store)
         telling = None if asked.tell is None else asyncio.create_task(_notices(begun, asked.tell))
         done = await finish(begun)
         if telling is not None:
@@ -52,11 +104,14 @@ class Flow(FunctionLines):
         while done.status == "waiting":
             _ask_person(store, done, asked)
             done = await finish(resume(done.run, options=options, reviser=reviser, store=store))
-        if done.failure is not None:
-            raise done.failure
-        if done.status != "finished":
-            raise RunFailure(done.error or f"The run was {done.status}.")
-        return Result(done.outputs, self.diagram, done.loops)
+        return done
+
+
+_OVER = frozenset({"finished", "failed"})
+_CONTINUED = (
+    "The last run with these inputs was stopped before its end. It is continued, and what was done is not done again; to begin"
+    " a new one, run it with --anew."
+)
 
 
 def _ask_person(store: Store, waiting: RunResult, asked: ProgramOptions) -> None:

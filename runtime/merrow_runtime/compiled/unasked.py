@@ -11,6 +11,13 @@ from merrow_runtime.program.tool_parameters import tools_of
 from merrow_runtime.workflow import Workflow
 
 
+def acts_once(workflow: Workflow, options: RunOptions) -> bool:
+    """Whether a program has a tool that may not be called twice."""
+    permissions = UsersPermissions()
+    definitions = [step.definition for reached in workflow.reached() for step in make_steps(reached, options).values()]
+    return any(not permissions.may_repeat(tool) for tool, _ in tools_of(definitions))
+
+
 def check_nobody_asked(workflow: Workflow, options: RunOptions) -> None:
     """Raise `UsageFailure` for a tool about whose calls a person may have to be asked: one that may not be called twice, and one
     that a model may call and the user's settings don't allow.

@@ -123,5 +123,6 @@ def left_out(*, runs: bool, tools: bool) -> list[str]:
     if tools:
         limits.append(
             "Tools that your settings don't call `repeatable` are called on a terminal alone, where you can be asked."
+            " Started again after it was killed, the program continues, and calls none of them twice."
         )
     return limits
