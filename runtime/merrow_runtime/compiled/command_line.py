@@ -72,7 +72,7 @@ def _parser(about: str | None) -> argparse.ArgumentParser:
     add("--budget-seconds", type=float, metavar="S", help="Stop after this many seconds.")
     add("--record", metavar="F", help="Write all calls to this file, to replay them.")
     add("--replay", metavar="F", help="Answer all calls from this recording, and from nowhere else.")
-    add("--anew", action="store_true", help="Begin a new run where the last one was stopped before its end.")
+    add("--anew", action="store_true", help="Begin a new run where one with tools was stopped before its end.")
     add("--seed", type=int, default=0, help="Random seed for shuffles.")
     add("--sandbox", metavar="MEANS", help="Sandbox for generated code. Default: the strongest one available.")
     add(
