@@ -14,10 +14,11 @@ from merrow_runtime.running.run import open_question
 from merrow_runtime.store.contract import CallRecord, LoopRecord, NodeRecord, RevisionRecord, RunRecord, exhausted_of
 from merrow_runtime.store.recordings.recording import REVISER
 from merrow_runtime.store.rows import SENT
-from merrow_runtime.values import output_at
-from merrow_runtime.visit import Visit, is_called
+from merrow_runtime.visit import is_called
 from merrow_runtime.workflow import restore
 from merrow_server.reports.agent_steps import agent_steps
+from merrow_server.reports.episodes import episodes_of
+from merrow_server.reports.given import given_value
 
 if TYPE_CHECKING:
     from merrow_runtime.store.database import Store
@@ -113,8 +114,8 @@ def _still_drawn(loops: Sequence[LoopRecord], snapshot: str) -> list[LoopRecord]
 def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any]:
     """A run as a whole: its nodes with inputs, memory, outputs and every call, or only one of them. A node stands there as
     often as it was visited, by the name of each visit (``node`` may be one; of a node that ran in turns or items its id means the
-    last visit). ``visits`` are all of the node that is asked for. ``damaged`` has a sentence about each record of the run that
-    can't be read, and is left out.
+    last visit). ``visits`` are all of the node that is asked for. ``episodes`` are those of the run, or of the node, which may
+    be a Loop: see `episodes_of`. ``damaged`` has a sentence about each record of the run that can't be read, and is left out.
 
     Raises `UsageFailure` where there is no such run, `StoreFailure`.
     """
@@ -166,6 +167,7 @@ def run_report(store: Store, run: str, node: str | None = None) -> dict[str, Any
             if node in (None, name)
         ],
         **({"visits": known} if len(known) > 1 else {}),
+        **({"episodes": episodes} if (episodes := episodes_of(ended, node)) else {}),
         "asks": [open_question(ask) for ask in store.asks(record.id) if ask.state == "asked"],
         "loops": [loop.to_json() for loop in loops],
         "exhausted": exhausted_of(loops),
@@ -234,7 +236,7 @@ def _node(
         "why_no_call": why_no_call,
         "key": node.key,
         "inputs": {
-            port: [_given(reference, node, ended) for reference in references]
+            port: [given_value(reference, node, ended) for reference in references]
             for port, references in (node.inputs or {}).items()
         },
         "memory": list(node.memory),
@@ -282,21 +284,6 @@ def judged_text(shown: Mapping[str, Any]) -> str:
     sample = f", sample {shown['sample'] + 1}" if "sample" in shown else ""
     why = "; ".join([*shown.get("reasons", ())]) or shown.get("feedback", "")
     return f"attempt {shown.get('attempt')}{sample} is not valid{f': {why}' if why else ''}"
-
-
-def _given(reference: Mapping[str, Any], node: NodeRecord, ended: Mapping[str, NodeRecord]) -> dict[str, Any]:
-    """Where an input of ``node`` came from, with its value: the journal keeps it once, with the node that gave it, in the same
-    frame where it doesn't say another.
-    """
-    giver = ended.get(Visit(reference["node"], reference.get("path", node.path)).name)
-    if "value" in reference or giver is None or giver.outputs is None:
-        return dict(reference)
-    name = reference.get("output") or next(iter(giver.outputs), "")
-    try:
-        value = output_at(giver.outputs, name)
-    except LookupError:
-        value = None
-    return {**reference, "value": value}
 
 
 def _call(call: CallRecord) -> dict[str, Any]:

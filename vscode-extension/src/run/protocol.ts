@@ -228,6 +228,28 @@ export interface NodeReport {
   readonly calls: readonly Call[];
 }
 
+/** A turn of an episode; `action` is null for the one that begins it, and `node` is the visit. */
+export interface EpisodeTurn {
+  readonly turn: number;
+  readonly node: string;
+  readonly action: string | null;
+  readonly observation: string;
+  readonly reward: number;
+  readonly done: boolean;
+  readonly error?: string;
+}
+
+/** What was done in an environment in one visit of a Loop. `reward` is the sum. */
+export interface Episode {
+  readonly episode: string;
+  readonly env: string;
+  readonly task: string;
+  readonly turns: readonly EpisodeTurn[];
+  readonly steps: number;
+  readonly reward: number;
+  readonly done: boolean;
+}
+
 /** The answer to `merrow/show`. */
 export interface RunReport extends Omit<RunSummary, 'here'> {
   readonly inputs: Values;
@@ -236,6 +258,8 @@ export interface RunReport extends Omit<RunSummary, 'here'> {
   readonly nodes: readonly NodeReport[];
   /** Of a report about one node that ran in several turns or items: all of them, in their order. */
   readonly visits?: readonly string[];
+  /** Of the run, or of the node that the report is about. */
+  readonly episodes?: readonly Episode[];
   readonly lost: readonly { readonly node: string; readonly step: string; readonly why: string }[];
   readonly revisions?: readonly Revision[];
   readonly loops?: readonly LoopEnd[];

@@ -1,5 +1,6 @@
 /** The panel of a run: takes the HTML that the extension made, and keeps what the reader opened and where the reader is. */
 import './style.css';
+import './episode.css';
 
 type Said = 'ready' | 'newest' | 'whole' | 'set' | 'model' | 'case' | { readonly visit: string } | { readonly revision: number } | { readonly copy: string } | { readonly open: string };
 

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 from collections.abc import Iterator, Sequence
+from itertools import chain
 from typing import TYPE_CHECKING, Any
 
 from merrow_analysis.definitions.operators import HUMAN
@@ -13,6 +14,7 @@ from merrow_runtime.loop_sentences import exhausted_sentences
 from merrow_runtime.operators.prompts.prompting import passages_of
 from merrow_runtime.provenance import OFFLINE_ORIGIN, answered_by
 from merrow_runtime.values import as_text
+from merrow_server.cli.texts.episode_lines import episodes_lines
 from merrow_server.cli.texts.questions import question_lines
 from merrow_server.errors import InputError
 from merrow_server.rendering.counts import counted, interrupted_text
@@ -46,7 +48,7 @@ def show_run(store: Store, run: str, node: str | None, revision: int | None, *, 
         _snapshot(store, run, revision, as_json=as_json)
         return
     report = run_report(store, run, node)
-    if node is not None and not report["nodes"]:
+    if node is not None and not report["nodes"] and "episodes" not in report:
         known = [record["node"] for record in run_report(store, run)["nodes"]]
         near = closest(node, known)
         if near is None or near.casefold() != node.casefold():
@@ -56,7 +58,12 @@ def show_run(store: Store, run: str, node: str | None, revision: int | None, *, 
     if as_json:
         emit(json.dumps(report, indent=2))
         return
-    for line in _whole(report) if node is None else _one(report["nodes"][0], report.get("visits", [])):
+    if node is None:
+        shown = _whole(report)
+    else:
+        own = [_one(one, report.get("visits", [])) for one in report["nodes"]]
+        shown = chain(*own, episodes_lines(report.get("episodes", ()), report["nodes"][0]["node"] if own else None))
+    for line in shown:
         echo(line)
     for sentence in report["damaged"]:
         complain(sentence)
@@ -103,6 +110,7 @@ def _whole(report: dict[str, Any]) -> Iterator[str]:
         first, *more = _results(node)
         yield f"{name}  {_status(node['status'], 10)}  {took}  {first}".rstrip()
         yield from (" " * (width + 22) + line for line in more)
+    yield from episodes_lines(report.get("episodes", ()))
     for revision in report["revisions"]:
         reason = f": {revision['reason']}" if revision["reason"] else ""
         yield f"revision {revision['revision']} ({revision['trigger']}) {_status(revision['state'])}{visible(reason)}"

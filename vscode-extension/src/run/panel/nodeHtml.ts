@@ -3,9 +3,10 @@ import { stoppedTexts } from '../texts/loops';
 import { attemptText, costText, figures, modelName, offlineName, secondsText } from '../texts/figures';
 import { escape } from './markdownHtml';
 import { ONCE, answer, callTitle, entryName, givenValues, isOnce, messages, originText, shownCalls, valueText, verdictTitle } from '../texts/pages';
+import { episodesHtml } from './episodeHtml';
 import { revisionItem } from '../../revisions/words';
 import type { NodeStep } from '../progress';
-import type { Call, NodeReport, Revision, RunReport, RunStatus, Usage, Values, Verdict } from '../protocol';
+import type { Call, Episode, NodeReport, Revision, RunReport, RunStatus, Usage, Values, Verdict } from '../protocol';
 import { valueHtml, type Text } from './valueHtml';
 
 /** The texts of the values on a page, by the keys that its buttons have. */
@@ -37,6 +38,8 @@ export interface WholeRun {
   /** A sentence on each Loop that stopped although it wanted another turn. */
   readonly stopped: readonly string[];
   readonly revisions: readonly Revision[];
+  /** Of a run that goes on, what is known of them. */
+  readonly episodes?: readonly Episode[] | undefined;
 }
 
 /** A run of the journal as a whole. */
@@ -67,6 +70,7 @@ export function runHtml(file: string, whole: WholeRun, report: RunReport | undef
     const rows = revisions.map((one) => revisionItem(run, one)).map(({ label, description, revision }) => `<li><button class="link" data-act="revision" data-revision="${revision.revision}">${escape(label)}</button> <span class="about">${escape(description)}</span></li>`);
     parts.push(section('revisions', `Revisions <span class="about">${rows.length}</span>`, `<ul class="nodes">${rows.join('')}</ul>`, true));
   }
+  parts.push(episodesHtml(report?.episodes ?? whole.episodes));
   if (report !== undefined) {
     for (const [name, value] of Object.entries(report.inputs)) parts.push(valueSection(`input ${name}`, `Input ${code(name)}`, name, value, false, texts));
     const rows = report.nodes.map((node) => `<li><button class="link" data-act="node" data-node="${escape(node.node)}">${escape(node.node)}</button> <span class="about">${escape([node.status, node.operator, attemptText(node), figures(node.usage, node.seconds)].filter((part) => part).join(' · '))}</span></li>`);
@@ -104,6 +108,7 @@ export function nodeHtml(run: string, name: string, report: RunReport | undefine
   if (steps.length > 0) parts.push(stepsHtml(steps));
   if (node !== undefined && isOnce(node)) parts.push(`<p class="once">${escape(ONCE)}</p>`);
   if (node?.why_no_call) parts.push(`<p>No call: ${escape(node.why_no_call)}</p>`);
+  parts.push(episodesHtml(report?.episodes, node?.node));
   for (const [index, { port, from, value }] of (node === undefined ? [] : givenValues(node)).entries()) {
     parts.push(valueSection(`input ${port} ${index}`, `Input ${code(port)}<span class="about">${escape(from)}</span>`, `${name} ${port}`, value, false, texts));
   }
@@ -115,7 +120,7 @@ export function nodeHtml(run: string, name: string, report: RunReport | undefine
   for (const { step, why } of report?.lost.filter((one) => one.node === (node?.node ?? name)) ?? []) {
     parts.push(`<p class="lost">A call was lost at ${code(step)}: ${escape(why)}</p>`);
   }
-  if (node === undefined && text === '' && steps.length === 0) parts.push(`<p class="about">${waitingWords(state)}</p>`);
+  if (node === undefined && text === '' && steps.length === 0 && report?.episodes === undefined) parts.push(`<p class="about">${waitingWords(state)}</p>`);
   return parts.join('\n');
 }
 

@@ -11,7 +11,7 @@ import { escape } from './markdownHtml';
 import { earlierHtml, nodeHtml, pageHtml, runHtml, wholeOf } from './nodeHtml';
 import { shortName } from '../texts/pages';
 import { visitName } from '../progress';
-import type { NodeReport, RunReport } from '../protocol';
+import type { Episode, NodeReport, RunReport, Values } from '../protocol';
 import { selector } from '../../selector';
 import type { RunServer } from '../server';
 import { sentence } from '../texts/rejection';
@@ -46,6 +46,10 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
   private report: RunReport | undefined;
   private problem = '';
   private text = '';
+  /** Of a run that goes on and is shown as a whole: its newest episode, and the visit of an environment that it is asked for by. */
+  private episodes: readonly Episode[] | undefined;
+  private acted: string | undefined;
+  private isAsking = false;
   private page: Page | undefined;
   /** The texts of what is shown, by the keys of its buttons. */
   private texts = new Map<string, Text>();
@@ -67,6 +71,7 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
           if (this.following.began(run.target.uri, event.run, (node) => nodes.has(node))) this.turned();
         }
         const { shown } = this.following;
+        if (this.isWhole(event.run) && event.event === 'node_finished' && isSeen(event.outputs)) void this.watch(event.run, visitName(event));
         if (shown?.run !== event.run || (event.node !== null && shown.node !== undefined && event.node !== shown.node && visitName(event) !== shown.node)) return;
         if (event.event === 'node_output') this.text += event.text ?? '';
         else if (event.event === 'node_retrying' || event.event === 'node_started' || event.event === 'node_judged') this.text = '';
@@ -182,7 +187,7 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
   }
 
   private forget(): void {
-    [this.text, this.report, this.problem, this.page] = ['', undefined, '', undefined];
+    [this.text, this.report, this.problem, this.page, this.episodes] = ['', undefined, '', undefined, undefined];
   }
 
   /** Ask for what the journal has; a run that goes on is drawn from its events. */
@@ -200,6 +205,31 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
       }
     }
     this.draw();
+  }
+
+  /** Ask for the episode in which a visit has acted. What happens meanwhile is asked for afterwards, all of it at once. */
+  private async watch(run: string, visit: string): Promise<void> {
+    this.acted = visit;
+    if (this.isAsking || this.view === undefined) return;
+    this.isAsking = true;
+    try {
+      for (let asked: string | undefined; asked !== this.acted && this.isWhole(run) && this.live.byId(run)?.progress.isOver === false; ) {
+        asked = this.acted;
+        const { episodes } = await this.server.show(run, asked);
+        if (this.isWhole(run)) this.episodes = episodes;
+        this.soon();
+        await new Promise((resolve) => setTimeout(resolve, PAUSE));
+      }
+    } catch (problem) {
+      this.problem = sentence(problem);
+    } finally {
+      this.isAsking = false;
+    }
+  }
+
+  private isWhole(run: string): boolean {
+    const { shown } = this.following;
+    return shown?.run === run && shown.node === undefined;
   }
 
   private soon(): void {
@@ -233,7 +263,7 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
     const progress = this.live.byId(run)?.progress;
     if (name === undefined) {
       if (this.report !== undefined) parts.push(runHtml(file, wholeOf(this.report), this.report, this.texts));
-      else if (progress !== undefined) parts.push(runHtml(file, { ...progress.whole, by: endpointName(progress.endpoint ?? '') }, undefined, this.texts));
+      else if (progress !== undefined) parts.push(runHtml(file, { ...progress.whole, by: endpointName(progress.endpoint ?? ''), episodes: this.episodes }, undefined, this.texts));
     } else {
       const node: NodeReport | undefined = this.report?.nodes[0];
       const living = progress?.states(0).get(this.report?.nodes[0]?.id ?? name)?.state;
@@ -252,6 +282,11 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
     if (target !== undefined && target.uri !== '') return nameOf(target);
     return this.report === undefined ? '' : shortName(this.report.workflow);
   }
+}
+
+/** Whether a node gave what an environment does. */
+function isSeen(outputs: Values = {}): boolean {
+  return 'observation' in outputs && typeof outputs['reward'] === 'number';
 }
 
 const NOTHING = '<p class="about">Click a node of a run in the preview to see what it was given, what it was asked and what it answered.</p>';
