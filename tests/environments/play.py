@@ -7,7 +7,7 @@ from collections.abc import Callable, Mapping
 
 from tests.runtime.openai_server import Received, Reply
 
-from merrow_runtime.environments.textcraft.recipes import Book, shipped_book
+from merrow_runtime.environments.textcraft.recipes import Book, listed, shipped_book
 from merrow_runtime.environments.textcraft.tasks import make_task, needed_for
 
 CLASSES = "    classDef Interface fill:#eee\n    classDef DecisionOp fill:#eee\n"
@@ -44,15 +44,18 @@ workflow:
 
 
 def solution(task: object, book: Book | None = None) -> list[str]:
-    """The commands that fulfil a task, as few of them as there can be."""
+    """The commands that fulfil a task, as few of them as there can be. Where a kind is asked for, it is of the item that is had
+    in the fewest steps.
+    """
     book = book or shipped_book()
     goal = make_task(book, task).goal
     needed = needed_for(book, goal)
     wanted, crafts = {goal: 1}, list[str]()
     for recipe in needed:
         times = -(-wanted[recipe.item] // recipe.count)
-        crafts += [recipe.command] * times
-        for item, count in recipe.needs.items():
+        given = {book.best[item].item if item in book.best else item: count for item, count in recipe.needs.items()}
+        crafts += [f"craft {recipe.count} {recipe.item} using {listed(given)}"] * times
+        for item, count in given.items():
             wanted[item] = wanted.get(item, 0) + count * times
     made = {recipe.item for recipe in needed}
     return [*(f"get {count} {item}" for item, count in wanted.items() if item not in made), *reversed(crafts)]

@@ -138,6 +138,28 @@ def test_tasks_of_our_own_are_never_beside_the_figure_of_the_paper(server: OpenA
     assert (rows["react-textcraft"]["paper"], rows["react-textcraft"]["ours"]) == ("33.0", None)
 
 
+@pytest.mark.slow
+def test_with_recipes_of_others_the_figure_of_the_paper_is_there_but_not_compared(
+    server: OpenAIServer, tmp_path: Path
+) -> None:
+    recipes = tmp_path / "recipes"
+    recipes.mkdir()
+    for number in range(5):
+        made = {"type": "crafting_shapeless", "ingredients": [f"item_{number}"], "result": f"item_{number + 1}"}
+        (recipes / f"{number}.json").write_text(json.dumps(made))
+    only = ["a2flow", "--rows", "a2flow-games-textcraft", "--items", "1", "--yes", "--format", "json"]
+    done = reproduce(*only, "--recipes", str(recipes))
+    ours = rows_of(done.json)["a2flow-games-textcraft"]
+    assert ours["status"] == "ended", ours["why"]
+    assert (ours["paper"], ours["ours"]["value"], ours["verdict"]) == ("59.0", 0.0, "LOOK")
+    assert any(str(recipes) in reason for reason in ours["reasons"])
+    assert any("craft 1 item 2 using 1 item 1" in request.prompt for request in server.requests)
+    count = len(server.requests)
+    for wrong in ([*only, "--recipes", str(tmp_path / "none")], ["flow", "--recipes", str(recipes)]):
+        assert reproduce(*wrong).code == 2
+    assert len(server.requests) == count
+
+
 def test_data_that_is_missing_or_another_file_is_not_run(server: OpenAIServer) -> None:
     Path("data/math_validate.jsonl").unlink()
     plan = merrow("reproduce", "mermaidflow", *ROUND_1, "--data", "data", "--format", "json").json

@@ -22,12 +22,13 @@ SERVER_NAME = re.compile(r"[A-Za-z_][A-Za-z0-9_-]{0,63}")
 @dataclass(frozen=True, slots=True)
 class EnvironmentSettings:
     """An environment as the front matter declares it: of a ``server`` of the user's settings with the tools `reset` and `step`,
-    or of the package gymnasium by its id.
+    or of the package gymnasium by its id, or TextCraft with the ``recipes`` of a folder.
     """
 
     name: str
     server: str | None = None
     gymnasium: str | None = None
+    recipes: str | None = None
 
 
 def read_environments(written: Mapping[str, Any], wrong: set[Path]) -> dict[str, EnvironmentSettings]:
@@ -35,5 +36,7 @@ def read_environments(written: Mapping[str, Any], wrong: set[Path]) -> dict[str,
     environments: dict[str, EnvironmentSettings] = {}
     for name, body in written.items():
         if isinstance(body, dict) and not any(path[:3] == ("workflow", "environments", name) for path in wrong):
-            environments[name] = EnvironmentSettings(name, body.get("server"), body.get("gymnasium"))
+            environments[name] = EnvironmentSettings(
+                name, body.get("server"), body.get("gymnasium"), body.get("recipes")
+            )
     return environments

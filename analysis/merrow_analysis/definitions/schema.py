@@ -543,7 +543,7 @@ GYMNASIUM_ID = r"^([A-Za-z_][A-Za-z0-9_.]{0,199}:)?[A-Za-z0-9_/-]{1,200}$"
 ENVIRONMENTS: Fragment = {
     "type": "object",
     "description": "Environments by name: `house: {server: alfworld}` is a server of tools, `cart: {gymnasium: 'CartPole-v1'}` an"
-    " environment of the package gymnasium.",
+    " environment of the package gymnasium, `textcraft: {recipes: ./recipes}` TextCraft with other recipes.",
     "additionalProperties": {
         "anyOf": [
             {
@@ -572,6 +572,20 @@ ENVIRONMENTS: Fragment = {
                     }
                 },
                 "required": ["gymnasium"],
+                "additionalProperties": False,
+            },
+            {
+                "title": "TextCraft with recipes of others (`{recipes: ./recipes}`)",
+                "type": "object",
+                "properties": {
+                    "recipes": {
+                        "type": "string",
+                        "minLength": 1,
+                        "maxLength": 1000,
+                        "description": "A folder of Minecraft's crafting recipes as JSON, from the file's own folder.",
+                    }
+                },
+                "required": ["recipes"],
                 "additionalProperties": False,
             },
         ]

@@ -2,10 +2,13 @@
 
 from __future__ import annotations
 
+import os
 from collections.abc import Mapping
 from typing import Any
 
+from merrow_analysis.definitions.environments import TEXTCRAFT
 from merrow_analysis.edits.front_entries import add_entry, write_value
+from merrow_analysis.graph.resolve import environment_name
 from merrow_analysis.syntax.parser import parse_diagram
 from merrow_analysis.text import apply_edits
 from merrow_runtime.errors import UsageFailure
@@ -27,19 +30,30 @@ def memory_of(text: str) -> str | dict[str, int]:
 
 def with_memory(workflow: Workflow, memory: str) -> Workflow:
     """The workflow with this memory, `MEMORIES`; nodes that name their own keep it. Raises `UsageFailure`."""
-    return _with(workflow, "memory", memory_of(memory))
+    return _with(workflow, ("memory",), memory_of(memory))
 
 
 def with_temperature(workflow: Workflow, temperature: float) -> Workflow:
     """The workflow with this temperature; nodes that name their own keep it. Raises `UsageFailure`."""
-    return _with(workflow, "temperature", temperature)
+    return _with(workflow, ("temperature",), temperature)
 
 
-def _with(workflow: Workflow, name: str, value: object) -> Workflow:
+def with_recipes(workflow: Workflow, folder: str) -> Workflow:
+    """The workflow, in which the environment textcraft has the recipes of this folder. Raises `UsageFailure`, also where it does
+    not act there.
+    """
+    environments = {environment_name(node.resolution) for node in workflow.graph.nodes}
+    if TEXTCRAFT not in environments:
+        raise UsageFailure(f"{workflow.name} does not act in the environment {TEXTCRAFT}, so leave out --recipes.")
+    return _with(workflow, ("environments", TEXTCRAFT), {"recipes": os.path.abspath(folder)})  # noqa: PTH100
+
+
+def _with(workflow: Workflow, keys: tuple[str, ...], value: object) -> Workflow:
     """The workflow with a setting, in place of what its front matter says of it."""
     front = parse_diagram(workflow.text).front_matter
-    edit = None if front is None else write_value(front, ("workflow", name), value)
-    edit = edit or add_entry(front, None, name, value)
+    edit = None if front is None else write_value(front, ("workflow", *keys), value)
+    *section, name = keys
+    edit = edit or add_entry(front, section[0] if section else None, name, value)
     if edit is None:
         raise UsageFailure(
             f"The {name} can't be written into the front matter of {workflow.name}; add `{name}:` by hand."

@@ -11,6 +11,7 @@ import hashlib
 from collections.abc import Hashable, Iterable, Mapping, Sequence
 from dataclasses import dataclass, replace
 from functools import cached_property
+from pathlib import Path
 from typing import Any, NamedTuple
 
 from merrow_analysis.definitions.schema import MERMAID_NODE_KEYS
@@ -35,7 +36,7 @@ from merrow_runtime.program.environment_parameters import environment_parameters
 from merrow_runtime.program.fallbacks import check_fallback_case, empties, fallback_of, plain_value
 from merrow_runtime.program.node_prompts import aims_of, prompt_text_of
 from merrow_runtime.program.titles import title_of
-from merrow_runtime.program.tool_parameters import agent_parameters, tool_parameters
+from merrow_runtime.program.tool_parameters import agent_parameters, root_of, tool_parameters
 from merrow_runtime.program.validating import Validation, resolve_validation
 from merrow_runtime.store.rows import definition_name
 from merrow_runtime.values import Outputs, Value, canonical
@@ -278,7 +279,7 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
             },
             **({} if called is None else {"file": called.place, "text": _texts(called)}),
             **(tool_parameters(node) if spec.is_tool else agent_parameters(node) if spec.is_agent else {}),
-            **(environment_parameters(node, settings) if spec.is_environment else {}),
+            **(environment_parameters(node, settings, _folder(workflow)) if spec.is_environment else {}),
             **(_store_parameters(node, settings) if spec.uses_store else {}),
         },
         spec=None if spec.built_in else _declaration(node),
@@ -312,6 +313,11 @@ def _step(workflow: Workflow, node: TypedNode, default_model: str, person: str |
         aims_of(workflow, node) if knows_aims(node, settings) and not (node.asks or asks_no_model) else None,
         resolve_validation(node, settings),
     )
+
+
+def _folder(workflow: Workflow) -> Path | None:
+    """The folder of a workflow's file; None for a called one, whose place is known from the workflow that is run only."""
+    return None if workflow.place else root_of(workflow) or Path.cwd()
 
 
 def _store_parameters(node: TypedNode, settings: WorkflowSettings) -> dict[str, Value]:

@@ -61,6 +61,8 @@ class EvaluationRequest:
     """Where results of tools come from, as `ToolChoice` reads it."""
     gates: Mapping[str, float] = field(default_factory=dict)
     """By fields of the output ("": the whole) the least score that passes; that is shown, and changes nothing else."""
+    recipes: str | None = None
+    """The folder whose recipes the environment textcraft has in the place of Merrow's own."""
 
     def read(self, part: str | None) -> DataSet:
         """The data that is meant, of this part. Raises `DataError`."""

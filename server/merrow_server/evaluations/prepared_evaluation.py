@@ -17,6 +17,7 @@ from merrow_optimizer.evaluation.metrics import FILE_OPTIONS, check_options, che
 from merrow_optimizer.evaluation.metrics.base import BaseMetric
 from merrow_optimizer.evaluation.metrics.unscored import Unscored
 from merrow_optimizer.evaluation.plan import EvaluationLimits, Plan, forecast, make_plan
+from merrow_optimizer.evaluation.variants import with_recipes
 from merrow_optimizer.optimization.readings import parts_with
 from merrow_optimizer.optimization.rounds import changed_round
 from merrow_optimizer.revising.late import LateReviser
@@ -89,6 +90,8 @@ async def prepare(
 async def _prepared(
     workflow: Workflow, asked: EvaluationRequest, user: Store, choosing: Choosing, known: str | None
 ) -> PreparedEvaluation:
+    if asked.recipes is not None:
+        workflow = with_recipes(workflow, asked.recipes)
     asked = asked if asked.batch is not None else with_fields(workflow, asked)
     data = asked.read(asked.part)
     name = asked.metric or data.metric_name
@@ -170,6 +173,8 @@ def _again(workflow: Workflow, asked: EvaluationRequest, data: DataSet, known: s
         settings["dataset"] = os.path.abspath(asked.dataset)  # noqa: PTH100 (as text)
     if asked.fake_tools is not None:
         settings["fake_tools"] = os.path.abspath(asked.fake_tools)  # noqa: PTH100 (as text)
+    if asked.recipes is not None:
+        settings["recipes"] = os.path.abspath(asked.recipes)  # noqa: PTH100 (as text)
     if asked.batch is not None:
         settings["batch"] = os.path.abspath(asked.batch)  # noqa: PTH100 (as text)
     settings["base_url"] = None if asked.base_url is None else without_user(asked.base_url)

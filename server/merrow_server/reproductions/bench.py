@@ -110,6 +110,7 @@ class RowStep(ABC):
             override_models=True,
             base_url=self.bench.base_url,
             concurrency=self.bench.changed.concurrency or request.concurrency,
+            recipes=request.recipes if self.row.own_tasks else None,
             **more,
         )
 

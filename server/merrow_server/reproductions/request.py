@@ -24,6 +24,7 @@ class ReproductionRequest:
     ``rows`` are ids, or beginnings of some with a ``*``; empty for all. ``data`` is the folder with the data, ``out`` the one for
     the files that are made. With ``items`` it is a look: so many items a row, each answered once. ``models`` take the place of
     the paper's, by role. ``simulate`` has the embedded model answer; ``other_data`` takes files that are not the published ones.
+    ``recipes`` is the folder whose recipes TextCraft is played with, in the place of Merrow's own.
     """
 
     paper: str
@@ -36,6 +37,7 @@ class ReproductionRequest:
     concurrency: int | None = None
     simulate: bool = False
     other_data: bool = False
+    recipes: str | None = None
     limits: EvaluationLimits = field(default_factory=EvaluationLimits)
 
     @property
@@ -57,6 +59,7 @@ class ReproductionRequest:
         kept = asdict(self)
         kept["data"] = str(Path(self.data).absolute())
         kept["out"] = None if self.out is None else str(Path(self.out).absolute())
+        kept["recipes"] = None if self.recipes is None else str(Path(self.recipes).absolute())
         kept["base_url"] = None if self.base_url is None else without_user(self.base_url)
         return kept
 
@@ -102,6 +105,11 @@ def _pairs(pairs: str) -> Iterator[tuple[str, str]]:
         if not mark or not model or role not in ROLES:
             raise InputError(f"--models {pair!r} is not ROLE=MODEL; the roles are {', '.join(ROLES)}.")
         yield role, model
+
+
+def has_own_tasks(paper: Paper, row: Row, request: ReproductionRequest) -> bool:
+    """Whether a row, or a part of an average, is of tasks that Merrow made up, so that the paper's figure is of others."""
+    return request.recipes is None and any(paper.rows[one].own_tasks for one in (row.id, *row.average_of))
 
 
 def same_models(row: Row, request: ReproductionRequest) -> bool:

@@ -14,7 +14,13 @@ from merrow_runtime.store.jobs import JobRecord
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_server.reproductions.carrying import rows_kept
 from merrow_server.reproductions.readiness import other_data
-from merrow_server.reproductions.request import ReproductionRequest, asked_models, chosen_rows, same_models
+from merrow_server.reproductions.request import (
+    ReproductionRequest,
+    asked_models,
+    chosen_rows,
+    has_own_tasks,
+    same_models,
+)
 
 Json = dict[str, Any]
 Kept = Mapping[str, Mapping[str, Any]]
@@ -66,7 +72,8 @@ def all_ended(shown: Mapping[str, Any]) -> bool:
 def _row(paper: Paper, row: Row, request: ReproductionRequest, kept: Kept) -> Json:
     came = _came(paper, row, request, kept)
     ours = _ours(row, came)
-    figure = None if request.simulate or row.own_tasks or row.figure is None else float(row.figure)
+    is_own = not row.is_other and has_own_tasks(paper, row, request) and not (row.average_of and ours is None)
+    figure = None if request.simulate or is_own or row.figure is None else float(row.figure)
     difference = None if figure is None or ours is None else _difference(row, ours, figure)
     reasons = [] if row.is_other else list(_reasons(row, request, came))
     return {
@@ -78,7 +85,7 @@ def _row(paper: Paper, row: Row, request: ReproductionRequest, kept: Kept) -> Js
         "status": "paper only" if row.is_other else came["status"],
         "why": came.get("why"),
         "ours": ours,
-        "paper": None if request.simulate or (row.own_tasks and not row.is_other) else row.figure,
+        "paper": None if request.simulate or is_own else row.figure,
         "paper_cost": None if request.simulate else row.cost,
         "difference": difference,
         "verdict": _verdict(row, request, came, difference),
@@ -122,7 +129,8 @@ def _of_row(came: Mapping[str, Any]) -> Usage:
 
 
 def _parts_reasons(row: Row, request: ReproductionRequest) -> list[str]:
-    return [] if row.is_other else other_data(row, request)
+    own = [row.data] if row.own_tasks else []
+    return [] if row.is_other else [*own, *other_data(row, request)]
 
 
 def _ours(row: Row, came: Mapping[str, Any]) -> Json | None:
@@ -165,7 +173,12 @@ def _verdict(
 
 def _hindrances(row: Row, request: ReproductionRequest, came: Mapping[str, Any]) -> Iterator[str]:
     """Why a figure that we have can't be compared with the paper's."""
-    if row.not_comparable:
+    if row.own_tasks and request.recipes is not None:
+        yield (
+            f"The recipes are those of {request.recipes}; the tasks are drawn by Merrow, since the paper does not say which its"
+            " are."
+        )
+    elif row.not_comparable:
         yield row.not_comparable
     if row.unknown:
         yield row.unknown

@@ -223,7 +223,12 @@ def _values(
         tool_items(items, length)
     elif key == "env":
         for environment in analysis.settings.environments.values():
-            items.add(environment.name, "value", place, detail=environment.server or environment.gymnasium or "")
+            items.add(
+                environment.name,
+                "value",
+                place,
+                detail=environment.server or environment.gymnasium or environment.recipes or "",
+            )
         for name, what in SHIPPED.items():
             items.add(name, "value", place, rank=1, detail=what)
     elif key == "store":

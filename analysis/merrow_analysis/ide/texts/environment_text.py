@@ -15,4 +15,7 @@ def environment_text(settings: WorkflowSettings, name: str) -> Markup:
         return text.say(SHIPPED[name]) if name in SHIPPED else text
     if declared.server is not None:
         return text.say("The environment ", CodeSpan(name), " is of the server ", CodeSpan(declared.server), ".")
+    if declared.recipes is not None:
+        folder = CodeSpan(declared.recipes)
+        return text.say("The environment ", CodeSpan(name), " is textcraft with the recipes of ", folder, ".")
     return text.say("The environment ", CodeSpan(name), " is Gymnasium's ", CodeSpan(declared.gymnasium or ""), ".")

@@ -35,7 +35,8 @@ class TextCraft:
         recipes = self._task.recipes
         self._carried, self._done = {}, False
         self._made = frozenset(recipe.item for recipe in recipes)
-        self._found = frozenset(item for recipe in recipes for item in recipe.needs) - self._made
+        needed = frozenset(item for recipe in recipes for item in recipe.needs)
+        self._found = needed - self._made - frozenset(self._book.kinds.values())
         shown = "\n".join(recipe.command for recipe in recipes)
         return EnvironmentStep(f"Crafting commands:\n{shown}\n\nGoal: craft {self._task.goal}.")
 
@@ -81,7 +82,7 @@ class TextCraft:
             )
         ((item, count),) = wanted.items()
         if not any(
-            recipe.item == item and recipe.count == count and dict(recipe.needs) == given
+            recipe.item == item and recipe.count == count and self._book.fits(recipe, given)
             for recipe in self._task.recipes
         ):
             return EnvironmentStep(

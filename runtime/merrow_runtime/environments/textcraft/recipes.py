@@ -36,12 +36,14 @@ class Book:
     """Recipes, and what follows from all of them together.
 
     ``depths`` has for each item that can be had how many recipes in a row it takes: 0 for those that no recipe makes. Of
-    several recipes for an item, ``best`` is the one that takes the fewest in a row, and the first of equal ones.
+    several recipes for an item, ``best`` is the one that takes the fewest in a row, and the first of equal ones. ``kinds`` has
+    items that are of a kind by whose name recipes may ask for them, as `oak planks` are `planks`; such a kind is had when one
+    of them is.
     """
 
-    def __init__(self, recipes: Iterable[Recipe]) -> None:
-        self.recipes = tuple(recipes)
-        made = {recipe.item for recipe in self.recipes}
+    def __init__(self, recipes: Iterable[Recipe], kinds: Mapping[str, str] = MappingProxyType({})) -> None:
+        self.recipes, self.kinds = tuple(recipes), kinds
+        made = {recipe.item for recipe in self.recipes} | set(kinds.values())
         depths = {item: 0 for recipe in self.recipes for item in recipe.needs if item not in made}
         best: dict[str, Recipe] = {}
         depth, left = 0, list(self.recipes)
@@ -54,7 +56,16 @@ class Book:
             for recipe in ready:
                 if recipe.item not in depths:
                     best[recipe.item] = recipe
-            depths.update((recipe.item, depth) for recipe in ready if recipe.item not in depths)
+            for recipe in ready:
+                kind = kinds.get(recipe.item)
+                if kind is not None and kind not in depths and kind not in best:
+                    best[kind] = recipe
+            depths.update(
+                (name, depth)
+                for recipe in ready
+                for name in (recipe.item, kinds.get(recipe.item))
+                if name is not None and name not in depths
+            )
         self.depths: Mapping[str, int] = MappingProxyType(depths)
         self.best: Mapping[str, Recipe] = MappingProxyType(best)
 
@@ -62,11 +73,18 @@ class Book:
     def digest(self) -> str:
         """What tells it from other books: the beginning of a SHA-256, in hexadecimal."""
         text = "\n".join(recipe.command for recipe in self.recipes)
+        text += "".join(f"\n{item} = {kind}" for item, kind in sorted(self.kinds.items()))
         return hashlib.sha256(text.encode("utf-8", "surrogatepass")).hexdigest()[:12]
 
     def of_depth(self, depth: int) -> list[str]:
         """The items of a depth, in the order of their names."""
-        return sorted(item for item, own in self.depths.items() if own == depth)
+        kinds = set(self.kinds.values())
+        return sorted(item for item, own in self.depths.items() if own == depth and item not in kinds)
+
+    def fits(self, recipe: Recipe, given: Mapping[str, int]) -> bool:
+        """Whether what is given is what a recipe needs, item for item; where it needs a kind, any item of it is right."""
+        asked = {item if item in recipe.needs else self.kinds.get(item, ""): count for item, count in given.items()}
+        return len(given) == len(asked) and asked == dict(recipe.needs)
 
     @property
     def deepest(self) -> int:

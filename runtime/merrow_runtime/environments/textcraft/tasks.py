@@ -57,8 +57,8 @@ def needed_for(book: Book, goal: str) -> list[Recipe]:
     while waiting:
         item = waiting.pop()
         recipe = book.best.get(item)
-        if recipe is not None and item not in needed:
-            needed[item] = recipe
+        if recipe is not None and recipe.item not in needed:
+            needed[recipe.item] = recipe
             waiting += recipe.needs
     return sorted(needed.values(), key=lambda recipe: -book.depths[recipe.item])
 

@@ -2,20 +2,22 @@
 
 from __future__ import annotations
 
+from pathlib import Path
 from typing import Any
 
 from merrow_analysis.definitions.environments import TEXTCRAFT
 from merrow_runtime.environments.interface import EnvironmentStep
 from merrow_runtime.environments.textcraft.game import TextCraft
-from merrow_runtime.environments.textcraft.recipes import shipped_book
+from merrow_runtime.environments.textcraft.recipe_files import read_book
+from merrow_runtime.environments.textcraft.recipes import Book, shipped_book
 from merrow_runtime.outside.hosts.hosting import host
 
 
 class HostedTextCraft:
     """`merrow_runtime.outside.hosts.hosting.HostedEnvironment` of the game."""
 
-    def __init__(self) -> None:
-        self._game = TextCraft(shipped_book())
+    def __init__(self, book: Book) -> None:
+        self._game = TextCraft(book)
 
     def reset(self, task: Any) -> EnvironmentStep:
         return self._game.reset(task)
@@ -27,6 +29,9 @@ class HostedTextCraft:
         """Nothing to release."""
 
 
-def serve_textcraft() -> None:
-    """Serve the game on the standard streams until the input ends."""
-    host(TEXTCRAFT, HostedTextCraft)
+def serve_textcraft(recipes: Path | None = None) -> None:
+    """Serve the game on the standard streams until the input ends, with the recipes of a folder where one is named. Raises
+    `merrow_runtime.environments.textcraft.recipes.RecipesError`.
+    """
+    book = shipped_book() if recipes is None else read_book(recipes)
+    host(TEXTCRAFT, lambda: HostedTextCraft(book))

@@ -37,6 +37,11 @@ DATA_OPTIONS = (
         help="The data: JSON Lines, a JSON array or CSV; or `arithmetic`, `flow-tasks` or `textcraft`, which come with Merrow.",
     ),
     click.option(
+        "--recipes",
+        metavar="FOLDER",
+        help="For the environment textcraft: Minecraft's crafting recipes as JSON, in the place of Merrow's own.",
+    ),
+    click.option(
         "--reader", metavar="NAME", help="The format of the data; by default, it is guessed from the file name."
     ),
     click.option(
@@ -123,6 +128,7 @@ MODEL_OPTIONS = (
 
 _SAME = (
     "dataset",
+    "recipes",
     "reader",
     "part",
     "limit",

@@ -36,14 +36,22 @@ _SERVED = {
     type=click.Path(file_okay=False, path_type=Path),
     help="The folder with the games of ALFWorld, where `alfworld-download` has put them.",
 )
+@click.option(
+    "--recipes",
+    metavar="FOLDER",
+    type=click.Path(file_okay=False, path_type=Path),
+    help="For textcraft: Minecraft's crafting recipes as JSON, in the place of Merrow's own.",
+)
 @format_option()
-def command(name: str | None, data: Path | None, output: str) -> None:
+def command(name: str | None, data: Path | None, recipes: Path | None, output: str) -> None:
     """List the environments that workflows can act in, or serve the one called NAME.
 
     Listed is what `env:` at an Environment can name. With NAME that environment is served to clients of the Model Context
     Protocol on the standard streams, by the tools `reset` and `step`. Add that command with `merrow tools add`, and declare it
     in a workflow: `environments: {house: {server: alfworld}}`.
     """
+    if recipes is not None and name != TEXTCRAFT:
+        raise InputError("--recipes is for: merrow env textcraft --recipes FOLDER")
     if name is None:
         if data is not None:
             raise InputError("--data is for: merrow env alfworld --data DIR")
@@ -54,9 +62,13 @@ def command(name: str | None, data: Path | None, output: str) -> None:
     if name == TEXTCRAFT:
         if data is not None:
             raise InputError("textcraft has no data: leave out --data.")
+        from merrow_runtime.environments.textcraft.recipes import RecipesError
         from merrow_runtime.outside.hosts.textcraft_host import serve_textcraft
 
-        serve_textcraft()
+        try:
+            serve_textcraft(recipes)
+        except RecipesError as problem:
+            raise InputError(str(problem)) from None
         return
     if data is None or not data.is_dir():
         raise InputError("Name the folder with the games: merrow env alfworld --data DIR")

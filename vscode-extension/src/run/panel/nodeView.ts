@@ -46,9 +46,10 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
   private report: RunReport | undefined;
   private problem = '';
   private text = '';
-  /** Of a run that goes on and is shown as a whole: its newest episode, and the visit of an environment that it is asked for by. */
+  /** Of a run that goes on and is shown as a whole: its newest episode. */
   private episodes: readonly Episode[] | undefined;
-  private acted: string | undefined;
+  /** By runs that go on, the visit in which an environment was acted in last. */
+  private readonly acted = new Map<string, string>();
   private isAsking = false;
   private page: Page | undefined;
   /** The texts of what is shown, by the keys of its buttons. */
@@ -71,7 +72,10 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
           if (this.following.began(run.target.uri, event.run, (node) => nodes.has(node))) this.turned();
         }
         const { shown } = this.following;
-        if (this.isWhole(event.run) && event.event === 'node_finished' && isSeen(event.outputs)) void this.watch(event.run, visitName(event));
+        if (event.event === 'node_finished' && isSeen(event.outputs)) {
+          this.acted.set(event.run, visitName(event));
+          void this.watch(event.run);
+        } else if (event.node === null && run.progress.isOver) this.acted.delete(event.run);
         if (shown?.run !== event.run || (event.node !== null && shown.node !== undefined && event.node !== shown.node && visitName(event) !== shown.node)) return;
         if (event.event === 'node_output') this.text += event.text ?? '';
         else if (event.event === 'node_retrying' || event.event === 'node_started' || event.event === 'node_judged') this.text = '';
@@ -193,6 +197,7 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
   /** Ask for what the journal has; a run that goes on is drawn from its events. */
   private async load(): Promise<void> {
     const { shown } = this.following;
+    if (shown !== undefined) void this.watch(shown.run);
     if (shown !== undefined && this.view !== undefined && (shown.node !== undefined || this.live.byId(shown.run)?.progress.isOver !== false)) {
       try {
         const report = await this.server.show(shown.run, shown.node);
@@ -207,14 +212,15 @@ export class NodeView implements vscode.WebviewViewProvider, vscode.Disposable {
     this.draw();
   }
 
-  /** Ask for the episode in which a visit has acted. What happens meanwhile is asked for afterwards, all of it at once. */
-  private async watch(run: string, visit: string): Promise<void> {
-    this.acted = visit;
+  /** Ask for the newest episode of a run that is shown as a whole. What happens meanwhile is asked for afterwards, all of it at once. */
+  private async watch(run: string): Promise<void> {
     if (this.isAsking || this.view === undefined) return;
     this.isAsking = true;
     try {
-      for (let asked: string | undefined; asked !== this.acted && this.isWhole(run) && this.live.byId(run)?.progress.isOver === false; ) {
-        asked = this.acted;
+      for (let asked = ''; this.isWhole(run); ) {
+        const acted = this.acted.get(run);
+        if (acted === undefined || acted === asked) break;
+        asked = acted;
         const { episodes } = await this.server.show(run, asked);
         if (this.isWhole(run)) this.episodes = episodes;
         this.soon();

@@ -25,7 +25,12 @@ describe(
       await w.commandAnswered('Merrow: Run Workflow', 'Run game.mmd', TASK);
       await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Run', exact: true }).click();
       await w.until(() => model.held === 1, 'the fourth question is not asked');
+      const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));
+      await preview.node('GAME').click();
       const panel = await w.frame('main details.episode');
+      await panel.locator('h1', { hasText: 'GAME' }).waitFor();
+      await panel.locator('button[data-act=whole]').click();
+      await panel.locator('h1', { hasText: 'game.mmd' }).waitFor();
       const rows = panel.locator('.turns tbody tr');
       await w.until(async () => (await rows.count()) === 4, 'the turns so far are not shown');
       await w.shot('episode-running');
@@ -43,7 +48,6 @@ describe(
         }, `the theme does not become ${theme}`);
         await w.shot(`episode-${name}`);
       }
-      const preview = await Preview.open(w);
       await preview.node('GAME').click();
       await panel.locator('h1', { hasText: 'GAME' }).waitFor();
       await panel.locator('.turns tr[aria-current="true"]').waitFor();
