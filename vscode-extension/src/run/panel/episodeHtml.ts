@@ -39,7 +39,7 @@ function episodeHtml(episode: Episode, shown: string, open: boolean): string {
 }
 
 function rowHtml({ turn, node, action, observation, reward, done, error }: EpisodeTurn, isShown: boolean): string {
-  const seen = error === undefined ? cell(observation) : `<span class="failure">${cell(error)}</span>`;
+  const seen = error === undefined ? `<div class="seen">${cell(observation)}</div>` : `<span class="failure">${cell(error)}</span>`;
   const worth = action === null ? '' : figure(reward);
   const said = action === null ? '<span class="about">begins</span>' : `<code>${cell(lastLine(action))}</code>`;
   const link = `<button class="link" data-act="node" data-node="${escape(node)}">${turn}</button>`;
@@ -61,7 +61,7 @@ function curveHtml(turns: readonly EpisodeTurn[]): string {
   // Nothing gained or lost is a line at the bottom.
   const zero = most === least ? HIGH - 2 : Number(y(0));
   const line = most === least ? `M0 ${zero}H${WIDE}` : path;
-  return `<figure class="curve"><svg viewBox="0 0 ${WIDE} ${HIGH}" role="img" aria-label="${escape(words)}"><path class="zero" d="M0 ${zero}H${WIDE}"/><path class="sum" d="${line}"/></svg><figcaption class="about">${escape(words)}</figcaption></figure>`;
+  return `<figure class="curve"><svg viewBox="0 0 ${WIDE} ${HIGH}" preserveAspectRatio="none" role="img" aria-label="${escape(words)}"><path class="zero" d="M0 ${zero}H${WIDE}"/><path class="sum" d="${line}"/></svg><figcaption class="about">${escape(words)}</figcaption></figure>`;
 }
 
 /** The last line with words, which is what environments read of an action: a model may think before it. */
