@@ -16,8 +16,8 @@ from merrow_runtime.outside.hosts.hosting import host
 class HostedTextCraft:
     """`merrow_runtime.outside.hosts.hosting.HostedEnvironment` of the game."""
 
-    def __init__(self, book: Book) -> None:
-        self._game = TextCraft(book)
+    def __init__(self, book: Book | None = None) -> None:
+        self._game = TextCraft(book or shipped_book())
 
     def reset(self, task: Any) -> EnvironmentStep:
         return self._game.reset(task)
@@ -33,5 +33,5 @@ def serve_textcraft(recipes: Path | None = None) -> None:
     """Serve the game on the standard streams until the input ends, with the recipes of a folder where one is named. Raises
     `merrow_runtime.environments.textcraft.recipes.RecipesError`.
     """
-    book = shipped_book() if recipes is None else read_book(recipes)
+    book = None if recipes is None else read_book(recipes)
     host(TEXTCRAFT, lambda: HostedTextCraft(book))
