@@ -213,4 +213,8 @@ def test_editors_say_what_an_evaluation_may_cost() -> None:
     ):
         assert cost_sentence({**forecast, **more}) == said + end
     assert [may_cost({**forecast, "cost_usd": {"most": most}}) for most in (None, 0, 0.5)] == [True, False, True]
+    judged = {**forecast, "cost_usd": {"most": 0}, "judging": {"least": 1, "most": 2}}
+    assert may_cost(judged)
+    assert "the judge" in cost_sentence(judged)
+    assert not may_cost({**judged, "judging": {"least": 0, "most": 0}})
     assert not may_cost({**forecast, "endpoint": OFFLINE_ORIGIN})

@@ -37,6 +37,7 @@ MAILS = [
     ("Buy 40 boxes", "sales", "false", "40", "thanks"),
 ]
 FIELDS = ("--gold", "category=kind", "--gold", "urgent=urgent", "--gold", "amount=amount")
+JUDGED = ("--metric", "reply=judge", "--metric-option", "reply.rubric=Is it kind?", "--metric-option")
 MAIN = ("evaluate", "flow.mmd", "--dataset", "mails.csv", "--map", "problem=text")
 
 
@@ -45,7 +46,12 @@ def answer(request: Received) -> Step:
     text = request.body["messages"][-1]["content"]
     if "judge" in request.body["messages"][0]["content"]:
         return Reply(
-            json.dumps({"reason": "kind", "score": 10 if "sorry" in text.partition("answer to score")[2] else 5})
+            json.dumps(
+                {
+                    "reason": "kind",
+                    "score": 10 if "sorry" in text.partition("answer to score")[2] and "half" not in text else 5,
+                }
+            )
         )
     category = "billing" if "Invoice 12" in text else "technical" if "Screen" in text else "sales"
     amount = next((int(word) for word in text.split() if word.isdigit()), 0)
@@ -155,9 +161,27 @@ def test_a_judge_scores_one_field(server: OpenAIServer, capsys: pytest.CaptureFi
     given = (*MAIN, "--gold", "category=kind", "--metric", "reply=judge", "--metric-option", "reply.rubric=Is it kind?")
     dry = in_process(capsys, *given, "--dry-run", "--format", "json").json
     assert dry["calls"] == {"least": 8, "most": 12}
+    assert dry["judging"] == {"least": 4, "most": 8}
+    assert "4 to 8 calls come on top" in in_process(capsys, *given, "--dry-run").out
     done = in_process(capsys, *given, "--format", "json").json
     assert {name: field["score"] for name, field in done["fields"].items()} == {"category": 0.75, "reply": 1.0}
     assert len(server.requests) == 8
+
+
+@pytest.mark.parametrize(("threshold", "statuses"), [("", {"wrong"}), ("5", {"right"}), ("5.5", {"wrong"})])
+def test_a_threshold_says_from_which_verdict_on_a_field_is_right(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str], threshold: str, statuses: set[str]
+) -> None:
+    given = (*MAIN, "--metric", "reply=judge", "--metric-option", "reply.rubric=Is it half right?", "--format", "json")
+    more = ("--metric-option", f"reply.threshold={threshold}") if threshold else ()
+    assert {row["status"] for row in in_process(capsys, *given, *more).json["rows"]} == statuses
+
+
+def test_a_whole_record_is_compared_with_a_record(server: OpenAIServer, capsys: pytest.CaptureFixture[str]) -> None:
+    right = {"category": "billing", "urgent": True, "amount": 12, "reply": "sorry"}
+    write("mails.jsonl", json.dumps({"id": "m0", "text": "Invoice 12 is wrong", "all": right}) + "\n")
+    given = ("evaluate", "flow.mmd", "--dataset", "mails.jsonl", "--map", "problem=text", "--gold", "all")
+    assert in_process(capsys, *given, "--format", "json").json["score"] == 1.0
 
 
 def test_what_was_answered_for_one_field_is_not_asked_again(
@@ -182,7 +206,7 @@ def test_of_fields_for_whole_answers_the_last_one_counts(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str]
 ) -> None:
     done = in_process(
-        capsys, *MAIN, "--gold", "nothing", "--gold", "reply", "--dry-run", "--metric", "judge", "--metric", "exact"
+        capsys, *MAIN, "--gold", "nothing", "--gold", "reply", "--dry-run", "--metric", "judge", "--metric", "contains"
     )
     assert done.code == 0, done.err
     assert not server.requests
@@ -199,7 +223,11 @@ def test_of_fields_for_whole_answers_the_last_one_counts(
         (("--gold", "category=kind", "--metric", "category=labels"), "scores whole answers"),
         (("--gold", "reply=reply", "--metric-option", "rubric=x"), "No metric of a field has this option"),
         (("--gold", "reply=reply", "--metric-option", "amount.tolerance=1"), "The field is not scored"),
-        (("--metric", "reply=judge"), "needs the option `rubric`"),
+        (("--metric", "reply=judge"), 'needs the option `rubric`: --metric-option "reply.rubric=..."'),
+        ((*JUDGED, "reply.threshold=11"), "above 0 and up to 10"),
+        ((), ": --gold urgent=urgent --gold amount=amount --gold reply=reply."),
+        (("--gold", "urgent"), "can't equal; name the field that it is for: --gold urgent=urgent."),
+        (("--gold", "kind"), ": --gold FIELD=kind."),
     ],
 )
 def test_what_can_not_be_scored_is_one_sentence(

@@ -53,6 +53,11 @@ class AnswerFields:
             of_record = graph.types.fields_of(type_) or {}
             self._fields = {name: (inner, (*path, name)) for name, inner in of_record.items()}
 
+    @property
+    def of_record(self) -> list[str]:
+        """The names of the fields of the answer itself; empty where it is not a record."""
+        return list(self._fields)
+
     def __iter__(self) -> Iterator[AnswerField]:
         """Those that a person chooses among: fields of the answer, then other outputs with their fields."""
         for name, (type_, path) in self._fields.items():

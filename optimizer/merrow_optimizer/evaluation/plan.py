@@ -52,7 +52,9 @@ class EvaluationLimits:
 class EvaluationForecast:
     """What an evaluation may do: for how many items, how often, and bounds of calls, tokens and US dollars over all of them.
 
-    The cost's most is None where a price is not known, that of calls where a workflow is not planned yet.
+    The cost's most is None where a price is not known, that of calls where a workflow is not planned yet. ``judging`` bounds
+    the calls that a metric makes, which are among the calls: nobody knows what they ask before there are answers, so tokens and
+    cost are without them.
     """
 
     items: int
@@ -60,6 +62,7 @@ class EvaluationForecast:
     calls: Bounds
     tokens: Bounds
     cost_usd: Bounds
+    judging: Bounds | None = None
 
     def to_json(self) -> dict[str, Any]:
         """As ``--dry-run --format json`` prints it."""
@@ -69,6 +72,7 @@ class EvaluationForecast:
             "calls": self.calls.to_json(),
             "tokens": self.tokens.to_json(),
             "cost_usd": self.cost_usd.to_json(),
+            "judging": None if self.judging is None else self.judging.to_json(),
         }
 
 
@@ -354,6 +358,7 @@ def forecast(plan: Plan, known: Known) -> EvaluationForecast:
         total([each.calls for each in some], [each.once.bounds[0] for each in some], judging),
         total([each.tokens for each in some], [each.once.bounds[1] for each in some]),
         total([each.cost_usd for each in some], [each.once.bounds[2] for each in some]),
+        judging,
     )
 
 

@@ -79,12 +79,15 @@ def cost_sentence(forecast: Mapping[str, Any]) -> str:
     return (
         f"{items} of {visible(workflow_text(forecast['dataset']))} (part {visible(forecast['part'])}){times}:"
         f" {calls} to {named(forecast['endpoint'])}, {money}; what is known already costs nothing."
+        f"{' What the judge uses comes on top.' if (forecast.get('judging') or {}).get('most') else ''}"
     )
 
 
 def may_cost(forecast: Mapping[str, Any]) -> bool:
     """Whether an evaluation is not known to be free."""
-    return bool(forecast["endpoint"] != OFFLINE_ORIGIN and forecast["cost_usd"]["most"] != 0)
+    if forecast["endpoint"] == OFFLINE_ORIGIN:
+        return False
+    return bool(forecast["cost_usd"]["most"] != 0 or (forecast.get("judging") or {}).get("most"))
 
 
 def report_text(report: Mapping[str, Any]) -> str:

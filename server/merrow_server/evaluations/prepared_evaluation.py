@@ -42,7 +42,14 @@ from merrow_server.evaluations.evaluation_request import EvaluationRequest
 from merrow_server.evaluations.known_items import NAME, KnownItems, packed
 from merrow_server.evaluations.masking import masking_of
 from merrow_server.evaluations.passages import passages_named
-from merrow_server.evaluations.scored_fields import JUDGE, asks_judge, fields_metric, fields_shown, with_fields
+from merrow_server.evaluations.scored_fields import (
+    JUDGE,
+    asks_judge,
+    check_whole,
+    fields_metric,
+    fields_shown,
+    with_fields,
+)
 from merrow_server.evaluations.stand_ins import stand_ins_of, stand_ins_text
 from merrow_server.evaluations.updates import tasks_of
 
@@ -110,6 +117,7 @@ async def _prepared(
         given = {**own, **asked.metric_options}
         check_options(name, given)
         scored_by = metric(name, **given, **judging)
+        check_whole(workflow, asked, data, scored_by)
     else:
         scored_by = fields_metric(workflow, asked, judging)
         asking = asking if scored_by.judges else None

@@ -8,11 +8,14 @@ from typing import TYPE_CHECKING, Any
 
 from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.answer_fields import AnswerFields
-from merrow_optimizer.evaluation.data import DataError
+from merrow_optimizer.evaluation.data import DataError, DataSet
 from merrow_optimizer.evaluation.data.names import data_file
+from merrow_optimizer.evaluation.data.problems import listed
 from merrow_optimizer.evaluation.data.settings import settings_beside
-from merrow_optimizer.evaluation.metrics import check_options, metric, options_of
+from merrow_optimizer.evaluation.metrics import check_options, described, metric, options_of
+from merrow_optimizer.evaluation.metrics.base import BaseMetric, golds_of, shown
 from merrow_optimizer.evaluation.metrics.fields import WHOLE, FieldMetric, Fields, metric_name
+from merrow_runtime.values import as_text
 from merrow_runtime.workflow import Workflow
 from merrow_server.errors import InputError
 
@@ -70,8 +73,42 @@ def fields_metric(workflow: Workflow, asked: EvaluationRequest, judging: Mapping
     for field in fields:
         name, own = names[field.name], options.get(field.name, {})
         check_options(name, own)
+        missing = next((each["name"] for each in described(name) if each["needed"] and each["name"] not in own), None)
+        if missing is not None:
+            option = f'--metric-option "{field.name}.{missing}=..."'
+            raise DataError.of(f"The metric {name} needs the option `{missing}`: {option}.", field=field.name)
         made.append(FieldMetric(field, metric(name, **own, **(judging if name == JUDGE else {}))))
     return Fields(made, several=known.several)
+
+
+def check_whole(workflow: Workflow, asked: EvaluationRequest, data: DataSet, scored_by: BaseMetric) -> None:
+    """Make sure that what is compared with whole answers can be one, where these have fields. Raises `DataError`."""
+    fields = AnswerFields(workflow.graph).of_record
+    if scored_by.name != "exact" or not fields:
+        return
+    if all(item.gold is None for item in data.items):
+        columns = [name for item in data.items[:1] for name in item.inputs if name in fields]
+        options = " ".join(f"--gold {name}={name}" for name in columns) or f"--gold {fields[0]}=COLUMN"
+        raise DataError.of(
+            f"The answer has the fields {listed(fields)}; name the column with the right value of each that is scored:"
+            f" {options}.",
+            data.file,
+        )
+    for item in data.items:
+        wrong = next((gold for gold in golds_of(item.gold) if not _may_be_record(gold)), None)
+        if wrong is not None:
+            column = asked.gold or "COLUMN"
+            field = column if column in fields else "FIELD"
+            raise DataError.of(
+                f"The answer is a record with the fields {listed(fields)}, which {shown(as_text(wrong))} can't equal;"
+                f" name the field that it is for: --gold {field}={column}.",
+                data.file,
+                item.place.line if item.place else None,
+            )
+
+
+def _may_be_record(gold: Any) -> bool:
+    return gold is None or isinstance(gold, Mapping) or (isinstance(gold, str) and gold.lstrip().startswith("{"))
 
 
 def asks_judge(asked: EvaluationRequest) -> bool:

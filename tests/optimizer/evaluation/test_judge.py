@@ -46,6 +46,19 @@ async def test_a_score_is_a_tenth_with_its_reason() -> None:
     assert (await judged(f"```json\n{verdict(10)}\n```")).value == 1.0
 
 
+@pytest.mark.parametrize(("score", "value"), [(6.9, 0.0), (7, 1.0), (10, 1.0), (0, 0.0)])
+async def test_from_a_threshold_on_an_answer_is_right(score: float, value: float) -> None:
+    judge = metric("judge", rubric="Be right.", threshold=7, ask=Model(verdict(score)))
+    assert await judge.score(item("Paris", q="?"), "Paris") == Score(value, "Paris", f"{score:g} of 10: Clear enough.")
+    assert judge.identity != metric("judge", rubric="Be right.").identity
+
+
+@pytest.mark.parametrize("threshold", [0, 11, -1, "7", True])
+def test_a_threshold_is_a_number_of_the_scale(threshold: Any) -> None:
+    with pytest.raises(DataError, match="above 0 and up to 10"):
+        metric("judge", rubric="Be right.", threshold=threshold)
+
+
 @pytest.mark.parametrize("unreadable", ["well", verdict(11), verdict(-1), verdict("good"), '{"score": 3}', ""])
 async def test_an_unreadable_verdict_is_asked_for_once_more(unreadable: str) -> None:
     assert (await judged(unreadable, verdict(5))).value == 0.5

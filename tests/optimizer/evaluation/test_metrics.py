@@ -46,7 +46,7 @@ def test_unknown_names_and_options(name: str, options: dict[str, object], senten
         ("regex", {"pattern": 5}, "The option must be a text."),
         ("f1", {"seperator": "|"}, "did you mean `separator`?"),
         ("pass@1", {"sandbox": "x"}, "The metric pass@1 has no option `sandbox`; it has none."),
-        ("judge", {"ask": "x"}, "The metric judge has no option `ask`; its options are `rubric`."),
+        ("judge", {"ask": "x"}, "The metric judge has no option `ask`; its options are `rubric`, `threshold`."),
     ],
 )
 def test_what_a_person_may_not_say_of_a_metric(name: str, options: dict[str, object], sentence: str) -> None:

@@ -83,7 +83,7 @@ async function options(title: string, metric: Metric | undefined, before: string
     const typed = await vscode.window.showInputBox({ title, prompt, validateInput, ignoreFocusOut: true });
     if (typed === undefined) return undefined;
     const text = typed.trim();
-    if (text !== '') given[`${before}${name}`] = /^(?:tolerance|letters)$/.test(name) && Number.isFinite(Number(text)) ? Number(text) : text;
+    if (text !== '') given[`${before}${name}`] = /^(?:tolerance|letters|threshold)$/.test(name) && Number.isFinite(Number(text)) ? Number(text) : text;
   }
   return given;
 }

@@ -37,7 +37,7 @@ METRICS: tuple[str, ...] = tuple(_CLASSES)
 
 FILE_OPTIONS = ("file", "schema")
 """Options that name files, where they are texts."""
-NUMBER_OPTIONS = ("tolerance", "letters")
+NUMBER_OPTIONS = ("tolerance", "letters", "threshold")
 """Options that are numbers."""
 _TEXT_OPTIONS = ("separator", "pattern", "file", "rubric")
 _INNER = frozenset({"ask", "model", "verdict_of", "edition", "sandbox"})
@@ -75,8 +75,8 @@ def metric(name: str, **options: Any) -> BaseMetric:
     Args:
         name: one of `METRICS`.
         options: ``separator`` (f1), ``tolerance`` (numeric), ``pattern`` (regex), ``schema`` (json-schema: an object or a file),
-            ``letters`` (choice), ``file`` (python, needed), ``rubric`` (judge, needed), ``ask`` and ``model`` (judge),
-            ``sandbox`` (pass@1, python, product).
+            ``letters`` (choice), ``file`` (python, needed), ``rubric`` (judge, needed), ``threshold``, ``ask`` and ``model``
+            (judge), ``sandbox`` (pass@1, python, product).
 
     Raises:
         DataError: the name isn't known, or an option is missing, unknown or wrong.

@@ -41,17 +41,25 @@ _TASK = (
 
 
 class Judge(BaseMetric):
-    """The score that a model gives, divided by 10. ``rubric`` says what a good output is; the model also sees a gold answer."""
+    """The score that a model gives, divided by 10. ``rubric`` says what a good output is; the model also sees a gold answer.
+    With a ``threshold`` on that scale an answer is right from this score on, and wrong below it.
+    """
 
     name = "judge"
     needs_gold = False
     judges = 1
 
-    def __init__(self, rubric: str, ask: Ask | None = None, model: str = "") -> None:
-        super().__init__({"rubric": rubric, "model": model})
+    def __init__(self, rubric: str, ask: Ask | None = None, model: str = "", threshold: float | None = None) -> None:
+        # Scores without a threshold keep the identity that they had before there was one.
+        given = {} if threshold is None else {"threshold": threshold}
+        super().__init__({"rubric": rubric, "model": model, **given})
         if not isinstance(rubric, str) or not rubric.strip():
             raise DataError.of("The metric judge needs a rubric: what a good output is.", field="rubric")
-        self._rubric, self._model = rubric, model
+        if threshold is not None and (
+            isinstance(threshold, bool) or not isinstance(threshold, int | float) or not 0 < threshold <= TOP
+        ):
+            raise DataError.of(f"The threshold is a number above 0 and up to {TOP}.", field="threshold")
+        self._rubric, self._model, self._threshold = rubric, model, threshold
         self._ask = ask
 
     async def prepare(self) -> None:
@@ -65,7 +73,7 @@ class Judge(BaseMetric):
 
         def read(reply: ModelReply) -> Score:
             try:
-                return _verdict(read_fields(reply.text, _FIELDS), text)
+                return _verdict(read_fields(reply.text, _FIELDS), text, self._threshold)
             except AnswerFailure as failure:
                 raise AnswerFailure(str(failure), advice=f"{failure} {failure.advice}".strip()) from None
 
@@ -85,8 +93,9 @@ class Judge(BaseMetric):
         return (Message("system", _TASK), Message("user", "\n\n".join(parts)))
 
 
-def _verdict(fields: dict[str, Any], output: str) -> Score:
+def _verdict(fields: dict[str, Any], output: str, threshold: float | None) -> Score:
     number = float(fields["score"])
     if not 0 <= number <= TOP:
         raise AnswerFailure(f"The score {number:g} is not between 0 and {TOP}.", advice=answer_form(_FIELDS))
-    return Score(number / TOP, shown(output), shown(f"{number:g} of {TOP}: {fields['reason']}"))
+    value = number / TOP if threshold is None else float(number >= threshold)
+    return Score(value, shown(output), shown(f"{number:g} of {TOP}: {fields['reason']}"))

@@ -23,5 +23,11 @@ def forecast_text(forecast: EvaluationForecast, dataset: str, part: str) -> str:
     calls += " call" if calls == "1" else " calls"
     return (
         f"{items} of {visible(dataset)} (part {part}), each {times}: {calls}, at most about {tokens} tokens, {money};"
-        " what is known already costs nothing and is not counted."
+        f" what is known already costs nothing and is not counted.{_judging(forecast)}"
     )
+
+
+def _judging(forecast: EvaluationForecast) -> str:
+    if forecast.judging is None or not forecast.judging.most:
+        return ""
+    return f" Tokens and cost of the judge's {bounds_text(forecast.judging)} calls come on top."
