@@ -36,6 +36,8 @@ class RunOptions:
     - ``budget_usd``, ``budget_tokens``, ``budget_seconds``: in place of the workflow's own limits.
     - ``no_store``: the journal, the answers and the run are in memory only and gone with the process. A workflow that asks people
       is refused then, unless the run is handed a store.
+    - ``keeps_stores``: with ``no_store``, too, the stores of a workflow are the user's: what is remembered stays, and so do
+      indexes and vectors.
     - ``fresh``: no answer is taken from the cache (answers are still put there).
     - ``record``, ``replay``: a file that all calls are written to, or answered from and from nowhere else; or the object
       that does it.
@@ -72,6 +74,7 @@ class RunOptions:
     budget_tokens: int | None = None
     budget_seconds: float | None = None
     no_store: bool = False
+    keeps_stores: bool = False
     fresh: bool = False
     record: Path | KeepsCalls | None = None
     replay: Path | Replay | None = None

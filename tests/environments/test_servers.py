@@ -9,6 +9,7 @@ from typing import Any
 
 import pytest
 from tests.environments.play import REACT, player, solution
+from tests.runtime.compiling.programs import run_program
 from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import Outcome, in_process
 
@@ -169,3 +170,20 @@ def test_a_journal_keeps_what_a_server_said(space: Space, capsys: pytest.Capture
     assert kept[0].request["of"] == {"server": "craft"}
     assert kept[-1].result["terminated"] is True
     assert kept[-1].result["info"] == {"left": 0}
+
+
+def test_a_program_plays_at_a_server_as_the_workflow_does(space: Space, capsys: pytest.CaptureFixture[str]) -> None:
+    compiled = in_process(capsys, "compile", "house.mmd", "-o", "house.py")
+    assert compiled.code == 0, compiled.err
+    program = Path("house.py").read_text()
+    given = ("--input", f"problem={json.dumps(TASK)}")
+    with serving(player(TASK)) as model:
+        done = run_program(program, *given, "--base-url", model.base_url, "--record", "calls.jsonl")
+        assert done.code == 0, done.err
+        assert last(ran(capsys, model, "--replay", "calls.jsonl"))["outputs"]["RETURN"] == done.out.rstrip("\n")
+        assert len({call[0] for call in space.called}) == 1
+        space.settings()  # Nothing is allowed without the user.
+        refused = run_program(program, *given, "--base-url", model.base_url)
+        assert refused.code != 0
+        assert "craft.reset" in refused.err
+    assert run_program(program, *given, "--replay", "calls.jsonl").out == done.out

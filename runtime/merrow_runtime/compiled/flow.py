@@ -38,7 +38,7 @@ class Flow(FunctionLines):
     async def run(self, reviser: Reviser | None = None) -> Result:
         """Run it: what reaches its outputs. ``reviser`` changes it meanwhile, where it has ``refine``. Raises `RunFailure`."""
         asked = asked_for()
-        options = replace(asked.options, no_store=True)
+        options = replace(asked.options, no_store=True, keeps_stores=True)
         workflow = workflow_of(self)
         inputs = with_defaults(workflow.graph, self.inputs, asked.inputs)
         read_inputs(workflow.graph, inputs)
@@ -156,7 +156,7 @@ def _check_model(options: RunOptions) -> None:
         )
 
 
-class _Written:
+class _ProgramFiles:
     """Hands out the files that the functions of a program were written as."""
 
     def __init__(self, files: Mapping[str, str]) -> None:
@@ -181,7 +181,7 @@ def workflow_of(flow: FunctionLines) -> Workflow:
     pins = {name: pin for function in functions.values() for name, pin in function.tools.items() if pin is not None}
     if pins:
         texts[PINS_FILE] = text_of_entries(pins)
-    own, provider = files["workflow"], _Written(texts)
+    own, provider = files["workflow"], _ProgramFiles(texts)
     try:
         return check_workflow(texts[own], name=flow.name, path=own, provider=provider)
     except UsageFailure:

@@ -27,10 +27,10 @@ class FunctionLines:
     """The workflow that a function's lines describe.
 
     ``name`` is the file that it was made of, ``nodes`` says of each node what it is, ``types`` what the file declares, ``agents``
-    who does nodes, ``validators`` what results must pass, ``tools`` what may be used, each with its pin. ``model`` answers nodes
-    that name none. ``tokens``, ``seconds`` and ``usd`` are what a run may use. ``refine`` says how a model changes the workflow
-    while it runs, and ``redo`` which visits are made again. ``drawn`` says that arrows mean what they mean in a drawing: cycles
-    are Loops without a ``with`` around them.
+    who does nodes, ``validators`` what results must pass, ``tools`` what may be used, each with its pin, ``stores`` where
+    documents are, ``environments`` what is acted in. ``model`` answers nodes that name none. ``tokens``, ``seconds`` and ``usd``
+    are what a run may use. ``refine`` says how a model changes the workflow while it runs, and ``redo`` which visits are made
+    again. ``drawn`` says that arrows mean what they mean in a drawing: cycles are Loops without a ``with`` around them.
     """
 
     name: str
@@ -39,6 +39,8 @@ class FunctionLines:
     agents: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     validators: Mapping[str, Sequence[Mapping[str, Any]]] = field(default_factory=dict)
     tools: Mapping[str, Mapping[str, Any] | None] = field(default_factory=dict)
+    stores: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
+    environments: Mapping[str, Mapping[str, Any]] = field(default_factory=dict)
     model: str | None = None
     tokens: int | None = None
     seconds: float | None = None

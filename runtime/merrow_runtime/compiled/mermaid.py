@@ -92,6 +92,9 @@ class _Writer:
             yield f"{_STEP}drawn: true"
         if made.tools:
             yield f"{_STEP}tools: {flow(list(made.tools))}"
+        for key, declared in (("stores", made.stores), ("environments", made.environments)):
+            if declared:
+                yield f"{_STEP}{key}: {flow({name: dict(says) for name, says in declared.items()})}"
         if made.types:
             yield f"{_STEP}types:"
             for name, definition in made.types.items():

@@ -7,7 +7,7 @@ from merrow_runtime.errors import UsageFailure
 from merrow_runtime.options import RunOptions
 from merrow_runtime.outside.users_permissions import UsersPermissions
 from merrow_runtime.program.definitions import make_steps
-from merrow_runtime.program.tool_parameters import tools_of
+from merrow_runtime.program.tool_parameters import GYMNASIUM, UNPINNED, tools_of
 from merrow_runtime.workflow import Workflow
 
 
@@ -27,7 +27,9 @@ def check_nobody_asked(workflow: Workflow, options: RunOptions) -> None:
         definitions = [step.definition for step in make_steps(reached, options).values()]
         fixed = tools_of(definitions, agents=False)
         for called, node in tools_of(definitions).items():
-            tool = called[0]
+            tool, pin = called
+            if pin == UNPINNED or pin.startswith(GYMNASIUM):
+                continue  # What is done in an environment is done again in a new session, and nobody is asked.
             server, _, name = tool.partition(".")
             lists = [] if called in fixed or server == LOCAL or permissions.may_use(tool) else ["allow"]
             lists += [] if permissions.may_repeat(tool) else ["repeatable"]

@@ -69,7 +69,11 @@ def _head(workflow: Workflow, written: Iterable[ProgramLines], source: str | Non
     title = " ".join(str(title_written).split()) if isinstance(title_written, str) else ""
     name = file_name(workflow)
     about = [title or f"The workflow of {name}.", "", f"Made by `merrow compile` of {name}.", ""]
-    about += left_out(runs=runs_code(workflow), tools=any(map(pins_of_file, workflow.reached())))
+    about += left_out(
+        runs=runs_code(workflow),
+        tools=any(map(pins_of_file, workflow.reached())),
+        stores=any(reached.analysis.settings.stores for reached in workflow.reached()),
+    )
     yield in_lines("\n".join(about) + "\n").replace('"""\\\n', '"""', 1)
     yield ""
     yield f"{SOURCE}{in_quotes(source or name)[1:-1]}, SHA-256 {source_hash(workflow)}, Merrow {VERSION}"

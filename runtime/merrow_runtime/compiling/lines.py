@@ -17,11 +17,12 @@ from merrow_analysis.graph.placing.placement import PortFeed
 from merrow_analysis.graph.placing.ports import INPUT_OUTPUT
 from merrow_runtime.compiled.mermaid import UNTITLED
 from merrow_runtime.compiling.python_text import PythonCode, PythonNames, in_lines, in_quotes, value
-from merrow_runtime.compiling.refusing import pins_of_file, types_of_tools
+from merrow_runtime.compiling.refusing import pins_of_file, types_not_declared
 from merrow_runtime.compiling.validation_lines import validation_of_node, validators_of
 from merrow_runtime.frontier.layout import Layout, layout_of
 from merrow_runtime.frontier.parts import Part
 from merrow_runtime.operators.environment import OF
+from merrow_runtime.operators.retrieve import DECLARED
 from merrow_runtime.options import RunOptions
 from merrow_runtime.program.definitions import Step, make_steps
 from merrow_runtime.program.node_prompts import objective_of
@@ -68,12 +69,15 @@ class FileLines:
         self._types = "TYPES" if self._is_main else names.of(f"{self._own}_types", constant=True)
         self._validators_name = "VALIDATORS" if self._is_main else names.of(f"{self._own}_validators", constant=True)
         self._tools_name = "TOOLS" if self._is_main else names.of(f"{self._own}_tools", constant=True)
+        self._world = {
+            key: key.upper() if self._is_main else names.of(f"{self._own}_{key}", constant=True) for key in _WORLD
+        }
         self._agents_name = "AGENTS" if self._is_main else names.of(f"{self._own}_agents", constant=True)
 
     def write(self) -> ProgramLines:
         """All lines of the file."""
         written, graph = self._written, self._graph
-        types = _declared(graph.types, types_of_tools(self._workflow))
+        types = _declared(graph.types, types_not_declared(self._workflow))
         tools = {name: None if pin is None else pin.entry() for name, pin in pins_of_file(self._workflow).items()}
         for node in graph.inputs:
             self._variables[node.index] = self._locals.of(node.id)
@@ -90,6 +94,7 @@ class FileLines:
         if tools:
             entries_of_tools = [f"{_INDENT}{in_quotes(name)}: {value(pin)}," for name, pin in tools.items()]
             written.constants += [f"{self._tools_name} = {{", *entries_of_tools, "}"]
+        written.constants += [f"{self._world[key]} = {value(said)}" for key, said in world_of(self._workflow).items()]
         if self._agents:
             written.constants.append(f"{self._agents_name} = {value(self._agents)}")
         written.table += [f"{self._nodes} = {{"]
@@ -123,6 +128,7 @@ class FileLines:
         options |= {"agents": PythonCode(self._agents_name)} if self._agents else {}
         options |= {"validators": PythonCode(self._validators_name)} if validators else {}
         options |= {"tools": PythonCode(self._tools_name)} if tools else {}
+        options |= {key: PythonCode(self._world[key]) for key in world_of(self._workflow)}
         options |= {} if settings.model is None else {"model": settings.model}
         options |= {"drawn": True} if self._graph.core.loose else {}
         if self._is_main:
@@ -290,7 +296,9 @@ class FileLines:
         definition, memory = step.definition, step.memory
         own = objective_of(self._workflow, node)
         parameters: dict[str, Any] = {
-            name: parameter for name, parameter in definition.parameters.items() if name not in ("file", "text", OF)
+            name: parameter
+            for name, parameter in definition.parameters.items()
+            if name not in ("file", "text", OF, DECLARED)
         }
         if node.spec is not None and (node.spec.is_tool or node.spec.is_agent):
             # As they are written: what the pins add to them follows from `TOOLS`.
@@ -307,7 +315,7 @@ class FileLines:
             "parameters": parameters or None,
             "spec": spec,
             "spec_template": (spec is not None and isinstance(spec["prompt"], PromptTemplate)) or None,
-            "model": None if definition.model == OF_THE_WORKFLOW else definition.model,
+            "model": self._model(node, definition.model),
             "temperature": definition.temperature or None,
             "max_tokens": definition.max_tokens,
             "seed": definition.seed,
@@ -327,6 +335,13 @@ class FileLines:
         }
         return {key: part for key, part in entry.items() if part is not None}
 
+    def _model(self, node: TypedNode, model: str) -> str | None:
+        """The model that a node names."""
+        if node.spec is not None and node.spec.embeds:
+            written = node.resolution.parameters.get("model")
+            return None if written is None else str(written.value)
+        return None if model == OF_THE_WORKFLOW else model
+
     def _agent(self, agent: Agent) -> str:
         entry = {"role": agent.role, "prompt": agent.prompt or None, "instances": agent.instances}
         self._agents[agent.name] = {key: part for key, part in entry.items() if part is not None}
@@ -340,6 +355,16 @@ class FileLines:
             known = self._prompts[prompt] = self._module.of(node.id, constant=True)
             self._written.constants.append(f"{known} = {in_lines(prompt)}")
         return PythonCode(known)
+
+
+_WORLD = ("stores", "environments")
+"""Keys of the header that a program has as they are written."""
+
+
+def world_of(workflow: Workflow) -> dict[str, Any]:
+    """What the header of a file says of stores and environments, by its key."""
+    header: Any = workflow.analysis.settings.document.values.get("workflow")
+    return {key: header[key] for key in _WORLD if header.get(key)} if isinstance(header, dict) else {}
 
 
 WORDS = ("each", "either", "first", "over")
@@ -373,13 +398,13 @@ def _in_docstring(text: str) -> str:
     return in_quotes(text)[1:-1]
 
 
-def _declared(types: TypeTable, of_tools: Collection[str]) -> dict[str, Any]:
-    """The types that the file declares, which are not ``of_tools``, as a program has them: a tuple has the words of an
+def _declared(types: TypeTable, others: Collection[str]) -> dict[str, Any]:
+    """The types that the file declares, which are not ``others``, as a program has them: a tuple has the words of an
     enumeration, a mapping the fields of a record, a list the kinds of a union, and a text the type that another is a kind of.
     """
     declared: dict[str, Any] = {}
     for name, parent in types.parents.items():
-        if name in BUILT_IN or name in of_tools:
+        if name in BUILT_IN or name in others:
             continue
         if name in types.words:
             declared[name] = tuple(types.words[name])

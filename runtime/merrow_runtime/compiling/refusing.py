@@ -5,6 +5,7 @@ from __future__ import annotations
 from collections.abc import Iterator, Mapping
 
 from merrow_analysis.definitions.schema import CALL_KEYS, INTERFACE_KEYS, MERMAID_NODE_KEYS
+from merrow_analysis.definitions.stores import DOCUMENT
 from merrow_analysis.definitions.validator_schema import VALIDATION_KEYS
 from merrow_analysis.definitions.validators import ValidatorCheck
 from merrow_analysis.tools.pins import LOCAL, PinnedTool
@@ -15,7 +16,7 @@ from merrow_runtime.workflow import Workflow
 _HELD = frozenset(
     {
         *CALL_KEYS, "agents", "aims", "budget", "drawn", "inputs", "libraries", "operators", "outputs", "prompts", "redo",
-        "refine", "tools", "types", "validators", "version",
+        "environments", "refine", "stores", "tools", "types", "validators", "version",
     }
 )  # fmt: skip
 """The keys of a file's header of which a program holds all that they say."""
@@ -40,6 +41,7 @@ def check_compiled(workflow: Workflow) -> None:
 
 def _reasons(workflow: Workflow) -> Iterator[str]:
     yield from _tools_apart(workflow)
+    yield from _stores_apart(workflow)
     for reached in workflow.reached():
         settings = reached.analysis.settings
         for key in _header(reached):
@@ -71,6 +73,17 @@ def _tools_apart(workflow: Workflow) -> Iterator[str]:
                 )
 
 
+def _stores_apart(workflow: Workflow) -> Iterator[str]:
+    """Of a called file in another folder, from which the paths of its stores start."""
+    for reached in workflow.reached():
+        files = [store.name for store in reached.analysis.settings.stores.values() if not store.is_kept]
+        if files and "/" in reached.place:
+            yield (
+                f"A program can't hold the store {files[0]} of {reached.place}, whose documents are not beside"
+                f" {workflow.name}: use merrow run."
+            )
+
+
 def pins_of_file(workflow: Workflow) -> dict[str, PinnedTool | None]:
     """The tools that a file names in its header, with their pins; None for one that is not pinned, which nothing uses then."""
     outside = workflow.graph.core.language.outside
@@ -78,11 +91,12 @@ def pins_of_file(workflow: Workflow) -> dict[str, PinnedTool | None]:
     return {name: None if outside is None else outside.tools.find(name).pin for name in names}
 
 
-def types_of_tools(workflow: Workflow) -> frozenset[str]:
-    """The types that a file has from its tools alone."""
+def types_not_declared(workflow: Workflow) -> frozenset[str]:
+    """The types that a file has from its tools and its stores alone."""
     outside, settings = workflow.graph.core.language.outside, workflow.analysis.settings
     signatures = [] if outside is None else [outside.tools.find(name).signature for name in settings.tools]
     named = {name for one in signatures if one is not None for name in (*one.words, *one.records)}
+    named |= {DOCUMENT} if settings.stores else set()
     return frozenset(named - {str(name) for name in settings.types})
 
 
@@ -108,9 +122,9 @@ def checks_of(workflow: Workflow) -> list[ValidatorCheck]:
     return [check for validation in validations if validation is not None for _, check in validation.checks]
 
 
-def left_out(*, runs: bool, tools: bool) -> list[str]:
+def left_out(*, runs: bool, tools: bool, stores: bool) -> list[str]:
     """What is not in the program, as lines of its docstring. ``runs`` says that it may run code that models write, ``tools`` that
-    it may use tools.
+    it may use tools, ``stores`` that it has stores.
     """
     limits = [
         "It runs as with `merrow run`, but keeps no journal: it can't be resumed, and no answers are cached.",
@@ -124,5 +138,9 @@ def left_out(*, runs: bool, tools: bool) -> list[str]:
         limits.append(
             "Tools that your settings don't call `repeatable` are called on a terminal alone, where you can be asked."
             " Started again after it was killed, the program continues, and calls none of them twice."
+        )
+    if stores:
+        limits.append(
+            "Documents are read from where they are beside it, and what it remembers is kept as merrow run keeps it."
         )
     return limits

@@ -19,6 +19,7 @@ from merrow_runtime.outside.known_servers import KnownServers
 from merrow_runtime.outside.local_tools import LocalTool
 from merrow_runtime.outside.packages import check_packages
 from merrow_runtime.outside.pinned_results import check_result
+from merrow_runtime.outside.scripts import is_archived
 from merrow_runtime.program.tool_parameters import GYMNASIUM, UNPINNED, pin_text
 from merrow_runtime.program.workspace import WorkspaceFinder
 from merrow_runtime.provenance import listed
@@ -222,6 +223,11 @@ class NotStartedFailure(ConsentFailure):
 
 def _of_gymnasium(name: str, known: KnownServers) -> ToolServer:
     """The server of an environment of the package gymnasium. Raises `NotStartedFailure`."""
+    if is_archived():
+        raise UsageFailure(
+            f"The environment {name} of gymnasium can't be started from a program that was made with --standalone; compile it"
+            " without that, or use merrow run."
+        )
     # -I: what it imports comes from this Python, and not from the current folder.
     server = ToolServer("gymnasium", (sys.executable, "-I", "-m", GYMNASIUM_HOST, name))
     agreed = digest({**server.definition(), "workspace": str(known.workspace)})

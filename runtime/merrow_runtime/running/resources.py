@@ -183,7 +183,9 @@ class RunResources:
             from merrow_runtime.documents.run_stores import RunStores  # few runs need them
 
             options = self._options
-            self._stores = RunStores(root, copies=options.unattended, leaves_nothing=options.no_store)
+            self._stores = RunStores(
+                root, copies=options.unattended, leaves_nothing=options.no_store and not options.keeps_stores
+            )
         return self._stores
 
     def _key(self) -> str | None:
