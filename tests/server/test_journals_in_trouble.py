@@ -2,8 +2,6 @@
 
 from __future__ import annotations
 
-import contextlib
-import os
 import shutil
 import sqlite3
 import subprocess
@@ -17,6 +15,7 @@ from typing import Any
 import pytest
 from tests.server.lsp.editor import MODERN, Editor, ServerError
 from tests.server.program import GOOD, in_process
+from tests.small_disk import fill, small_disk
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.spending import ledger
@@ -130,16 +129,8 @@ def test_a_message_of_sqlite_that_is_no_text_names_the_file_and_what_to_do(journ
 
 @pytest.fixture
 def disk(tmp_path: Path) -> Iterator[Path]:
-    """A disk of 12 MB."""
-    if os.name != "posix" or os.geteuid() != 0:
-        pytest.skip("a disk of 12 MB can be mounted by root alone")
-    folder = tmp_path / "disk"
-    folder.mkdir()
-    done = subprocess.run(["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", folder], check=False, capture_output=True)
-    if done.returncode:
-        pytest.skip(f"no tmpfs can be mounted here: {done.stderr.decode().strip()}")
-    yield folder
-    subprocess.run(["umount", "-l", folder], check=True)
+    with small_disk(tmp_path / "disk") as made:
+        yield made
 
 
 def moved(journal: Journal, disk: Path, monkeypatch: pytest.MonkeyPatch) -> None:
@@ -148,17 +139,11 @@ def moved(journal: Journal, disk: Path, monkeypatch: pytest.MonkeyPatch) -> None
     monkeypatch.setenv(STATE_VARIABLE, str(journal.folder))
 
 
-def filled(disk: Path) -> None:
-    with (disk / "filler").open("wb", buffering=0) as file, contextlib.suppress(OSError):
-        while True:
-            file.write(b"x" * 4096)
-
-
 def test_a_full_disk_is_named_by_each_command_that_writes_and_the_others_read(
     journal: Journal, disk: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     moved(journal, disk, monkeypatch)
-    filled(disk)
+    fill(disk)
     for words in READERS:
         assert (journal.command(words).code, words) == (0, words)
     for words in WRITERS:

@@ -4,37 +4,28 @@ from __future__ import annotations
 
 import asyncio
 import os
-import subprocess
 from collections.abc import Iterator
 from pathlib import Path
 
 import pytest
 from tests.runtime.store.making import call, run
+from tests.small_disk import small_disk
 
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store.database import Store
 
 
 @pytest.fixture
-def small_disk(tmp_path: Path) -> Iterator[Path]:
-    if os.name != "posix" or os.geteuid() != 0:
-        pytest.skip("a disk of 12 MB can be mounted by root alone")
-    disk = tmp_path / "disk"
-    disk.mkdir()
-    mounted = subprocess.run(
-        ["mount", "-t", "tmpfs", "-o", "size=12m", "tmpfs", str(disk)], check=False, capture_output=True
-    )
-    if mounted.returncode:
-        pytest.skip(f"no tmpfs can be mounted here: {mounted.stderr.decode().strip()}")
-    yield disk
-    subprocess.run(["umount", str(disk)], check=True)
+def disk(tmp_path: Path) -> Iterator[Path]:
+    with small_disk(tmp_path / "disk") as made:
+        yield made
 
 
-async def test_a_full_disk_loses_nothing_that_was_finished(small_disk: Path) -> None:
-    store = Store.open(small_disk / "runs.sqlite")
+async def test_a_full_disk_loses_nothing_that_was_finished(disk: Path) -> None:
+    store = Store.open(disk / "runs.sqlite")
     journal = store.begin(run())
-    free = os.statvfs(small_disk)
-    filler = small_disk / "filler"
+    free = os.statvfs(disk)
+    filler = disk / "filler"
     filler.write_bytes(b"x" * (free.f_bavail * free.f_frsize - 300_000))
     committed, failed = 0, 0
     while failed < 5:
@@ -53,7 +44,7 @@ async def test_a_full_disk_loses_nothing_that_was_finished(small_disk: Path) -> 
     store.close()
 
     filler.unlink()
-    store = Store.open(small_disk / "runs.sqlite")
+    store = Store.open(disk / "runs.sqlite")
     _, journal = store.take("run-1")
     for number in range(2 * (committed + failed)):
         made = call(number=number)
