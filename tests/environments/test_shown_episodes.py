@@ -168,3 +168,17 @@ def test_a_failed_act_says_so(home: Path, capsys: pytest.CaptureFixture[str]) ->
     failed = episodes(capsys)[0]
     assert "seed" in failed["turns"][0]["error"]
     assert table(in_process(capsys, "show", "--node", failed["turns"][0]["node"]).out)[1][2].startswith("failed: ")
+
+
+def test_the_page_of_a_run_has_its_episode(home: Path, capsys: pytest.CaptureFixture[str]) -> None:
+    said = "look <script>alert(1)</script>\u202e"
+    run(capsys, home, REACT.replace("max: 60", "max: 3"), lambda _: Reply(said))
+    page = in_process(capsys, "show", "--format", "html").out
+    section = page[page.index("<h2>Episode EPISODE in textcraft</h2>") : page.index("<h2>Steps</h2>")]
+    assert "<p>2 actions, reward 0, not over</p>" in section
+    assert "Reward so far: 0 after 3 turns" in section
+    assert [re.sub(r"<[^>]*>", "|", row).split("|")[1] for row in section.split("<tr>")[2:]] == ["1", "2", "3"]
+    assert "<td>look &lt;script&gt;" in section
+    assert 'd="M0 58.0V58.0H120.0V58.0H240.0V58.0H360.0"' in section
+    assert "<script" not in section
+    assert "\u202e" not in section

@@ -15,6 +15,8 @@ from merrow_runtime.loop_sentences import exhausted_sentences
 from merrow_runtime.operators.prompts.prompting import passages_of
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.values import as_text
+from merrow_server.cli.texts import episode_page
+from merrow_server.cli.texts.episode_page import episodes_html
 from merrow_server.errors import RunFailure
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.html_page import folded, page, safe
@@ -37,7 +39,7 @@ _SECONDS = 60.0
 
 def html_lines(report: Mapping[str, Any]) -> Iterator[str]:
     """The whole file."""
-    return page(f"{_name(report)}: {report['status']}", _body(report), _STYLE, images=True)
+    return page(f"{_name(report)}: {report['status']}", _body(report), _STYLE + episode_page.STYLE, images=True)
 
 
 def _name(report: Mapping[str, Any]) -> str:
@@ -59,6 +61,7 @@ def _body(report: Mapping[str, Any]) -> Iterator[str]:
                 f"<dt>{safe(name)}</dt><dd>{folded(_text(value), share)}</dd>" for name, value in values.items()
             )
             yield "</dl>"
+    yield from episodes_html(report.get("episodes", ()), share)
     yield "<h2>Steps</h2>"
     yield from _steps(report, share)
 
