@@ -158,7 +158,7 @@ FAILED := $(CURDIR)/.cache/failed-parts
 
 # Two lines at once, as in `make test`: the long one of tests, and the others one after another.
 test-all: export MERROW_TEST_ALL := 1
-test-all: setup .venv-inspect/bin/inspect .venv-servers/bin/mcp-server-time $(call npm_stamp,$(SERVERS))
+test-all: setup .venv-inspect/bin/inspect .venv-servers/bin/mcp-server-time .venv-alfworld/.installed $(call npm_stamp,$(SERVERS))
 	@rm -rf $(NOT_RUN) $(FAILED) && mkdir -p $(NOT_RUN)
 	@echo "Testing all of it in two lines at once, which takes up to an hour; each prints its output when it is done."
 	@scripts/in_memory.sh $(MAKE) $(PARALLEL) first-line second-line
@@ -178,6 +178,12 @@ first-line second-line:
 # Servers of tools that others wrote.
 .venv-servers/bin/mcp-server-time:
 	@python3 -m venv .venv-servers && .venv-servers/bin/pip install --quiet mcp-server-time
+
+# The package alfworld, for our server of its games, beside Merrow; without it its tests are skipped, and the last line says so.
+.venv-alfworld/.installed:
+	@rm -rf .venv-alfworld && python3 -m venv .venv-alfworld
+	@.venv-alfworld/bin/pip install --quiet alfworld==0.4.2 --editable . && touch $@ || { rm -rf .venv-alfworld; \
+	echo "The tests with ALFWorld do not run: the package alfworld can't be installed." >&2; }
 
 # Against a real model: llama.cpp's server with a tiny one, and LiteLLM's proxy in front of it, each in an environment of its own. Without
 # the proxy, whose packages are 600 MB, it fails unless told so: make real-model WITHOUT_LITELLM=1. `REAL=tests/real_model/test_commands.py`
@@ -234,4 +240,4 @@ docs: $(DEV)
 	@$(BIN)/python scripts/make_images.py
 
 clean:
-	@rm -rf .venv .venv-lowest .venv-inspect .venv-servers .venv-real-model .venv-litellm dist $(NPM_FOLDERS:%=%/node_modules) $(SERVERS)/node_modules .mypy_cache .ruff_cache .pytest_cache .cache .import_linter_cache
+	@rm -rf .venv .venv-lowest .venv-inspect .venv-servers .venv-alfworld .venv-real-model .venv-litellm dist $(NPM_FOLDERS:%=%/node_modules) $(SERVERS)/node_modules .mypy_cache .ruff_cache .pytest_cache .cache .import_linter_cache
