@@ -313,3 +313,14 @@ def test_a_shell_completes_while_a_line_is_typed(shell: str, tmp_path: Path, mon
         process.kill()
         process.wait()
         os.close(here)
+
+
+def test_kept_stores_are_completed(tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
+    assert offered("merrow stores show ") == []
+    for name in ("lessons", "notes"):
+        assert merrow("stores", "add", name, "Press the green button.").code == 0
+    assert offered("merrow stores show ") == ["lessons", "notes"]
+    assert offered("merrow stores forget l") == ["lessons"]
+    assert offered("merrow stores list ") == []
+    assert offered("merrow stores add notes ") == []

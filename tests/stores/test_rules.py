@@ -15,6 +15,7 @@ from merrow_analysis.diagnostics import Applicability
 from merrow_analysis.graph.measures.kept_effects import why_not_kept
 from merrow_analysis.ide.completion.completion import complete
 from merrow_analysis.ide.hover import hover
+from merrow_analysis.ide.names.rename import RenameRefusedError, rename
 from merrow_analysis.text import apply_edits
 from merrow_optimizer.mutations.moves import random_mutants
 from merrow_optimizer.repair.search import repair
@@ -239,3 +240,35 @@ def test_a_workflow_that_is_a_default_has_no_stores() -> None:
     assert said(plain) == []
     [message] = said(plain.replace("stores: {}", "stores: {notes: {keep: 3}}"))
     assert "it has `stores`, and such a workflow can only ask models" in message
+
+
+@pytest.mark.parametrize(
+    ("declared", "node", "old", "new"),
+    [
+        ("stores: {notes: {keep: 9}}", "op: Retrieve, store: notes", "notes", "lessons"),
+        ("environments: {house: {server: craft}}", "op: Environment, env: house", "house", "garden"),
+    ],
+)
+def test_what_is_declared_is_renamed_everywhere(declared: str, node: str, old: str, new: str) -> None:
+    port = "query" if "stores" in declared else "task"
+    text = f"---\nworkflow:\n  {declared}\n---\nflowchart TD\n    A@{{ {node} }}\n    B@{{ {node} }}\n"
+    text += f"    P([P]):::Interface -->|{port}| A & B\n"
+    for place in (text.index(old), text.rindex(old)):
+        here = marked(f"{text[:place]}<|>{text[place:]}")
+        renamed = rename(here.analysis, here.position, new)
+        assert apply_edits(text, list(renamed.edits)) == text.replace(old, new)
+        found = hover(here.analysis, here.position)
+        assert found is not None
+        assert old in found.text.markdown()
+        with pytest.raises(RenameRefusedError):
+            rename(here.analysis, here.position, "no: name")
+
+
+def test_an_environment_that_is_shipped_keeps_its_name() -> None:
+    text = "---\nworkflow:\n  environments: {house: {server: craft}}\n---\nflowchart TD\n"
+    text += "    A@{ op: Environment, env: textcraft }\n    B@{ op: Environment, env: house }\n"
+    shipped, own = (marked(text.replace(f"env: {name}", f"env: <|>{name}")) for name in ("textcraft", "house"))
+    with pytest.raises(RenameRefusedError, match="Nothing here"):
+        rename(shipped.analysis, shipped.position, "other")
+    with pytest.raises(RenameRefusedError, match="already an environment textcraft"):
+        rename(own.analysis, own.position, "textcraft")

@@ -23,6 +23,7 @@ from merrow_analysis.ide.cursor.yaml_place import entry_at
 from merrow_analysis.ide.subgraphs import stretch_of
 from merrow_analysis.ide.texts import describe
 from merrow_analysis.ide.texts.box_text import box_text, drawing_keys, keys_of
+from merrow_analysis.ide.texts.environment_text import environment_text
 from merrow_analysis.ide.texts.markup import CodeSpan, Markup
 from merrow_analysis.ide.texts.node_text import agent_text, edges_text, metrics_text, node_text, uses_of_prompt
 from merrow_analysis.ide.texts.store_text import store_text
@@ -118,6 +119,8 @@ def _named(analysis: Analysis, named: Occurrence) -> Markup:
     if kind == "store":
         store = analysis.settings.stores.get(name)
         return Markup() if store is None else store_text(analysis, store)
+    if kind == "environment":
+        return environment_text(analysis.settings, name)
     if kind in ("file", "port"):
         return Markup()  # said of the parameter that names the file, and of the edge
     return describe.type_name(typed.types, name)

@@ -265,6 +265,7 @@ _NAMES: dict[Kind, TokenKind] = {
     "type": "type",
     "tool": "prompt",
     "store": "prompt",
+    "environment": "prompt",
 }
 """Fields, called files and their ports are coloured as what is around them: what they are depends on other nodes and files."""
 

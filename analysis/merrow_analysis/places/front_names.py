@@ -77,6 +77,8 @@ class _FrontNames:
             yield from self._named("tool", name, "reference", place, place)
         for name in own.stores:
             yield from self._key("store", name, "definition", "stores", name)
+        for name in own.environments:
+            yield from self._key("environment", name, "definition", "environments", name)
         for name in own.redo:
             yield from self._redo(name)
 

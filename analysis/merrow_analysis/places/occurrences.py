@@ -281,14 +281,17 @@ class _BlockNames:
             yield Occurrence(symbol("prompt", inner), "reference", self.block, place, place)
 
     def _read(self, node: TypedNode, key: str, value: Word) -> Iterator[Occurrence]:
-        """What a node reads: the file that a Call runs, the tool that a Tool uses, a store, the field by which a Select orders,
-        those in an ``if:``.
+        """What a node reads: the file that a Call runs, the tool that a Tool uses, a store, an environment, the field by which a
+        Select orders, those in an ``if:``.
         """
         callee = node.resolution.callee
         if key == "tool" and node.spec is not None and node.spec.is_tool:
             yield Occurrence(symbol("tool", value.text), "reference", self.block, value.span, value.span)
         elif key == "store" and node.spec is not None and node.spec.uses_store:
             yield Occurrence(symbol("store", value.text), "reference", self.block, value.span, value.span)
+        elif key == "env" and node.spec is not None and node.spec.is_environment:
+            if value.text in self.analysis.settings.environments:  # else it is shipped, and nothing here names it
+                yield Occurrence(symbol("environment", value.text), "reference", self.block, value.span, value.span)
         elif key == "tools" and node.spec is not None and node.spec.is_agent:
             start = value.span[0]
             for name, (begin, end) in listed_tools(value.text):
@@ -331,6 +334,6 @@ class _BlockNames:
                 at += len(word) + 1
 
 
-_READING_KEYS = frozenset({"workflow", "by", "if", "tool", "tools", "store"})
+_READING_KEYS = frozenset({"workflow", "by", "if", "tool", "tools", "store", "env"})
 _NAMING_KEYS = frozenset({"op", "role", "instruction", "agent", "validate", "returns", "type"}) | _READING_KEYS
 """Parameters whose values name other things."""

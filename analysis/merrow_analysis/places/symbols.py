@@ -24,6 +24,7 @@ Kind = Literal[
     "input",
     "tool",
     "store",
+    "environment",
 ]
 Role = Literal["declaration", "definition", "reference"]
 """A declaration says what a name is, a definition how it looks (``classDef``) or reads (a prompt); all else refers to it."""
@@ -34,8 +35,7 @@ class Symbol(NamedTuple):
 
     A field is called by its record, ``Place.city``. A file is a called one, by its path from the caller's folder; a port is an
     input or output of it, ``sub/f.mmd:RETURN``. An input is a port of a declared operator, ``draft:letter``. A tool is called as
-    nodes call it, ``web.search``, and a store as
-    the front matter declares it.
+    nodes call it, ``web.search``, and a store or an environment as the front matter declares it.
     """
 
     kind: Kind

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 from merrow_analysis.tools.pins import LOCAL
 from merrow_runtime.errors import UsageFailure
+from merrow_runtime.operators.remember import Remember
 from merrow_runtime.options import RunOptions
 from merrow_runtime.outside.users_permissions import UsersPermissions
 from merrow_runtime.program.definitions import make_steps
@@ -12,10 +13,12 @@ from merrow_runtime.workflow import Workflow
 
 
 def acts_once(workflow: Workflow, options: RunOptions) -> bool:
-    """Whether a program has a tool that may not be called twice."""
+    """Whether a program has a tool that may not be called twice, or remembers: that may be another text the next time."""
     permissions = UsersPermissions()
-    definitions = [step.definition for reached in workflow.reached() for step in make_steps(reached, options).values()]
-    return any(not permissions.may_repeat(tool) for tool, _ in tools_of(definitions))
+    steps = [step for reached in workflow.reached() for step in make_steps(reached, options).values()]
+    if any(isinstance(step.operator, Remember) for step in steps):
+        return True
+    return any(not permissions.may_repeat(tool) for tool, _ in tools_of([step.definition for step in steps]))
 
 
 def check_nobody_asked(workflow: Workflow, options: RunOptions) -> None:

@@ -3,6 +3,7 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from pathlib import PurePath
 
 from merrow_analysis.definitions.schema import CALL_KEYS, INTERFACE_KEYS, MERMAID_NODE_KEYS
 from merrow_analysis.definitions.stores import DOCUMENT
@@ -42,6 +43,7 @@ def check_compiled(workflow: Workflow) -> None:
 def _reasons(workflow: Workflow) -> Iterator[str]:
     yield from _tools_apart(workflow)
     yield from _stores_apart(workflow)
+    yield from _recipes_apart(workflow)
     for reached in workflow.reached():
         settings = reached.analysis.settings
         for key in _header(reached):
@@ -82,6 +84,17 @@ def _stores_apart(workflow: Workflow) -> Iterator[str]:
                 f"A program can't hold the store {files[0]} of {reached.place}, whose documents are not beside"
                 f" {workflow.name}: use merrow run."
             )
+
+
+def _recipes_apart(workflow: Workflow) -> Iterator[str]:
+    """Of environments: recipes in a folder beside the workflow, which need not be beside a program."""
+    for reached in workflow.reached():
+        for environment in reached.analysis.settings.environments.values():
+            if environment.recipes is not None and not PurePath(environment.recipes).is_absolute():
+                yield (
+                    f"A program can't hold the environment {environment.name}, whose `recipes` have no absolute path: give one,"
+                    " or use merrow run."
+                )
 
 
 def pins_of_file(workflow: Workflow) -> dict[str, PinnedTool | None]:

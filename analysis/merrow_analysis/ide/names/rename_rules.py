@@ -7,6 +7,7 @@ from collections.abc import Mapping
 from dataclasses import dataclass
 
 from merrow_analysis.check import Analysis
+from merrow_analysis.definitions.environments import SHIPPED
 from merrow_analysis.definitions.operators import BUILT_IN_TABLE, INTERFACE_CLASS
 from merrow_analysis.definitions.settings import read_settings
 from merrow_analysis.definitions.types import is_variable
@@ -139,6 +140,8 @@ def refuse_name(analysis: Analysis, symbol: Symbol, new: str, file: str | None) 
         _refuse_declared_name(analysis, symbol, new, "a validator", analysis.settings.validators)
     elif kind == "store":
         _refuse_declared_name(analysis, symbol, new, "a store", analysis.settings.stores)
+    elif kind == "environment":
+        _refuse_declared_name(analysis, symbol, new, "an environment", {**analysis.settings.environments, **SHIPPED})
     else:
         _refuse_prompt_name(analysis, symbol, new, file)
 

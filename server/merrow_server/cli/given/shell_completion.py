@@ -68,6 +68,16 @@ def inputs(context: click.Context, _parameter: click.Parameter, typed: str) -> I
     return _fitting(items, typed, "open")
 
 
+def kept_stores(context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
+    """The names of kept stores, behind an action that takes one."""
+    if context.params.get("words") or context.params.get("action") == "list":
+        return []
+    from merrow_runtime.documents.kept_store import names_in
+    from merrow_runtime.store.location import state_folder
+
+    return _fitting(((name, "") for name in names_in(state_folder() / "stores")), typed)
+
+
 def runs(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """The newest runs of the journal."""
     return _jobs(typed, _ANY_RUN, "run")

@@ -46,7 +46,7 @@ _LARGEST = 200_000_000
     """,
 )
 @click.argument("action", type=click.Choice(_ACTIONS))
-@click.argument("words", nargs=-1, metavar="[NAME] [TEXT | ROW...]")
+@click.argument("words", nargs=-1, metavar="[NAME] [TEXT | ROW...]", shell_complete=shell_completion.kept_stores)
 @click.option("--query", metavar="TEXT", help="show: the texts that a Retrieve would find for this, the best first.")
 @click.option(
     "--limit", metavar="N", type=click.IntRange(min=1), help=f"show: at most N texts; {_LIMIT} if none is given."
