@@ -30,6 +30,7 @@ from merrow_analysis.tools.pins import NO_PINS, PINS_FILE, read_pins  # noqa: E4
 from merrow_runtime.people.answering import answer as answer_question  # noqa: E402
 from merrow_runtime.people.answering import open_questions  # noqa: E402
 from merrow_runtime.store.memory import MemoryStore  # noqa: E402
+from merrow_runtime.values import as_text  # noqa: E402
 
 EXAMPLES = ROOT / "examples"
 ANSWERS = EXAMPLES / "replays" / "answers"
@@ -182,7 +183,7 @@ async def record(script: Script, path: Path) -> str:
         raise ValueError(f"{script.name}: nobody asks {people[0].visit}.")
     if result.status != "finished":
         raise ValueError(f"{script.name}: {result.error}")
-    return str(next(iter(result.outputs.values())))
+    return as_text(next(iter(result.outputs.values())))
 
 
 def set_servers(script: Script, folder: Path) -> None:
