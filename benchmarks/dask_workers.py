@@ -66,6 +66,8 @@ class Figures:
     items: int
     wall: float = 0.0
     cpu: dict[str, float] = field(default_factory=dict)
+    programs: float = 0.0
+    """CPU seconds of the programs that workers ran in the sandbox, which are in those of the workers."""
     memory: float = 0.0
 
 
@@ -81,6 +83,11 @@ def cpu_of(pid: int) -> float:
     except OSError:
         return 0.0  # it has ended, and its parent has its time
     return sum(map(int, fields[11:15])) / _TICKS + sum(map(cpu_of, children))
+
+
+def programs_of(pid: int) -> float:
+    """The CPU seconds of what a process has started and waited for."""
+    return sum(map(int, Path(f"/proc/{pid}/stat").read_text().rpartition(")")[2].split()[13:15])) / _TICKS
 
 
 def begun(stack: ExitStack, folder: Path, name: str, *command: str) -> subprocess.Popen[bytes]:
@@ -148,6 +155,8 @@ def measured(workers: int, items: int, setting: Setting) -> Figures:
 
         def evaluate(file: str) -> Figures:
             before = {each: cpu_of(pid) for each, pid in processes.items()}
+            at_work = [pid for each, pid in processes.items() if each.startswith("worker")]
+            ran = sum(map(programs_of, at_work))
             command = [sys.executable, "-m", "merrow_server", "evaluate", "flow.mmd", "--dataset", f"{file}.jsonl"]
             command += ["--gold", "answer", "--metric", "contains", *placed, *setting.more]
             start = time.monotonic()
@@ -159,6 +168,7 @@ def measured(workers: int, items: int, setting: Setting) -> Figures:
                 raise SystemExit(told.decode())
             figures = Figures(items, time.monotonic() - start, memory=used.ru_maxrss / 1024)
             figures.cpu = {each: cpu_of(pid) - before[each] for each, pid in processes.items()}
+            figures.programs = sum(map(programs_of, at_work)) - ran
             figures.cpu["coordinator" if workers else "merrow"] = used.ru_utime + used.ru_stime
             return figures
 
@@ -167,6 +177,7 @@ def measured(workers: int, items: int, setting: Setting) -> Figures:
         figures = evaluate("own")
         share = items - _FEW
         figures.wall = (figures.wall - few.wall) / share * items
+        figures.programs = (figures.programs - few.programs) / share * items
         figures.cpu = {each: (seconds - few.cpu[each]) / share * items for each, seconds in figures.cpu.items()}
         return figures
 
@@ -182,6 +193,9 @@ def table(by_workers: dict[int, Figures]) -> str:
             f"{name} {1000 * seconds / figures.items:.2f} ({seconds / whole:.0%})"
             for name, seconds in figures.cpu.items()
         )
+        if figures.programs:
+            ran = f"{1000 * figures.programs / figures.items:.2f} ({figures.programs / whole:.0%})"
+            parts += f"; of these programs in the sandbox {ran}"
         lines.append(
             f"| {workers} | {figures.items:,} | {figures.items / figures.wall:.0f}"
             f" | {1000 * whole / figures.items:.2f} | {figures.memory:.0f} | {parts} |"

@@ -191,7 +191,8 @@ class Guest:
         """
         program = _program(self._job["work"], self._start.as_source)
         self._write(b"%d\n" % len(program) + program)
-        await self.send(b"j", {**self._job, "lock": self._start.lock, "libraries": self._start.libraries})
+        job = {**self._job, "lock": self._start.lock, "libraries": self._start.libraries}
+        await self.send_bytes(b"j", marshal.dumps(json.loads(json.dumps(job)), 4))
         # This frame comes before any generated code, which can't speak for the sandbox therefore.
         try:
             kind, payload = await self.receive()

@@ -192,7 +192,7 @@ import json, marshal, os, struct, sys
 read = sys.stdin.buffer
 modules = marshal.loads(read.read(int(read.readline())))
 kind, length = struct.unpack(">cI", read.read(5))
-said = json.dumps({"kinds": sorted({type(code).__name__ for _, code in modules}), "job": json.loads(read.read(length))})
+said = json.dumps({"kinds": sorted({type(code).__name__ for _, code in modules}), "job": marshal.loads(read.read(length))})
 os.write(1, b"k\\0\\0\\0\\4nullv" + struct.pack(">I", len(said)) + said.encode())
 """
 

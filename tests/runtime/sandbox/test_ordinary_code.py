@@ -350,6 +350,29 @@ def test_the_folder_has_one_name_in_all_that_leaves(means: str) -> None:
     )
 
 
+TEXTS = "".join(map(chr, range(256))) + "\u2028\u20ac\U0001f600\ud800"
+
+
+@pytest.mark.parametrize(
+    "code",
+    [
+        "def solve(text):\n    return text",
+        "class Text(str):\n    def __str__(self): return self\ndef solve(text):\n    return Text(text)",
+        "import sys\nsys.modules['json'] = None\ndef solve(text):\n    return text",
+        "import os\ndef solve(text):\n    while True:\n        try: os.open('/dev/null', 0)\n        except OSError: return text",
+    ],
+)
+def test_any_text_comes_back_as_it_was_whatever_the_code_leaves(default_means: str, code: str) -> None:
+    result = evaluate(default_means, SandboxJob(code, entry="solve", arguments=(TEXTS,)))
+    assert (result.outcome, result.value) == ("ok", TEXTS.replace("\ud800", "?"))
+
+
+def test_what_takes_long_to_import_is_imported_by_code_that_needs_it(default_means: str) -> None:
+    """Most programs are so short that their process would take twice as long."""
+    code = "import sys\ndef solve():\n    return sorted({'typing', 'json', 're', 'traceback'} & set(sys.modules))"
+    assert evaluate(default_means, SandboxJob(code, entry="solve")) == SandboxResult("ok", "[]")
+
+
 @pytest.mark.parametrize("package", ["numpy", "sympy"])
 def test_installed_packages_for_mathematics_can_be_used(means: str, package: str) -> None:
     if importlib.util.find_spec(package) is None:

@@ -11,10 +11,13 @@ import os
 import resource
 import struct
 import sys
-from collections.abc import Sequence
-from typing import Any
 
 from merrow_runtime.sandbox.guest.seccomp import program
+
+TYPE_CHECKING = False  # what is imported here, each process of the sandbox would take time for
+if TYPE_CHECKING:
+    from collections.abc import Sequence
+    from typing import Any
 
 _PR_SET_PDEATHSIG, _PR_SET_DUMPABLE, _PR_SET_SECCOMP, _PR_CAPBSET_DROP, _PR_SET_NO_NEW_PRIVS = 1, 4, 22, 24, 38
 _SECCOMP_MODE_FILTER = 2

@@ -4,7 +4,6 @@ from __future__ import annotations
 
 import os
 import sys
-from typing import Any, cast
 
 from merrow_runtime.sandbox.guest.channel import Channel, redirect
 from merrow_runtime.sandbox.guest.lock import lock
@@ -13,8 +12,8 @@ from merrow_runtime.sandbox.guest.removal import install
 
 def main() -> None:
     """Run one job from standard input. The process ends here, without clean-up that generated code could take part in."""
-    channel = Channel(cast("Any", sys.stdin).detach())
-    _, job = channel.receive()
+    channel = Channel(sys.stdin.detach())  # type: ignore[union-attr]
+    job = channel.receive_job()
     try:
         lock(job["lock"])
     except (OSError, KeyError, ValueError) as error:
@@ -28,6 +27,8 @@ def main() -> None:
     sys.argv = ["solution.py"]
     sys.dont_write_bytecode = True
     # Only the module of the work at hand was sent.
+    if job["work"] != "evaluate":
+        __import__("json")  # these send more than texts, and must not depend on what generated code leaves
     if job["work"] == "evaluate":
         from merrow_runtime.sandbox.guest.evaluate import evaluate as work
     elif job["work"] == "solution":

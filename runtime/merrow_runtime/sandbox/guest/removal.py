@@ -10,7 +10,10 @@ import ctypes
 import errno
 import itertools
 import os
-from typing import Any
+
+TYPE_CHECKING = False  # what is imported here, each process of the sandbox would take time for
+if TYPE_CHECKING:
+    from typing import Any
 
 _SYS_RENAMEAT2 = {"x86_64": 316, "aarch64": 276}
 _CURRENT_FOLDER, _NOREPLACE = -100, 1

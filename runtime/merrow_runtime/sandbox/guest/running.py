@@ -4,7 +4,10 @@ from __future__ import annotations
 
 import sys
 from types import CodeType, ModuleType
-from typing import Any
+
+TYPE_CHECKING = False  # what is imported here, each process of the sandbox would take time for
+if TYPE_CHECKING:
+    from typing import Any
 
 #: Longer texts of errors are cut in the middle: characters.
 MAX_TRACEBACK, MAX_MESSAGE = 8000, 2000
