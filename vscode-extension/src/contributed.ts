@@ -67,6 +67,7 @@ export const Command = {
   extractOperators: 'merrow.extractOperators',
   reproducePaper: 'merrow.reproducePaper',
   openBetterVersion: 'merrow.openBetterVersion',
+  useCandidate: 'merrow.useCandidate',
   safeMutations: 'merrow.safeMutations',
   repairWorkflow: 'merrow.repairWorkflow',
   compileToPython: 'merrow.compileToPython',

@@ -20,14 +20,14 @@ _LONGEST = 40_000
 _COLUMNS = (
     Column("round", "Round", "item"),
     Column("change", "Change", "text"),
-    Column("told", "Estimated", "number"),
-    Column("mean", "Scored", "number"),
+    Column("told", "Estimated", "score"),
+    Column("mean", "Scored", "score"),
     Column("answers", "Answers", "number"),
     Column("nodes", "Nodes", "number"),
     Column("calls", "Calls", "number"),
     Column("cost", "Cost of an Item", "cost"),
 )
-_JUDGED = Column("judged", "Judged", "number")
+_JUDGED = Column("judged", "Judged", "score")
 
 
 class CandidateTable(ResultTable):

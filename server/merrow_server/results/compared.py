@@ -112,9 +112,11 @@ class ComparedTable(ResultTable):
                 found.append(sides[side].get(name))
             else:
                 found.append(cells.get(column.name))
-        wrong = [
-            f"{side} {name}" for side, row in ((_BEFORE, before), (_AFTER, after)) if row for name in row[0]["wrong"]
-        ]
+        wrong: list[str] = []
+        for side, row in ((_BEFORE, before), (_AFTER, after)):
+            if row is not None:
+                names = row[0]["wrong"] if self._names else [""] if row[0]["verdict"] == "wrong" else []
+                wrong += [f"{side} {name}" for name in names]
         return {**shown[0], "verdict": turned, "wrong": wrong}, found
 
 

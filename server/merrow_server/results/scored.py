@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import json
 import re
 from array import array
 from collections.abc import Iterator, Sequence
@@ -163,11 +164,21 @@ class ScoredTable(ResultTable):
         return [cut(score.read, longest)]
 
     def gold(self, score: ScoreRecord) -> str:
-        """The right answer; of scored fields those that the answer gets wrong, or else all of them."""
+        """The right answer; of scored fields the right value of each."""
         if not self.fields:
             return self._known.gold(score.item)
-        fields = score.fields or {}
-        return ", ".join(f"{name}: {each['gold']}" for name, each in fields.items() if each.get("gold"))
+        return ", ".join(f"{name}: {gold}" for name, gold in self._golds(score).items() if gold)
+
+    def _golds(self, score: ScoreRecord) -> dict[str, str]:
+        """The right values of the fields that are scored, also of an answer that has none of them."""
+        if score.fields:
+            return {name: str(each.get("gold", "")) for name, each in score.fields.items()}
+        try:
+            known = json.loads(self._known.gold(score.item))
+        except ValueError:  # it may be cut
+            known = None
+        golds = known if isinstance(known, dict) else {}
+        return {name: as_text(golds.get(name, "")) for name in self.fields}
 
     def _row(self, score: ScoreRecord, *, rated: bool = False) -> Json:
         wrong = [name for name, each in (score.fields or {}).items() if each.get("value") != 1]
@@ -219,7 +230,10 @@ class ScoredTable(ResultTable):
             return
         for name, each in (score.fields or {}).items():
             yield {"name": name, **{key: str(each.get(key, "")) for key in ("read", "gold", "reason")}}
-        if not score.fields:
+        if not score.fields and self.fields:
+            for name, gold in self._golds(score).items():
+                yield {"name": name, "read": "", "gold": gold, "reason": ""}
+        elif not score.fields:
             whole = score.read if score.output is None else as_text(output_of(score.output))
             yield {"name": "", "read": whole, "gold": self._known.gold(score.item), "reason": ""}
 

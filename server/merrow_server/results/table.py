@@ -30,7 +30,7 @@ class Column:
 
     name: str
     title: str
-    kind: Literal["item", "input", "answer", "expected", "verdict", "text", "number", "cost", "seconds"]
+    kind: Literal["item", "input", "answer", "expected", "verdict", "text", "number", "score", "cost", "seconds"]
     field: str = ""
 
 

@@ -168,6 +168,36 @@ WRONG: dict[str, dict[str, list[Any]]] = {
         "merrow/evaluation needs `id`, a text.": [{}],
         "merrow/evaluation needs `item`, a text.": [{"id": "e", "item": 3}, {"id": "e", "item": ""}],
     },
+    "merrow/results": {
+        "merrow/results needs `id`, a text.": [{"kind": "evaluation"}],
+        "`kind` must be one of evaluation, batch, comparison, search.": [{"id": "e"}, {"id": "e", "kind": "run"}],
+        "merrow/results needs `other`, a text.": [{"id": "e", "kind": "comparison"}],
+        "`offset` must be a whole number from 0.": [{"id": "e", "kind": "batch", "offset": -1}],
+        "`limit` must be a whole number from 1 to 200.": [
+            {"id": "e", "kind": "batch", "limit": 0},
+            {"id": "e", "kind": "batch", "limit": 201},
+        ],
+        "`sort` must be a text.": [{"id": "e", "kind": "batch", "sort": 1}],
+        "`descending` must be true or false.": [{"id": "e", "kind": "batch", "descending": 1}],
+        "`verdicts` must be a list of texts.": [
+            {"id": "e", "kind": "batch", "verdicts": "right"},
+            {"id": "e", "kind": "batch", "verdicts": [1]},
+        ],
+        "`field` must be an object, such as {name: category, gold: billing}.": [
+            {"id": "e", "kind": "batch", "field": "category"},
+            {"id": "e", "kind": "batch", "field": {"gold": "billing"}},
+            {"id": "e", "kind": "batch", "field": {"name": "category", "read": 3}},
+        ],
+    },
+    "merrow/result": {"merrow/result needs `key`, a text.": [{"id": "e", "kind": "batch"}]},
+    "merrow.applyCandidate": {
+        "merrow.applyCandidate needs `id`, a text.": [{"candidate": 1}],
+        "`candidate` must be a whole number from 0.": [
+            {"id": "s"},
+            {"id": "s", "candidate": -1},
+            {"id": "s", "candidate": True},
+        ],
+    },
     "merrow.optimize": {
         "`strategy` must be one of guided, evolve, climb, random, mcts.": [
             {"dataset": "own.jsonl", "strategy": "magic"}

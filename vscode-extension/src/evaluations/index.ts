@@ -6,40 +6,41 @@ import { jobDoor, jobParts, type JobDoor, type JobParts } from '../jobs/door';
 import type { Manner } from '../jobs/execute';
 import { follow } from '../jobs/follow';
 import { fileName, idsOf, statusText } from '../jobs/item';
-import type { RunDocuments } from '../run/texts/documents';
+import type { ResultPanels } from '../results/panels';
 import { attempt, told } from '../run/attempt';
 import type { Target } from '../run/protocol';
 import { NO_WORKFLOW, nameOf, targetOf } from '../run/targets';
 import { say } from '../say';
 import { intercept } from '../server/interceptors';
 import type { Evaluation, Question } from './protocol';
-import { ReportPanels } from './reportPanels';
 import type { EvaluationServer } from './server';
 import type { EvaluationStart } from './starting';
-import { evaluationItem, scoreText } from './words';
+import { evaluationItem } from './words';
 
 const NONE = 'There are no evaluations yet. Make one with “Merrow: Evaluate This Workflow”.';
 
-/** Evaluating workflows: commands, progress, reports. */
-export function registerEvaluations(context: MerrowContext, start: EvaluationStart, server: EvaluationServer, documents: RunDocuments): JobParts {
-  const panels = new ReportPanels(context, server);
-  const evaluating = new Evaluating(context, server, start, panels);
+/** Evaluating workflows: commands, progress, results. */
+export function registerEvaluations(context: MerrowContext, start: EvaluationStart, server: EvaluationServer, results: ResultPanels): JobParts {
+  const evaluating = new Evaluating(context, server, start, results);
   const command = (id: string, act: (...given: unknown[]) => unknown) => vscode.commands.registerCommand(id, act);
   const door = jobDoor(server, {
     label: 'Evaluations',
     picture: 'graph',
     goes: 'Scores and runs go from the journal; what models answered stays in the cache.',
     item: evaluationItem,
-    show: (id) => panels.show(id),
+    show: (id) => results.show({ kind: 'evaluation', id }),
     goOn: (id) => evaluating.resume(id),
   });
   return jobParts(
     door,
     server,
-    panels,
+    server.onDidChange(() => { results.changed('evaluation'); }),
+    server.onDidTell(({ evaluation }) => {
+      results.changed('evaluation', evaluation);
+      results.changed('batch', evaluation);
+    }),
     command(Command.evaluateWorkflow, (given) => evaluating.evaluate(given)),
-    command(Command.compareTwoEvaluations, (given, all) => told(() => compare(server, door, documents, given, all))),
-    command(Command.runOnEveryRow, (given) => evaluating.everyRow(given)),
+    command(Command.compareTwoEvaluations, (given, all) => told(() => compare(server, door, results, given, all))),
     intercept('merrow.evaluate', (given) => evaluating.evaluate(given)),
     intercept('merrow.showEvaluation', (given) => vscode.commands.executeCommand(Command.openJob, { ...Object(given), kind: 'evaluation' })),
   );
@@ -51,7 +52,7 @@ class Evaluating {
     private readonly context: MerrowContext,
     private readonly server: EvaluationServer,
     private readonly start: EvaluationStart,
-    private readonly panels: ReportPanels,
+    private readonly results: ResultPanels,
   ) {}
 
   async evaluate(given: unknown): Promise<void> {
@@ -67,34 +68,17 @@ class Evaluating {
     });
   }
 
-  /** Answer every row of a data set, and show the file with the answers. */
-  async everyRow(given: unknown): Promise<void> {
-    await attempt(this.context, async () => {
-      const target = await targetOf(this.context, given);
-      if (target === undefined) {
-        void say.info(NO_WORKFLOW);
-        return;
-      }
-      const rows = await this.start.rows(target);
-      if (rows === undefined) return;
-      const ended = await follow(`Running ${nameOf(target)} on every row`, (manner) => this.server.batch({ ...target, ...rows }, manner));
-      const document = await vscode.workspace.openTextDocument(vscode.Uri.file(ended.output));
-      await vscode.window.showTextDocument(document);
-      if (ended.status !== 'finished') void say.warning(`The batch was ${statusText(ended.status)}; the file has what is finished. Run it again into another file: what is known costs nothing.`);
-    });
-  }
-
   async resume(id: string): Promise<void> {
     await attempt(this.context, async () => {
-      const { workflow, evaluation } = await this.server.report(id);
-      await this.follow(fileName(workflow), (manner) => this.server.resume(evaluation, manner));
+      const known = (await this.server.list(MOST)).find(({ evaluation }) => evaluation === id);
+      await this.follow(known === undefined ? id : fileName(known.workflow), (manner) => this.server.resume(id, manner));
     });
   }
 
-  /** Show how far an evaluation is, until it ends; then its report. */
+  /** Show how far an evaluation is, until it ends; then its rows. */
   private async follow(name: string, begin: (manner: Manner) => Promise<Evaluation>): Promise<void> {
     const ended = await follow(`Evaluating ${name}`, begin);
-    await this.panels.show(ended.evaluation);
+    await this.results.show({ kind: 'evaluation', id: ended.evaluation });
     if (ended.status !== 'finished') {
       const on = 'Continue';
       const reason = ended.error === null ? '' : ` ${ended.error}`;
@@ -111,16 +95,14 @@ function asked(given: unknown): Question | undefined {
   return typeof given === 'object' && given !== null && 'dataset' in given ? (given as Question & Target) : undefined;
 }
 
-async function compare(server: EvaluationServer, door: JobDoor, documents: RunDocuments, given: unknown, all: unknown): Promise<void> {
+async function compare(server: EvaluationServer, door: JobDoor, results: ResultPanels, given: unknown, all: unknown): Promise<void> {
   const chosen = idsOf('evaluation', given, all);
   const first = chosen[0] ?? (await pick(door, 'Compare which evaluation?', NONE));
   if (first === undefined) return;
   const like = chosen.length > 1 ? undefined : await server.report(first);
   const second = chosen[1] ?? (like && (await pickLike(server, door, like)));
   if (second === undefined) return;
-  const { before, after, text } = await server.compare(first, second);
-  const lines = [before, after].map((one) => `${one.evaluation}  ${fileName(one.workflow)}  ${scoreText(one)}  ${fileName(one.dataset)} (part ${one.part}), ${one.metric}`);
-  await documents.showText('Comparison of evaluations.txt', `${[...lines, '', text].join('\n')}\n`);
+  await results.show({ kind: 'comparison', id: first, other: second });
 }
 
 /** Another evaluation on the same data, that the user chooses. */

@@ -19,6 +19,8 @@ export interface Question {
   /** By fields of the output. */
   readonly metrics?: Readonly<Record<string, string>>;
   readonly metricOptions?: Readonly<Record<string, string | number>>;
+  /** By fields of the output ("": the whole) the least score that passes. */
+  readonly gates?: Readonly<Record<string, number>>;
   /** The fields with people's answers, by the nodes that ask. */
   readonly answers?: Readonly<Record<string, string>>;
   /** The model that answers in the place of people. */
@@ -60,14 +62,6 @@ export interface FieldScore {
   readonly recall?: Readonly<Record<string, number | null>>;
 }
 
-/** One field of one answer. */
-export interface FieldAnswer {
-  readonly value: number;
-  readonly read: string;
-  readonly gold: string;
-  readonly reason: string;
-}
-
 /** A metric that can be chosen; a `whole` one scores no fields. */
 export interface Metric {
   readonly name: string;
@@ -84,31 +78,15 @@ export interface AnswerFields {
 /** What `merrow.batch` takes besides the workflow. */
 export type Rows = Pick<Question, 'dataset' | 'reader' | 'mapping' | 'answers' | 'person' | 'tools' | 'fakeTools'> & { readonly output: string };
 
-/** The answer to `merrow.batch`. */
-export interface Batch {
-  readonly batch: string;
-  readonly status: Evaluation['status'];
-  readonly error: string | null;
+/** A batch in a list. */
+export interface Batch extends WorkflowJob<'batch'> {
   readonly items: number;
   readonly rows: Readonly<Record<string, number>>;
   readonly output: string;
 }
 
-/** What a person says of an answer. */
-export type Verdict = 'good' | 'bad';
-
-/** What a person says of one answer to an item. */
-export interface Rating {
-  readonly item: string;
-  readonly repeat: number;
-  readonly verdict: Verdict | null;
-  readonly note?: string;
-}
-
 /** What one answer to an item came to. */
 export interface Row {
-  /** In a report: what was asked, by name; null where that is not known any more. */
-  readonly inputs?: Readonly<Record<string, unknown>> | null;
   readonly item: string;
   readonly repeat: number;
   readonly status: Outcome;
@@ -121,12 +99,6 @@ export interface Row {
   readonly run: string;
   /** How many of its Loops still wanted another turn when their turns or their budget ran out. */
   readonly exhausted?: number;
-  /** By name, where fields are scored. */
-  readonly fields?: Readonly<Record<string, FieldAnswer>>;
-  /** In a report, of an answer that can be rated. */
-  readonly verdict?: Verdict | null;
-  /** What they added in words. */
-  readonly note?: string;
 }
 
 /** The answer to `merrow/evaluation`: failures first. */

@@ -9,7 +9,7 @@ import { scoring } from './choosing';
 import { pick, type Choice } from './picking';
 import { asksPeople, callsTools, fieldsOf, hasReader, unfed } from './fields';
 import type { Question, Rows } from './protocol';
-import type { EvaluationServer } from './server';
+import type { BatchServer, EvaluationServer } from './server';
 
 const LAST = 'merrow.lastEvaluations';
 const DATA = '**/*.{jsonl,ndjson,json,csv}';
@@ -47,7 +47,25 @@ export class EvaluationStart {
     const limit = await this.count(title, 'At most how many items?', [{ label: 'All items', value: 0 }, ...sizes]);
     if (limit === undefined) return undefined;
     if (limit > 0) question.limit = limit;
+    const gates = await this.gates(title, question);
+    if (gates === undefined) return undefined;
+    if (Object.keys(gates).length > 0) question.gates = gates;
     return question;
+  }
+
+  /** The least scores that pass, of the whole and of fields; undefined where the user leaves. */
+  private async gates(title: string, { golds = {}, metrics = {} }: Question): Promise<Record<string, number> | undefined> {
+    const items = [{ label: 'The Whole', field: '' }, ...scoredFields(golds, metrics).map((field) => ({ label: field, field }))];
+    const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: 'Which scores must be reached? None: press Enter', canPickMany: true, ignoreFocusOut: true });
+    if (chosen === undefined) return undefined;
+    const gates: Record<string, number> = {};
+    for (const { label, field } of chosen) {
+      const prompt = `The least score that passes: ${label}, from 0 to 1`;
+      const typed = await vscode.window.showInputBox({ title, prompt, value: '0.9', validateInput: gateProblem, ignoreFocusOut: true });
+      if (typed === undefined) return undefined;
+      gates[field] = Number(typed);
+    }
+    return gates;
   }
 
   /** What to ask of a workflow, but for which of the items; undefined where the user leaves. */
@@ -91,7 +109,7 @@ export class EvaluationStart {
   }
 
   /** What a batch is of, and the file that it writes, once the user agreed to what it may cost; undefined where they leave. */
-  async rows(target: Target): Promise<Rows | undefined> {
+  async rows(target: Target, server: BatchServer): Promise<Rows | undefined> {
     const title = `Run ${nameOf(target)} on Every Row`;
     const file = await dataFile(title, 'The data: JSON Lines, a JSON array or CSV', 'Run on This File');
     if (file === undefined) return undefined;
@@ -104,7 +122,7 @@ export class EvaluationStart {
     const output = await vscode.window.showSaveDialog({ title, defaultUri, saveLabel: 'Write Answers Here', filters: { CSV: ['csv'], 'JSON Lines': ['jsonl'] } });
     if (output === undefined) return undefined;
     const rows: Rows = { dataset: file.fsPath, ...(Object.keys(mapping).length > 0 ? { mapping } : {}), ...standIns, output: output.fsPath };
-    const forecast = await this.server.batchForecast({ ...target, ...rows });
+    const forecast = await server.forecast({ ...target, ...rows });
     const cost = { endpoint: forecast.endpoint, asks: confirms() && forecast.mayCost, details: [forecast.text, ...forecast.notices] };
     return (await agreed(this.context, cost, `${title}?`, 'Run')) ? rows : undefined;
   }
@@ -193,8 +211,18 @@ function isGold({ gold, golds = {} }: Question, field: string): boolean {
   return field === gold || Object.values(golds).includes(field);
 }
 
+/** Why a text is not the least score that passes. */
+function gateProblem(text: string): string | undefined {
+  const least = text.trim() === '' ? Number.NaN : Number(text);
+  return least >= 0 && least <= 1 ? undefined : 'A number from 0 to 1.';
+}
+
+function scoredFields(golds: Readonly<Record<string, string>>, metrics: Readonly<Record<string, string>>): string[] {
+  return [...new Set([...Object.keys(golds), ...Object.keys(metrics)])];
+}
+
 function describe({ dataset, part, limit, metric, golds = {}, metrics = {} }: Question): string {
-  const fields = [...new Set([...Object.keys(golds), ...Object.keys(metrics)])].join(', ');
+  const fields = scoredFields(golds, metrics).join(', ');
   return [fileName(dataset), metric, fields === '' ? undefined : fields, part, limit === undefined ? undefined : `${limit} items`].filter((one) => one !== undefined).join(' · ');
 }
 

@@ -29,7 +29,7 @@ export function registerJobs(doors: readonly JobDoor[]): vscode.Disposable {
   );
 }
 
-/** Show the report of a job that the user chooses, of all kinds. */
+/** Show what came of a job that the user chooses, of all kinds. */
 async function showChosen(doors: readonly JobDoor[]): Promise<void> {
   const now = Date.now() / 1000;
   const choices = await Promise.all(doors.map(async (door) => ({ door, items: await door.items(MOST, now) })));
@@ -38,10 +38,10 @@ async function showChosen(doors: readonly JobDoor[]): Promise<void> {
     ...items.map((item) => ({ ...choiceOf(item), door })),
   ]);
   if (offered.length === 0) {
-    void say.info('There are no reports yet. Make one with “Merrow: Evaluate This Workflow” or “Merrow: Optimize This Workflow”.');
+    void say.info('There are no results yet. Make some with “Merrow: Evaluate This Workflow” or “Merrow: Optimize This Workflow”.');
     return;
   }
-  const chosen = await vscode.window.showQuickPick<vscode.QuickPickItem & { door?: JobDoor; id?: string }>(offered, { title: 'Show which report?', matchOnDetail: true, matchOnDescription: true });
+  const chosen = await vscode.window.showQuickPick<vscode.QuickPickItem & { door?: JobDoor; id?: string }>(offered, { title: 'Show which results?', matchOnDetail: true, matchOnDescription: true });
   if (chosen?.door !== undefined && chosen.id !== undefined) await chosen.door.show(chosen.id);
 }
 

@@ -4,7 +4,7 @@ import type { Usage } from '../run/protocol';
 export type JobStatus = 'running' | 'finished' | 'stopped' | 'cancelled' | 'interrupted';
 
 /** A kind, as the server and menus name it; in an answer of the server its name has the id. */
-export type JobKind = 'evaluation' | 'search' | 'extraction' | 'plan' | 'reproduction';
+export type JobKind = 'evaluation' | 'batch' | 'search' | 'extraction' | 'plan' | 'reproduction';
 
 /** A job in a list. */
 export type Job<Kind extends JobKind> = Readonly<Record<Kind, string>> & {

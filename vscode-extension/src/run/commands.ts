@@ -190,10 +190,16 @@ async function openRun({ server, nodeView, pictures, tree }: Parts, given: unkno
     const report = await server.show(run);
     const last = report.revisions?.findLast(({ state }) => state === 'applied')?.revision;
     pictures.showReport(report, last === undefined ? undefined : drawingsOf(await server.revision(run, last))?.now);
+    // Who walks through rows of results sees each run in the preview; the panel would cover the rows.
+    if (isLight(given)) return;
     await nodeView.show(run, item.kind === 'node' ? item.node : undefined, uri ? vscode.Uri.parse(uri).toString() : undefined);
   } catch (problem) {
     void say.error(sentence(problem));
   }
+}
+
+function isLight(given: unknown): boolean {
+  return typeof given === 'object' && given !== null && 'how' in given && given.how === 'light';
 }
 
 async function compareRuns({ documents, tree }: Parts, given: unknown, all: unknown): Promise<void> {

@@ -6,11 +6,13 @@ import { intercept } from '../server/interceptors';
 import { WhoAnswers } from '../answering';
 import { registerJobs } from '../jobs/commands';
 import { registerEvaluations } from '../evaluations';
-import { EvaluationServer } from '../evaluations/server';
+import { registerBatches } from '../evaluations/batches';
+import { BatchServer, EvaluationServer } from '../evaluations/server';
 import { EvaluationStart } from '../evaluations/starting';
 import { registerExtractions } from '../extractions';
 import { registerPlans } from '../plans';
 import { registerReproductions } from '../reproductions';
+import { ResultPanels } from '../results/panels';
 import { registerSearches } from '../searches';
 import { SearchServer } from '../searches/server';
 import { SetEditing } from '../inputs/editing';
@@ -43,10 +45,12 @@ export function register(context: MerrowContext): vscode.Disposable {
   const nodeView = new NodeView(context, server, live, documents, previews(context));
   const output = new RunOutput(live);
   const evaluations = new EvaluationServer(context);
+  const results = new ResultPanels(context);
   const starting = new EvaluationStart(context, server, evaluations);
   const jobs = [
-    registerEvaluations(context, starting, evaluations, documents),
-    registerSearches(context, starting, new SearchServer(context)),
+    registerEvaluations(context, starting, evaluations, results),
+    registerBatches(context, starting, new BatchServer(context), results),
+    registerSearches(context, starting, new SearchServer(context), results),
     registerExtractions(context),
     registerPlans(context),
     registerReproductions(context),
@@ -72,6 +76,7 @@ export function register(context: MerrowContext): vscode.Disposable {
     runner.sayEnds(),
     registerFigures(context, documents),
     ...jobs,
+    results,
     registerJobs(doors),
     registerRevisions({ context, server, live, runner, documents, pictures, tree }),
     registerTesting(context, evaluations),

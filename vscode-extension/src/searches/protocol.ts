@@ -47,12 +47,7 @@ export interface Search extends WorkflowJob<'search'> {
   readonly here: boolean;
 }
 
-/** The answer to `merrow.optimizationReport`. */
-export interface SearchReport extends Search {
-  readonly html: string;
-}
-
-/** The answer to `merrow.showBetter`: `file` has the best workflow. */
+/** The answer to `merrow.showBetter`: `file` has the best workflow, or the candidate that was asked for. */
 export interface BetterVersion extends Search {
   readonly file: string;
   readonly before: string;

@@ -171,6 +171,7 @@ def asked_of(given: dict[str, Any], repeats: int = 1) -> EvaluationRequest:
         mask_only=given.get("mask_only", ()),
         mask_every=given.get("mask_every", False),
         refine=refine_given(given) if "refine" in given else None,
+        gates=dict(given.get("fail_under", ())),
     )
 
 

@@ -105,6 +105,7 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
         return shown;
       }
       case 'evaluation':
+      case 'batch':
       case 'search':
       case 'extraction':
       case 'plan':
@@ -116,7 +117,7 @@ export class RunTree implements vscode.TreeDataProvider<Item>, vscode.Disposable
         shown.iconPath = icon(item.icon);
         shown.accessibilityInformation = { label: item.spoken };
         shown.contextValue = item.context;
-        shown.command = { command: Command.openJob, title: 'Open Report', arguments: [item] };
+        shown.command = { command: Command.openJob, title: 'Open Results', arguments: [item] };
         return shown;
       }
       case 'revision': {

@@ -1,4 +1,4 @@
-// Evaluations: asked what on, what they may cost, watched, stopped, gone on with, reported, in the tree and in the Test Explorer.
+// Evaluations: asked what on, what they may cost, watched, stopped, gone on with, in a table, in the tree and in the Test Explorer.
 import { assert, describe, it } from '../../support/harness.mjs';
 import { endpoint } from '../../support/endpoint.mjs';
 
@@ -37,7 +37,7 @@ const sums = (messages) => {
 describe(
   'Evaluations',
   (workbench) => {
-    it('are asked for step by step, cost what was agreed to, and have a report', async () => {
+    it('are asked for step by step, cost what was agreed to, and have a table of results', async () => {
       const w = workbench();
       const { page } = w;
       const model = await endpoint();
@@ -55,6 +55,13 @@ describe(
         ['Which part of the data?', 'As usual'],
         ['At most how many items?', 'All items'],
       ]) await step(w, asked, choice);
+      await w.page.locator('.quick-input-widget input[placeholder^="Which scores must be reached?"]').waitFor();
+      await w.page.locator('.quick-input-widget .monaco-list-row', { hasText: 'The Whole' }).click();
+      await page.keyboard.press('Enter');
+      const least = page.locator('.quick-input-widget', { hasText: 'The least score that passes' });
+      await least.waitFor();
+      await page.keyboard.press('Enter');
+      await least.waitFor({ state: 'hidden' });
       const dialog = page.locator('.monaco-dialog-box');
       await dialog.waitFor();
       await w.shot('evaluation-consent');
@@ -68,30 +75,55 @@ describe(
         if (await progress.isVisible()) await progress.getByRole('button', { name: 'Cancel' }).click().catch(() => undefined);
         return !(await progress.isVisible());
       }, 'the evaluation is not stopped');
-      const report = await w.frame('.filters');
+      const report = await w.frame('.grid');
       await report.locator('h1', { hasText: /on 4 items|on 3 items/ }).waitFor();
       await w.shot('evaluation-stopped');
       model.release();
       await report.getByRole('button', { name: 'Continue' }).click();
-      await report.locator('button[data-filter="right"]', { hasText: /^3 right$|^4 right$/ }).waitFor();
+      await report.locator('button[data-verdict="right"]', { hasText: /^3 right$|^4 right$/ }).waitFor();
       await report.getByRole('button', { name: 'Continue' }).waitFor({ state: 'detached' });
-      const rows = report.locator('tbody tr');
-      await w.until(async () => (await rows.count()) === 5, 'the report does not have all items');
-      assert.notEqual(await rows.first().getAttribute('data-status'), 'right');
+      const rows = report.locator('.space > .row');
+      await w.until(async () => (await rows.count()) === 5, 'the results do not have all items');
+      assert.notEqual(await rows.first().getAttribute('data-verdict'), 'right');
+      assert.match(await report.locator('.gate').innerText(), /^(failed|passed): at least 0\.9$/);
       assert.equal(await report.locator('main img').count(), 0);
       assert.ok((await report.locator('main').innerText()).includes(HOSTILE));
-      assert.ok(await report.locator('main').evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the report is cut off');
+      assert.ok(await report.locator('main').evaluate(() => document.documentElement.scrollWidth <= innerWidth), 'the page is cut off');
+      // Sorted, filtered and searched.
+      const sorts = report.getByRole('columnheader', { name: 'Item' });
+      for (const order of ['ascending', 'descending', 'none']) {
+        await sorts.getByRole('button').click();
+        await sorts.and(report.locator(`[aria-sort="${order}"]`)).waitFor();
+      }
+      await report.locator('button[data-verdict="right"]').click();
+      await w.until(async () => (await rows.count()) < 5, 'the rows are not filtered');
+      await report.locator('button[data-verdict="right"]').click();
+      await report.locator('input[type="search"]').fill('3 plus 3');
+      await w.until(async () => (await rows.count()) === 1, 'the rows are not searched');
+      assert.match(await report.locator('.status').innerText(), /^1 of 5 rows$/);
+      await w.shot('evaluation-found');
       // What a person says of an answer; said again, it is taken back.
-      const bad = report.locator('tr', { hasText: 'q3' }).getByRole('button', { name: 'bad' });
+      await rows.first().click();
+      const detail = report.locator('aside');
+      await detail.locator('h2', { hasText: 'q3' }).waitFor();
+      const bad = detail.getByRole('button', { name: 'bad' });
       for (const pressed of ['true', 'false', 'true']) {
         await bad.click();
         await bad.and(report.locator(`[aria-pressed="${pressed}"]`)).waitFor();
       }
+      await report.locator('input[type="search"]').fill('');
+      await w.until(async () => (await rows.count()) === 5, 'the rows are not all there again');
       await w.shot('evaluation-report');
-      await report.locator('button[data-filter="right"]').click();
-      await w.until(async () => (await report.locator('tbody tr:visible').count()) < 5, 'the rows are not filtered');
-      await report.locator('button[data-filter="right"]').click();
-      await report.locator('button[data-run]', { hasText: 'q3' }).click();
+      // By keys: from the first row to the last one and back, and to the run of a row.
+      await report.locator('.grid').focus();
+      await page.keyboard.press('End');
+      await report.locator('.row.active[aria-rowindex="6"][aria-selected="true"]').waitFor();
+      await page.keyboard.press('Home');
+      await report.locator('.row.active[aria-rowindex="2"][aria-selected="true"]').waitFor();
+      await page.keyboard.press('ArrowDown');
+      await report.locator('.grid[aria-activedescendant="row-1"]').waitFor();
+      await rows.filter({ hasText: 'q3' }).first().click();
+      await page.keyboard.press('Enter');
       const panel = await w.frame('button[data-act="case"]');
       await panel.locator('main', { hasText: '7' }).waitFor();
       await w.shot('evaluation-run');
@@ -110,12 +142,15 @@ describe(
       await w.command('Merrow: Evaluate This Workflow...');
       // All answers are known by now: nothing is paid, so nobody is asked.
       await step(w, 'The data:', 'As Last Time');
-      await w.frame('.filters');
+      await w.frame('.grid');
       const shown = (await w.runsOf('Evaluations')).filter({ hasText: /sums\.mmd: 0\./ });
       await w.until(async () => (await shown.count()) >= 2, 'the tree does not have both evaluations');
       await w.shot('evaluation-tree');
-      const difference = page.locator('.view-lines', { hasText: 'Difference' });
-      await w.chooseForBoth(shown.nth(0), shown.nth(1), 'Compare Evaluations...', difference);
+      const compared = page.locator('.tab', { hasText: 'Comparison of sums.mmd' });
+      await w.chooseForBoth(shown.nth(0), shown.nth(1), 'Compare Evaluations...', compared);
+      const both = await w.frame('h1:has-text("Difference")');
+      await both.locator('button[data-verdict="same"]').waitFor();
+      assert.deepEqual(await both.locator('.heads [role=columnheader]').allInnerTexts(), ['Item', 'PROBLEM', 'Before', 'After', 'Expected', 'Turned', 'Cost', 'Time']);
       await w.shot('evaluation-compared');
     });
 

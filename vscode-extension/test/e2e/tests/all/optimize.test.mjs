@@ -27,7 +27,7 @@ const sums = (messages) => {
 describe(
   'Searches',
   (workbench) => {
-    it('cost what was agreed to, are stopped and gone on with, and have a report', async () => {
+    it('cost what was agreed to, are stopped and gone on with, and their candidates are compared and applied', async () => {
       const w = workbench();
       const { page } = w;
       const model = await endpoint();
@@ -68,14 +68,29 @@ describe(
       const report = await w.frame('h1:has-text("Search for a better sums.mmd")');
       await report.locator('p', { hasText: 'Held out: best' }).waitFor();
       assert.equal(await report.locator('img').count(), 0);
-      assert.equal(await report.locator('script').count(), await report.locator('head script').count());
-      assert.ok((await report.locator('article pre').first().textContent()).includes(HOSTILE));
+      assert.doesNotMatch(await report.locator('header').innerText(), /\/(?:tmp|dev|home|root)\//);
+      const best = report.locator('.space > .row[data-verdict="best"]');
+      await best.click();
+      const detail = report.locator('aside');
+      await detail.locator('.drawing svg').waitFor();
+      assert.ok((await detail.locator('pre').last().textContent()).includes(HOSTILE));
       await w.shot('optimize-report');
-      await report.locator('h2', { hasText: 'Where candidates come from' }).scrollIntoViewIfNeeded();
-      await w.shot('optimize-tree-of-rounds');
+      await report.locator('summary', { hasText: 'Charts' }).click();
+      await report.locator('figcaption', { hasText: 'Rounds by number' }).scrollIntoViewIfNeeded();
+      await w.shot('optimize-charts');
+      await detail.getByRole('button', { name: 'Show Difference' }).click();
+      await page.locator('.monaco-diff-editor .view-lines', { hasText: 'Merrow search' }).first().waitFor();
       await w.answerNotification('has ended: +0.', 'Compare');
       await page.locator('.monaco-diff-editor .view-lines', { hasText: 'Merrow search' }).first().waitFor();
       await w.shot('optimize-difference');
+      const again = await w.frame('h1:has-text("Search for a better sums.mmd")');
+      await page.locator('.tab', { hasText: 'Search for a better sums.mmd' }).click();
+      await again.locator('aside').getByRole('button', { name: 'Apply' }).click();
+      await page.locator('.tab.active[aria-label^="sums.mmd"]').waitFor();
+      await w.until(async () => (await w.text()).includes('search'), 'the candidate is not in the file');
+      await w.shot('optimize-applied');
+      await page.keyboard.press('ControlOrMeta+z');
+      await w.until(async () => !(await w.text()).includes('search'), 'the change is not undone');
     });
 
     it('are folded in the tree, and a better version is above the workflow', async () => {
