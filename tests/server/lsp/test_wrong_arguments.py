@@ -122,6 +122,12 @@ WRONG: dict[str, dict[str, list[Any]]] = {
         "`items` must be a list of ids.": [{"dataset": "own.jsonl", "items": "q1"}],
         "`items` must name at least one id.": [{"dataset": "own.jsonl", "items": []}],
         "`items` must have texts.": [{"dataset": "own.jsonl", "items": [3]}],
+        "`gates` must be an object of scores, such as {category: 0.9}.": [{"dataset": "own.jsonl", "gates": 0.9}],
+        "`gates` must have scores between 0 and 1.": [
+            {"dataset": "own.jsonl", "gates": {"": 1.5}},
+            {"dataset": "own.jsonl", "gates": {"": True}},
+            {"dataset": "own.jsonl", "gates": {"category": "0.9"}},
+        ],
         "`metric` must be a text.": [{"dataset": "own.jsonl", "metric": 5}],
         "`metricOptions` must be an object.": [{"dataset": "own.jsonl", "metricOptions": []}],
         "`repeat` must be a whole number from 1.": [{"dataset": "own.jsonl", "repeat": 0}],
@@ -243,6 +249,7 @@ WRONG: dict[str, dict[str, list[Any]]] = {
     },
     "merrow.showBetter": {
         "merrow.showBetter needs `id`, a text.": [{}],
+        "`candidate` must be a whole number from 0.": [{"id": "s", "candidate": "1"}, {"id": "s", "candidate": -1}],
     },
     "merrow.deleteOptimization": {
         "merrow.deleteOptimization needs `id`, a text.": [{}],
