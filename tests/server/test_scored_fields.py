@@ -148,6 +148,13 @@ def test_gates_ask_about_fields(server: OpenAIServer, capsys: pytest.CaptureFixt
         "Gate failed: The score of category, 0.750, is under 0.9."
     ]
     asked = len(server.requests)
+    gates = ("--fail-under", "category=.9", "--fail-under", "Amount=1", "--fail-under", ".75")
+    shown = in_process(capsys, *MAIN, *FIELDS, *gates, "--format", "json").json
+    assert shown["gates"] == [
+        {"field": "category", "least": 0.9, "score": 0.75, "passed": False},
+        {"field": "amount", "least": 1.0, "score": 1.0, "passed": True},
+        {"field": "", "least": 0.75, "score": 0.75, "passed": True},
+    ]
     lower = in_process(capsys, *MAIN, *FIELDS, "--fail-under-lower", "amount=.9", "--fail-under", "category=.75")
     assert (lower.code, "of the interval of amount" in lower.err, "score of category" in lower.err) == (1, True, False)
     wrong = in_process(capsys, *MAIN, *FIELDS, "--fail-under", "categry=.9")

@@ -53,7 +53,7 @@ def evaluation_object(user: Store, record: EvaluationRecord, scores: Iterable[Sc
                 seconds.append(score.seconds)
             yield score
 
-    summed = summary(record, timed())
+    summed = summary(record, timed()).to_json()
     return {
         "evaluation": record.id,
         "workflow": record.workflow,
@@ -74,8 +74,23 @@ def evaluation_object(user: Store, record: EvaluationRecord, scores: Iterable[Sc
         **stand_ins_shown(record.plan),
         "answer_seconds": seconds_of(seconds),
         **({"refused": refused} if (refused := _refused(user, record)) else {}),
-        **summed.to_json(),
+        **summed,
+        **({"gates": gates} if (gates := _gates(record, summed)) else {}),
     }
+
+
+def _gates(record: EvaluationRecord, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
+    """What an evaluation must reach, as it was asked for with it: the ``field`` ("": the whole), the ``least`` score, that which
+    it has, and whether it ``passed``; answers that are unanswered or invalid fail all of them.
+    """
+    gates: Mapping[str, float] = record.plan["asked"].get("gates") or {}
+    left_out = sum(shown["answers"].get(name, 0) for name in (Status.UNANSWERED, Status.INVALID))
+    listed = []
+    for name, least in gates.items():
+        score = shown["score"] if name == "" else shown.get("fields", {}).get(name, {}).get("score")
+        passed = not left_out and score is not None and score >= least
+        listed.append({"field": name, "least": least, "score": score, "passed": passed})
+    return listed
 
 
 def _refused(user: Store, record: EvaluationRecord) -> dict[str, list[str]]:
@@ -312,20 +327,6 @@ _OWN_CHOICE = {
     "seed": "so its answers can't be repeated",
     "max_tokens": "so answers may be longer",
 }
-
-
-def gates_shown(record: EvaluationRecord, shown: Mapping[str, Any]) -> list[dict[str, Any]]:
-    """What an evaluation must reach, as it was asked for with it: the ``field`` ("": the whole), the ``least`` score, that which
-    it has, and whether it ``passed``; answers that are unanswered or invalid fail all of them.
-    """
-    gates: Mapping[str, float] = record.plan["asked"].get("gates") or {}
-    left_out = sum(shown["answers"].get(name, 0) for name in (Status.UNANSWERED, Status.INVALID))
-    listed = []
-    for name, least in gates.items():
-        score = shown["score"] if name == "" else shown.get("fields", {}).get(name, {}).get("score")
-        passed = not left_out and score is not None and score >= least
-        listed.append({"field": name, "least": least, "score": score, "passed": passed})
-    return listed
 
 
 def refused_texts(report: Mapping[str, Any]) -> list[str]:

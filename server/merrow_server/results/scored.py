@@ -19,7 +19,6 @@ from merrow_server.evaluations.batch_output import ANSWERED, answered, leaf_fiel
 from merrow_server.evaluations.evaluation_data import (
     InputReader,
     evaluation_object,
-    gates_shown,
     label_object,
     with_inputs,
 )
@@ -74,7 +73,7 @@ class ScoredTable(ResultTable):
         """The evaluation, or the batch, as it is listed."""
         if self._is_batch:
             return {**batch_object(self._user, self._record), **self._place}
-        return {**self._head, **self._place, "gates": gates_shown(self._record, self._head)}
+        return {**self._head, **self._place}
 
     def read(self, places: Sequence[int], longest: int) -> list[tuple[Json, list[Cell]]]:
         """Some rows. One that another process has scored again since has no cells."""

@@ -11,7 +11,7 @@ import type { Confusion, FieldHead, Gate, Head, HeadAction } from './protocol';
 
 /** Of the head of a table, as the server has it. */
 export interface EvaluationHead extends Evaluation {
-  readonly gates: readonly { readonly field: string; readonly least: number; readonly score: number | null; readonly passed: boolean }[];
+  readonly gates?: readonly { readonly field: string; readonly least: number; readonly score: number | null; readonly passed: boolean }[];
   readonly exhausted?: number;
 }
 
@@ -131,7 +131,7 @@ function fieldHead(name: string, field: FieldScore, gate: Gate | undefined): Fie
   return { name, score, about: field.metric, gate, confusion: confusionOf(field) };
 }
 
-function gateOf({ gates }: EvaluationHead, field: string): Gate | undefined {
+function gateOf({ gates = [] }: EvaluationHead, field: string): Gate | undefined {
   const found = gates.find((one) => one.field === field);
   return found && { words: `${found.passed ? 'passed' : 'failed'}: at least ${found.least}`, passed: found.passed };
 }
