@@ -37,6 +37,8 @@ export class Grid {
   private total = 0;
   private active = 0;
   private chosen = '';
+  /** A row is to be chosen that is not there yet. */
+  private pending: { readonly lights: boolean } | undefined;
   private frame = 0;
   private rest: ReturnType<typeof setTimeout> | undefined;
   private heads = '';
@@ -59,7 +61,9 @@ export class Grid {
     this.sorting = sorting;
     this.forget();
     this.active = 0;
+    this.pending = undefined;
     this.element.scrollTop = 0;
+    this.arrange();
   }
 
   /** What is there is out of date; it is shown until there is something newer. */
@@ -84,6 +88,7 @@ export class Grid {
     this.pages.put(number, rows);
     for (const place of this.shown.keys()) if (Math.floor(place / PAGE) === number) this.stale(place);
     this.draw();
+    if (this.pending !== undefined) this.choose(this.pending.lights);
   }
 
   /** Rows that were wanted can't be had now. */
@@ -238,6 +243,8 @@ export class Grid {
 
   private choose(lights: boolean): void {
     const row = this.pages.row(this.active);
+    // A key may lead to a row that has to come first.
+    this.pending = row === undefined ? { lights } : undefined;
     if (row === undefined) return;
     this.chosen = row.key;
     this.hears.chooses(row, lights);
