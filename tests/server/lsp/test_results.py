@@ -10,7 +10,7 @@ from typing import Any
 import pytest
 from lsprotocol import types
 from pygls.exceptions import JsonRpcException
-from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step
 from tests.server.lsp.client import on
 from tests.server.lsp.running import RunningEditor, editor_on
 from tests.server.lsp.test_searches import OWN as SEARCHED
@@ -169,6 +169,27 @@ async def test_batches_are_listed_and_have_rows_and_two_evaluations_are_compared
 
         assert await editor.execute("merrow.deleteBatch", id=batch["batch"]) == {"batch": batch["batch"]}
         assert await editor.execute("merrow.batches") == []
+
+
+async def test_rows_are_read_again_once_a_stopped_batch_went_on(tmp_path: Path) -> None:
+    mails(tmp_path)
+
+    def refusing(request: Received) -> Step:
+        return Status(401) if "Screen" in str(request.body) else answer(request)
+
+    async with OpenAIServer(refusing) as server, editor_on(tmp_path, server) as editor:
+        asked = {**MAPPED, "uri": editor.open(FLOW), "output": "out.csv", "concurrency": 1}
+        stopped = await editor.execute("merrow.batch", **asked)
+        assert stopped["status"] == "stopped"
+        before = await page(editor, "batch", stopped["batch"], head=True)
+        assert before["verdicts"].get("answered", 0) < 4
+        assert before["head"]["missing"] + before["all"] == 4
+        server.answer = answer
+        ended = await editor.execute("merrow.batch", resume=stopped["batch"], agreed=True)
+        assert (ended["batch"], ended["status"]) == (stopped["batch"], "finished")
+        after = await page(editor, "batch", stopped["batch"], head=True)
+        assert (after["verdicts"], after["head"]["status"]) == ({"answered": 4}, "finished")
+        assert len((tmp_path / "out.csv").read_text("utf-8").splitlines()) == 5
 
 
 @pytest.mark.slow
