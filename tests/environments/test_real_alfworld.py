@@ -178,3 +178,20 @@ def test_a_game_that_is_not_there_is_a_sentence(home: Path, capsys: pytest.Captu
     result = ran(capsys, solver, {"split": "seen", "game": 2})
     assert result.code == 1
     assert "There are 2 games in valid_seen" in result.err
+
+
+def test_the_rows_of_a2flow_are_played_where_their_games_are(
+    home: Path, games: Path, capsys: pytest.CaptureFixture[str]
+) -> None:
+    """The embedded model gives no commands, so that no game is solved."""
+    given = ["reproduce", "a2flow", "--rows", "a2flow-games-alfworld-*", "--data", str(games), "--simulate"]
+    plan = json.loads(in_process(capsys, *given, "--format", "json").out)
+    assert [row["row"] for row in plan["rows"] if row["asks"]] == ["a2flow-games-alfworld-seen"]
+    assert not (home / "repro").exists()
+    done = json.loads(in_process(capsys, *given, "--items", "1", "--yes", "--format", "json").out)
+    seen, unseen = done["rows"]
+    assert (seen["status"], seen["ours"]["value"], seen["ours"]["items"]) == ("ended", 0.0, 1)
+    assert (unseen["status"], unseen["ours"]) == ("not run", None)
+    assert "one game" in unseen["why"]
+    searched = json.loads(in_process(capsys, "show", "repro/a2flow/a2flow-games-alfworld-seen", "--format", "json").out)
+    assert searched["metric"] == "reward"

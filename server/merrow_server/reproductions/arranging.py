@@ -14,7 +14,7 @@ def steps_of(bench: Bench, row: Row) -> list[RowStep]:
     """
     if row.evaluation_of is not None:
         return steps_of(bench, bench.paper.rows[row.evaluation_of])
-    if row.is_derived or row.not_run or row.environment:
+    if row.is_derived or row.not_run:
         return []
     below = f"{bench.identity}/{row.id}"
     if row.plan is not None:

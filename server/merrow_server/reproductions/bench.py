@@ -19,6 +19,7 @@ from merrow_server.continuing import ResumeChanges
 from merrow_server.evaluations.evaluation_request import EvaluationRequest
 from merrow_server.evaluations.prepared_evaluation import Choosing
 from merrow_server.reproductions.estimates import Estimate
+from merrow_server.reproductions.houses import tasks_file
 from merrow_server.reproductions.request import ReproductionRequest
 
 
@@ -116,6 +117,9 @@ class RowStep(ABC):
 
     def _data(self, part: str) -> tuple[str, dict[str, Any]]:
         """The file with a part of the row's data, and how that is read."""
+        if self.row.environment:
+            file = tasks_file(self.row, Path(self.bench.request.data), part)
+            return str(file), {"part": "all", "metric": "reward"}
         if self.row.is_shipped:
             return self.row.data, {"part": part}
         one = known_sets()[f"{self.row.data}_{part}"]

@@ -14,9 +14,11 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.products.metric import Product
 from merrow_optimizer.reproducing.papers import Row
 from merrow_runtime.provenance import OFFLINE_ORIGIN
+from merrow_server.reproductions.houses import lacking_games
 from merrow_server.reproductions.request import ReproductionRequest
 
 _KEY = "No model endpoint is set. Set one with `export OPENAI_API_KEY=...` or --base-url, or use --simulate, which needs none."
+_GAMES = "pip install alfworld && alfworld-download && merrow tools add alfworld -- merrow env alfworld --data {folder}"
 
 
 @dataclass(frozen=True, slots=True)
@@ -35,13 +37,10 @@ def missing(row: Row, request: ReproductionRequest, origin: str) -> Iterator[Mis
     if row.not_run:
         yield Missing(row.not_run)
         return
-    if row.environment:
-        yield Missing(
-            f"It is played in {row.environment}, which is not part of Merrow. Workflows can act there (merrow env alfworld), but"
-            " this command does not run them."
-        )
-        return
     if row.is_derived:
+        return
+    if row.environment and (lack := lacking_games(row, Path(request.data))):
+        yield Missing(lack, _GAMES.format(folder=shlex.quote(request.data)))
         return
     if origin == OFFLINE_ORIGIN and not request.simulate:
         yield Missing(_KEY)

@@ -13,6 +13,7 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.store.jobs import JobRecord
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_server.reproductions.carrying import rows_kept
+from merrow_server.reproductions.houses import other_games
 from merrow_server.reproductions.readiness import other_data
 from merrow_server.reproductions.request import (
     ReproductionRequest,
@@ -182,6 +183,8 @@ def _hindrances(row: Row, request: ReproductionRequest, came: Mapping[str, Any])
         yield row.not_comparable
     if row.unknown:
         yield row.unknown
+    if row.environment and (other := other_games(row, came.get("items"))):
+        yield other
     if not same_models(row, request):
         named = ", ".join(f"{role} {request.model(row, role)}" for role in asked_models(row))
         yield f"The models differ from the paper's: {named}."
