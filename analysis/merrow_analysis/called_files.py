@@ -180,7 +180,8 @@ class CalledFiles:
         callee = Callee(
             shown, outline.inputs, outputs, types, outline.title, places=outline.places, calls=calls, acts=acts
         )
-        errors = self._all_errors(name) if is_entry or not calls_back else []
+        # Those of a file that calls itself are reported where they are.
+        errors = self._all_errors(name) if name != caller and (is_entry or not calls_back) else []
         if calls_back:
             errors = [error for error in errors if error.code != ENDLESS_CALL.code]
         if not errors:

@@ -143,6 +143,15 @@ def test_a_decision_ends_it() -> None:
     assert "its output RETURN must say its type" in found[0].message
 
 
+def test_errors_of_a_file_that_calls_itself_are_said_once() -> None:
+    text = flow(call("./main.mmd"), *ENDS, TYPED)
+    assert check(text) == []
+    broken = text.replace("|solution|", "|soluton|")
+    assert codes(check(broken)) == ["MW201"]
+    # Seen from another file they are those of a file that can't be called.
+    assert codes(check(CALLS, f=broken.replace("main.mmd", "f.mmd"))) == ["MW227"]
+
+
 def test_a_caller_of_an_endless_file_is_told_so() -> None:
     endless = flow(call("f.mmd"), "PROBLEM --> C --> RETURN", TYPED)
     found = check(CALLS, f=endless)

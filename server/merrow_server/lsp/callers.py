@@ -139,7 +139,7 @@ async def callers_of(server: Host, called: OpenDiagram) -> AsyncIterator[tuple[O
 
 
 async def callable_by(server: Host, diagram: OpenDiagram) -> tuple[list[Callee], bool]:
-    """The workflows that a diagram could call, the nearest first; with the word whether these are all there are.
+    """The workflows that a diagram could call, the nearest first and its own last; with the word whether these are all there are.
 
     Those that can't be called, for they have errors, are among them; flowcharts that are not workflows are not.
     """
@@ -156,7 +156,9 @@ async def callable_by(server: Host, diagram: OpenDiagram) -> tuple[list[Callee],
         path for other in server.documents.values() if other.kind == "diagram" and (path := _path(other)) is not None
     }
     paths.update(real_path(path) for path in await workspace_paths(server) if path.suffix.lower() in DIAGRAM_SUFFIXES)
-    relative = sorted((Path(os.path.relpath(path, folder)).as_posix() for path in paths), key=_far)
+    own = document.path.name
+    relative = [Path(os.path.relpath(path, folder)).as_posix() for path in paths]
+    relative.sort(key=lambda path: (path == own, *_far(path)))
     finder = callable_files(context.provider, document.path.name, context.config or Config())
     callees: list[Callee] = []
     for name in relative[:MOST_OFFERED]:
