@@ -7,10 +7,13 @@ from collections.abc import Callable
 from typing import Any
 
 import pytest
+from tests.runtime.models.making import asking, endpoint_at
 from tests.runtime.openai_server import OpenAIServer, Raw, Received, Reply, Status, Step, serving
 from tests.tools.agents import call, calls, mail, write
 from tests.tools.mails import Workspace
 from tests.tools.test_agent_runs import Runs, run, server, space
+
+from merrow_runtime.requests import AskedCall, Message, OfferedTool, OwnFields
 
 __all__ = ["run", "server", "space"]
 
@@ -240,3 +243,30 @@ def test_an_endpoint_that_still_misses_something_fails_the_node(
     assert run().code == 1
     assert "missing a thought_signature" in run.last["error"]
     assert "tools" in server.bodies[-1], "it is not taken for an endpoint without tools"
+
+
+@pytest.mark.parametrize(
+    ("text", "is_sent"),
+    [
+        ('{"message": {"extra_content": 1, "role": "system", "tools": []}, "calls": [{"v": 1, "function": 2}]}', True),
+        ('{"message": {}, "calls": []}', False),
+        ('{"message": [], "calls": [{"v": 1}]}', False),
+        ('{"message": {}, "calls": [1]}', False),
+        ("[" * 90_000, False),
+        ("{}", False),
+        ("no JSON", False),
+        ('{"message": {}, "calls": [{"v": "' + "x" * 500_000 + '"}]}', False),
+    ],
+)
+async def test_nothing_of_a_recording_takes_the_place_of_what_is_sent(text: str, is_sent: bool) -> None:
+    async with OpenAIServer() as server, endpoint_at(server.base_url) as endpoint:
+        called = AskedCall("call00001", "mail__send", "{}")
+        asked = Message("assistant", "Well.", (called,), own=OwnFields(endpoint.origin, text))
+        messages = (Message("user", "Write."), asked, Message("tool", "Sent.", answers="call00001"))
+        await endpoint.complete(asking(messages=messages, tools=(OfferedTool("mail__send", "", {"type": "object"}),)))
+        sent = server.bodies[0]["messages"][1]
+    assert (sent["role"], sent["content"]) == ("assistant", "Well.")
+    assert set(sent) == {"role", "content", "tool_calls", *(["extra_content"] if is_sent else [])}
+    (one,) = sent["tool_calls"]
+    assert (one["id"], one["function"]) == ("call00001", {"name": "mail__send", "arguments": "{}"})
+    assert set(one) == {"id", "type", "function", *(["v"] if is_sent else [])}

@@ -85,14 +85,15 @@ def sent_back(message: Message, origin: str) -> tuple[Mapping[str, Any], list[Ma
     from there.
     """
     nothing: tuple[Mapping[str, Any], list[Mapping[str, Any]]] = {}, [{} for _ in message.calls]
-    if message.own is None or message.own.origin != origin:
+    if message.own is None or message.own.origin != origin or len(message.own.text) > LARGEST:
         return nothing
     try:
         read = json.loads(message.own.text)
-        whole: Mapping[str, Any] = dict(read["message"])
-        calls: list[Mapping[str, Any]] = [dict(call) for call in read["calls"]]
-    except (ValueError, TypeError, KeyError, RecursionError):
-        return nothing  # of a damaged journal
+        # A recording may be anybody's: nothing of it takes the place of what is sent.
+        whole: Mapping[str, Any] = {name: value for name, value in read["message"].items() if name in OF_MESSAGES}
+        calls: list[Mapping[str, Any]] = [of_call(call) for call in read["calls"]]
+    except (ValueError, TypeError, KeyError, AttributeError, RecursionError):
+        return nothing
     if len(calls) != len(message.calls):
         return nothing
     return whole, calls
