@@ -30,7 +30,8 @@ _CLOSES = {
     "fence": re.compile(r"```"),
 }
 _MUST_CLOSE = frozenset({"fence"})
-_ENDS = re.compile(r"(?:\s|<\|(?:im_end|eot_id|eom_id|end|endoftext)\|>|</s>)+\Z")
+_ENDS = ("<|im_end|>", "<|eot_id|>", "<|eom_id|>", "<|end|>", "<|endoftext|>", "</s>")
+_MOST_ENDS = 4
 _SPACE = re.compile(r"\s*")
 _BETWEEN = re.compile(r"[\s;,]*")
 _NAMED = re.compile(r"([A-Za-z0-9_.-]{1,200})(?:\[CALL_ID\][A-Za-z0-9]{1,64})?(?:\[ARGS\])?\s*(?=\{)")
@@ -60,7 +61,7 @@ def written_calls(text: str, tools: Sequence[OfferedTool], messages: Iterable[Me
     """The calls of ``tools`` that a text is, and nothing else; none where it is an answer. ``messages`` are what the model was
     given.
     """
-    body = _ENDS.sub("", text[: _LONGEST + 1]).lstrip() if len(text) <= _LONGEST else ""
+    body = _without_ends(text) if len(text) <= _LONGEST else ""
     if not body.startswith(("<", "[", "{", "```")):
         return ()
     names = {tool.name.casefold(): tool for tool in tools}
@@ -76,6 +77,17 @@ def written_calls(text: str, tools: Sequence[OfferedTool], messages: Iterable[Me
         AskedCall(call_id(number), one.name, one.arguments[: LONGEST_ARGUMENTS + 1])
         for number, one in enumerate(written, 1)
     )
+
+
+def _without_ends(text: str) -> str:
+    """A text without the marks with which models end one, and without space around it."""
+    body = text.strip()
+    for _ in range(_MOST_ENDS):
+        end = next((end for end in _ENDS if body.endswith(end)), None)
+        if end is None:
+            break
+        body = body.removesuffix(end).rstrip()
+    return body
 
 
 def repeats_what_was_given(messages: Iterable[Message], calls: Iterable[tuple[str, str, str]]) -> bool:
@@ -105,8 +117,9 @@ def _are_near(name: str, arguments: str, text: str) -> bool:
     return False
 
 
-_ESCAPED_SPACE = re.compile(r"\\+[nrt]")
-_ESCAPED = re.compile(r"\\+u([0-9a-fA-F]{4})")
+# From the first of several backslashes on: from each of them it would take the square of their number.
+_ESCAPED_SPACE = re.compile(r"(?<!\\)\\+[nrt]")
+_ESCAPED = re.compile(r"(?<!\\)\\+u([0-9a-fA-F]{4})")
 _SAME = re.compile(r"[\s\\\"'`]+")
 
 

@@ -148,6 +148,11 @@ async def test_thinking_before_a_call_is_no_word_of_the_answer() -> None:
         '{"a":' * 50_000,
         "[" + ",".join([CALL] * 101) + "]",
         CALL + " " * 1_000_001 + CALL,
+        # What would take hours if it took the square of its length.
+        CALL + " " * 900_000 + "x",
+        "<tool_call>" + " " * 900_000 + "x",
+        CALL + "</s>" * 200_000,
+        "<function=mail__send>" + "<parameter=to>" * 60_000,
     ],
 )
 async def test_an_answer_that_is_not_only_a_call_stays_an_answer(text: str) -> None:
@@ -213,6 +218,11 @@ async def test_a_call_that_is_quoted_from_what_was_given_is_none(document: str, 
         await answered(text, "Write.", Message("system", document)),
     ]
     assert [(reply.calls, reply.text) for reply in replies] == [((), text)] * 3
+
+
+async def test_what_was_given_may_be_long_and_strange() -> None:
+    for given in ("\\" * 3_000_000, "mail__send{}" * 200_000, "\\u0061" * 300_000):
+        assert called(await answered(CALL, given)) == [("mail__send", HI)]
 
 
 TAGGED = "<function=mail__send><parameter=to>ann</parameter><parameter=body>hi</parameter></function>"
