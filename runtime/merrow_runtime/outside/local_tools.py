@@ -58,8 +58,10 @@ def read_tool(file: Path) -> LocalTool:
     try:
         source = read_path(file, str(file), LARGEST)
         data = file.read_bytes()
-    except (InputError, OSError) as problem:
-        return LocalTool(file.stem, file, "", None, None, f"{file} can't be read: {problem}.")
+    except InputError as problem:
+        return LocalTool(file.stem, file, "", None, None, str(problem))
+    except OSError as problem:
+        return LocalTool(file.stem, file, "", None, None, f"{file} can't be read: {problem.strerror}.")
     sha256 = hashlib.sha256(data).hexdigest()
     try:
         said, returns, makes = _described(file.stem, source.text)

@@ -260,6 +260,21 @@ def test_types_that_a_tool_can_not_take(tmp_path: Path, types: str, problem: str
     assert tool.problem.count("\n") == 0
 
 
+@pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes that are files")
+def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
+    (tmp_path / "tools").mkdir()
+    os.mkfifo(tmp_path / "tools" / "pipe.py")
+    (tmp_path / "tools" / "circle.py").symlink_to("circle.py")
+    (tmp_path / "tools" / "zero.py").symlink_to("/dev/zero")
+    tools = local_tools(tmp_path)
+    assert [tool.name for tool in tools] == ["circle", "pipe", "zero"]
+    for tool in tools:
+        assert tool.server is None
+        assert tool.problem.count("can't be read") + tool.problem.count("is a device or a pipe") == 1
+        assert tool.problem.endswith(".")
+        assert not tool.problem.endswith("..")
+
+
 def test_a_file_may_be_called_as_a_module_is(tmp_path: Path) -> None:
     assert written(tmp_path, OBJECTS.replace("def tool(", "def dataclasses("), "dataclasses").problem == ""
 
