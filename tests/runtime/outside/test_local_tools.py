@@ -260,6 +260,13 @@ def test_types_that_a_tool_can_not_take(tmp_path: Path, types: str, problem: str
     assert tool.problem.count("\n") == 0
 
 
+@pytest.mark.parametrize(("fields", "is_much"), [(1_998, False), (1_999, True)])
+def test_types_have_so_many_parts(tmp_path: Path, fields: int, is_much: bool) -> None:
+    record = "class A(TypedDict):\n" + "".join(f"    f{number}: int\n" for number in range(fields))
+    tool = written(tmp_path, f"{HEAD}{record}def tool(a: A) -> str:\n    'd'\n")
+    assert ("more than 2,000 parts" in tool.problem) == is_much
+
+
 @pytest.mark.skipif(not hasattr(os, "mkfifo"), reason="needs pipes that are files")
 def test_what_is_no_file_is_not_read(tmp_path: Path) -> None:
     (tmp_path / "tools").mkdir()
