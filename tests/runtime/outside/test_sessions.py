@@ -432,3 +432,30 @@ async def test_an_older_server_over_http() -> None:
     with http_server("well") as url:
         async with Sessions(ENVIRONMENT) as sessions:
             assert (await sessions.call(ToolServer("web", url=url, timeout=PATIENCE), "t", {})).text == "well"
+
+
+KEEPS = """
+import json, sys
+with open(sys.argv[1], "a") as file:
+    for line in sys.stdin:
+        file.write(line)
+        file.flush()
+        request = json.loads(line)
+        told = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}
+        results = {"initialize": told, "tools/list": {"tools": []}}
+        if request["method"] in results:
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": results[request["method"]]}), flush=True)
+        elif "id" in request:
+            error = {"code": -32601, "message": "no such method"}
+            print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "error": error}), flush=True)
+"""
+
+
+async def test_nothing_is_sent_that_was_not_set(tmp_path: Path) -> None:
+    """Strict servers refuse a field that is null."""
+    server = ToolServer("web", (sys.executable, "-c", KEEPS, str(tmp_path / "sent")), timeout=PATIENCE)
+    async with Sessions(os.environ) as sessions:
+        assert await sessions.tools(server) == []
+    sent = (tmp_path / "sent").read_text()
+    assert '"method":"notifications/initialized"' in sent
+    assert "null" not in sent
