@@ -182,7 +182,7 @@ def unserved(choice: EndpointChoice, asked: Iterable[str]) -> Unserved:
 def asked_in(forecast: Forecast) -> Iterator[str]:
     """The models that a run would ask."""
     for node in forecast.nodes:
-        if node.model and node.questions:
+        if node.model and (node.questions or node.embeds is not None):
             yield node.model
         yield from (question.model for question in node.questions if question.model)
 

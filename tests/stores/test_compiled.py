@@ -4,13 +4,15 @@ from __future__ import annotations
 
 import subprocess
 import sys
+import time
 from pathlib import Path
 
 import pytest
+from tests.patience import PATIENCE
 from tests.runtime.compiling.programs import Done, run_program
-from tests.runtime.openai_server import serving
+from tests.runtime.openai_server import Hang, Reply, serving
 from tests.server.program import in_process
-from tests.stores.flows import LESSONS, asks
+from tests.stores.flows import LESSONS, asks, flow
 from tests.stores.test_runs import MANUAL, kept, last, ran, space, texts
 
 from merrow_runtime.program.loading import load
@@ -105,3 +107,33 @@ def test_a_program_that_is_alone_has_stores(space: Path, capsys: pytest.CaptureF
     done = subprocess.run(command, capture_output=True, text=True, check=False)
     assert done.returncode == 0, done.stderr
     assert "Press the green button." in done.stdout
+
+
+def test_a_program_that_was_killed_remembers_once(
+    space: Path, capsys: pytest.CaptureFixture[str], monkeypatch: pytest.MonkeyPatch
+) -> None:
+    text = flow(
+        "lessons: {keep: 9}",
+        'SAY["Custom<br/>(prompt: Say it.)"]',
+        "KEEP@{ op: Remember, store: lessons }",
+        'END["Custom<br/>(prompt: Repeat it.)"]',
+        "PROBLEM -->|input| SAY",
+        "SAY -->|text| KEEP",
+        "KEEP -->|input| END",
+        "END --> RETURN",
+    )
+    made(capsys, text)
+    answers = iter([Reply("look left"), Hang()])
+    with serving(lambda _: next(answers, Reply("look right"))) as server:
+        monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
+        monkeypatch.setenv("OPENAI_API_KEY", "none")
+        command = [sys.executable, "flow.py", "--input", "problem=x"]
+        process = subprocess.Popen(command, stdout=subprocess.DEVNULL, stderr=subprocess.DEVNULL)
+        end = time.monotonic() + PATIENCE
+        while len(server.requests) < 2 and time.monotonic() < end:
+            time.sleep(0.01)
+        process.kill()
+        process.wait(PATIENCE)
+        done = subprocess.run(command, capture_output=True, text=True, check=False)
+        assert (done.returncode, done.stdout) == (0, "look right\n")
+    assert kept(space) == ["look left"]

@@ -155,7 +155,9 @@ def test_what_it_costs_is_foreseen_counted_and_bounded(
     assert foreseen["nodes"][1]["embeds"] == 150
     assert foreseen["cost_usd"]["most"] == pytest.approx(foreseen["tokens"]["most"] / 1e6)
     assert not (space / "state").exists()
-    assert "has the query embedded, and 150 texts of its store" in ran(capsys, MANY, "a", "--dry-run", json_=False).out
+    assert (
+        "has the query embedded, and 150 of its store's texts" in ran(capsys, MANY, "a", "--dry-run", json_=False).out
+    )
 
     refused = ran(capsys, MANY, "aaa b", "--budget-tokens", "500")
     assert refused.code == 1
@@ -402,7 +404,7 @@ def test_a_run_that_is_killed_pays_no_batch_twice(space: Path, server: OpenAISer
     assert record is not None
     assert (record.outputs or {})["RETURN"][0]["text"] == "aaa b"
     # What was under way at the kill may have been paid, and is counted so.
-    assert record.usage.calls >= 7
+    assert record.usage.calls >= 7 + sent - known // 100 > 7
     store.close()
 
 

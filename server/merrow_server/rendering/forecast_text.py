@@ -44,8 +44,8 @@ def _node(number: int, node: PlannedNode) -> Iterator[str]:
         steps = "1 step" if node.steps == 1 else f"{node.steps} steps"
         yield f"   its model may use {visible(', '.join(node.offered))}, in up to {steps}"
     if node.embeds is not None:
-        texts = "no text" if node.embeds == 0 else "1 text" if node.embeds == 1 else f"{node.embeds:,} texts"
-        yield f"   has the query embedded, and {texts} of its store that {'was' if node.embeds == 1 else 'were'} not yet"
+        new = f", and {node.embeds:,} of its store's texts, which have no vectors yet" if node.embeds else ""
+        yield f"   has the query embedded{new}"
     if node.why_open is not None:
         yield f"   {visible(node.why_open)}"
     for question in node.questions:

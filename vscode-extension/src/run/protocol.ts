@@ -281,6 +281,8 @@ export interface PlannedNode {
   /** The tool that it calls, or those that its model may use and in how many steps. */
   readonly tool?: string;
   readonly tools?: { readonly names: readonly string[]; readonly steps: number };
+  /** How many texts of its store have to be embedded, beside the query. */
+  readonly embeds?: number;
   readonly samples: number;
   readonly questions: readonly {
     readonly step: string;

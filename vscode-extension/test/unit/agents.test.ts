@@ -34,9 +34,11 @@ test('a dry run says which tools are called, and which a model may use in how ma
   const nodes = [
     { ...node, node: 'A', tools: { names: ['web.search', 'person'], steps: 6 } },
     { ...node, node: 'B', tool: 'mail.send' },
+    { ...node, node: 'C', operator: 'Retrieve', embeds: 1200 },
   ];
-  const plan: Plan = { workflow: '/w/flow.mmd', endpoint: 'https://api.example.org', order: ['A', 'B'], nodes, calls: bounds, tokens: bounds, cost_usd: bounds };
+  const plan: Plan = { workflow: '/w/flow.mmd', endpoint: 'https://api.example.org', order: ['A', 'B', 'C'], nodes, calls: bounds, tokens: bounds, cost_usd: bounds };
   const page = planPage(plan);
   assert.match(page, /Its model may use web\.search, person, in up to 6 steps\./);
   assert.match(page, /Calls the tool mail\.send\./);
+  assert.match(page, /Retrieve · m\n\nHas the query embedded, and 1,200 of its store’s texts/);
 });

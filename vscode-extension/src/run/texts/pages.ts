@@ -207,12 +207,13 @@ export function planPage(plan: Plan): string {
 
 function plannedLines(number: number, node: PlannedNode, endpoint: string): string[] {
   const about = [node.operator];
-  if (node.model !== null && node.questions.length > 0) about.push(endpoint === offline ? offlineName : node.model);
+  if (node.model !== null && (node.questions.length > 0 || node.embeds !== undefined)) about.push(endpoint === offline ? offlineName : node.model);
   if (node.samples > 1) about.push(`${node.samples} samples`);
   if (node.runs !== 'always') about.push('only where a Decision leads here');
   const lines = [`## ${number}. ${node.node}`, '', about.join(' · '), ''];
   if (node.tool !== undefined) lines.push(`Calls the tool ${node.tool}.`, '');
   if (node.tools !== undefined) lines.push(`Its model may use ${node.tools.names.join(', ')}, in up to ${node.tools.steps} steps.`, '');
+  if (node.embeds !== undefined) lines.push(`Has the query embedded${node.embeds > 0 ? `, and ${node.embeds.toLocaleString('en-US')} of its store’s texts, which have no vectors yet` : ''}.`, '');
   for (const { step, least, most, messages: asked } of node.questions) {
     const often = least === 1 && most === 1 ? '' : `, asked ${range({ least, most })} times`;
     lines.push(`### ${step}${often}`, '');
