@@ -16,6 +16,7 @@ MOST_ROWS = 200
 """Rows of a page."""
 LINE = 240
 """Characters of a cell that a page shows."""
+_FIGURES = ("number", "score", "cost", "seconds")
 _PAGE = 256
 """Rows that are read at once."""
 _SEARCHED, _SEARCHED_LEAST = 16_000_000, 400
@@ -46,7 +47,8 @@ class FieldChoice:
 @dataclass(frozen=True, slots=True)
 class PageRequest:
     """Which rows are wanted: of those with one of these ``verdicts`` (none: all), that have ``search`` in the column ``within``
-    ("": in any), and the ``field`` so; sorted by the column ``sort`` ("": as they are); from ``offset`` on, at most ``limit``.
+    ("": in any that has texts), and the ``field`` so; sorted by the column ``sort`` ("": as they are); from ``offset`` on, at
+    most ``limit``.
     """
 
     offset: int = 0
@@ -141,12 +143,13 @@ class ResultTable:
 
     def _with_words(self, places: Sequence[int], words: Sequence[str], within: str) -> list[int]:
         texts = self._all_texts()
-        at = next((number for number, one in enumerate(self.columns) if one.name == within), None)
+        named = [at for at, one in enumerate(self.columns) if one.name == within]
+        # Figures are no words: half of all costs have a 3 somewhere. Last is the reason, which has no column.
+        at = named or [*(at for at, one in enumerate(self.columns) if one.kind not in _FIGURES), len(self.columns)]
 
         def has(place: int) -> bool:
             row = texts[place]
-            cells = row if at is None else row[at : at + 1]
-            return all(any(word in cell for cell in cells) for word in words)
+            return all(any(word in row[each] for each in at) for word in words)
 
         return [place for place in places if has(place)]
 
@@ -163,7 +166,7 @@ class ResultTable:
         return [text or None for text in texts]
 
     def _all_texts(self) -> list[list[str]]:
-        """The cells of all rows as texts without case, by columns. What is written beside the cells (``also``) is in the last."""
+        """The cells of all rows as texts without case, by columns. The reason of a row is the last."""
         if self._texts is None:
             longest = max(_SEARCHED_LEAST, _SEARCHED // (1 + len(self.verdicts) * len(self.columns)))
             self._texts = [

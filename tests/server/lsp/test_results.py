@@ -104,6 +104,7 @@ async def test_rows_of_an_evaluation_are_paged_sorted_filtered_and_searched(tmp_
             ({"field": {"name": "category", "read": "sales"}}, ["m1", "m3"]),
             ({"field": {"name": "category", "read": "sales", "gold": "billing"}}, ["m1"]),
             ({"search": "nowhere"}, []),
+            ({"search": "0."}, []),  # only in cost and time
         ]:
             found = await page(editor, *asked, sort="item", **more)
             assert (column(found, "item"), found["total"], found["all"]) == (items, len(items), 4), more
