@@ -152,19 +152,19 @@ def test_a_program_that_was_killed_is_continued_and_does_nothing_twice(space: Wo
     program, file = merrow.made(), space.folder / "flow.py"
     killed_at_its_second_mail(space)
     other = run_program(program, "--input", "problem=bob", file=file, typed=SEEN)
-    assert (other.code, "--anew" in other.err) == (0, False), other.err
+    assert (other.code, "--again" in other.err) == (0, False), other.err
     sent = len(space.mails)
     done = run_program(program, *INPUTS[:2], file=file, typed=SEEN)
     assert (done.code, done.out) == (0, "I saw it\n"), done.err
-    assert "--anew" in done.err
+    assert "--again" in done.err
     assert len(space.mails) == sent
     # It has ended by now, so the next one is a new one; so is one that is to be.
-    assert "--anew" not in run_program(program, *INPUTS[:2], file=file, typed=SEEN).err
+    assert "--again" not in run_program(program, *INPUTS[:2], file=file, typed=SEEN).err
     assert len(space.mails) == sent + 2
     space.log.unlink()
     killed_at_its_second_mail(space)
-    anew = run_program(program, *INPUTS[:2], "--anew", file=file, typed=SEEN)
-    assert (anew.code, len(space.mails)) == (0, 4), anew.err
+    again = run_program(program, *INPUTS[:2], "--again", file=file, typed=SEEN)
+    assert (again.code, len(space.mails)) == (0, 4), again.err
 
 
 def test_a_program_whose_question_nobody_answered_asks_again(space: Workspace, merrow: Programs) -> None:
@@ -175,7 +175,7 @@ def test_a_program_whose_question_nobody_answered_asks_again(space: Workspace, m
     assert (left.code, "nobody answers here" in left.err) == (1, True)
     done = run_program(program, *given, typed=SEEN)
     assert (done.code, done.out) == (0, "I saw it\n"), done.err
-    assert "--anew" in done.err
+    assert "--again" in done.err
     assert len(space.mails) == 1
 
 

@@ -16,14 +16,14 @@ from merrow_runtime.values import Value
 class ProgramOptions:
     """How a program is to be run. ``tell`` takes sentences for the person who runs it, such as which model is asked; ``ask``
     puts a question to them, by the node that asks, and gives what they type, None where they don't answer; it is None where
-    nobody can be asked. With ``anew`` a run that was stopped before its end is not continued.
+    nobody can be asked. With ``again`` a run that was stopped before its end is not continued.
     """
 
     options: RunOptions = field(default_factory=RunOptions)
     inputs: Mapping[str, Value] = field(default_factory=dict)
     tell: Callable[[str], None] | None = None
     ask: Callable[[str, Mapping[str, Any]], str | None] | None = None
-    anew: bool = False
+    again: bool = False
 
 
 _ASKED: ContextVar[ProgramOptions | None] = ContextVar("asked", default=None)

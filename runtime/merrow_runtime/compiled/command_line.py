@@ -30,7 +30,7 @@ def run_program(function: Callable[..., Coroutine[Any, Any, Result]], about: str
     given = _parser(about).parse_args()
     try:
         ask = _ask if sys.stdin.isatty() and sys.stderr.isatty() else None
-        asked = ProgramOptions(_options(given), _values(given.input), _tell, ask, given.anew)
+        asked = ProgramOptions(_options(given), _values(given.input), _tell, ask, given.again)
     except RunFailure as failure:
         return _complain(failure)
     return asyncio.run(_watched(function, asked, fail_on_exhausted=given.fail_on_exhausted))
@@ -72,7 +72,7 @@ def _parser(about: str | None) -> argparse.ArgumentParser:
     add("--budget-seconds", type=float, metavar="S", help="Stop after this many seconds.")
     add("--record", metavar="F", help="Write all calls to this file, to replay them.")
     add("--replay", metavar="F", help="Answer all calls from this recording, and from nowhere else.")
-    add("--anew", action="store_true", help="Begin a new run where one with tools was stopped before its end.")
+    add("--again", action="store_true", help="Begin a new run where one with tools was stopped before its end.")
     add("--seed", type=int, default=0, help="Random seed for shuffles.")
     add("--sandbox", metavar="MEANS", help="Sandbox for generated code. Default: the strongest one available.")
     add(

@@ -68,7 +68,7 @@ class Flow(FunctionLines):
         store = open_runs()
         try:
             left, following = unfinished(store, name_of(workflow, inputs, options))
-            if left is not None and asked.anew:
+            if left is not None and asked.again:
                 store.delete(left)
                 left = None
             if left is not None and asked.tell is not None:
@@ -110,7 +110,7 @@ class Flow(FunctionLines):
 _OVER = frozenset({"finished", "failed"})
 _CONTINUED = (
     "The last run with these inputs was stopped before its end. It is continued, and what was done is not done again; to begin"
-    " a new one, run it with --anew."
+    " a new one, run it with --again."
 )
 
 

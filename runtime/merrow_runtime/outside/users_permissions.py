@@ -46,7 +46,7 @@ class UsersPermissions:
         return server is not None and server.may_repeat(own)
 
     def server_trust(self, tool: str) -> ServerTrust | None:
-        """Whether the server of a tool, or a local tool, may be started. It is looked up anew each time: consent is given and
+        """Whether the server of a tool, or a local tool, may be started. It is looked up each time: consent is given and
         taken back elsewhere. None where the workspace isn't known, or the settings can't be read.
         """
         if self._workspace is None or self._folder is None:

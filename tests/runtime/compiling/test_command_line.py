@@ -325,7 +325,7 @@ OPTIONS = """--input NAME=VALUE An input's value; NAME=@file reads a file.
 --budget-seconds S Stop after this many seconds.
 --record F Write all calls to this file, to replay them.
 --replay F Answer all calls from this recording, and from nowhere else.
---anew Begin a new run where one with tools was stopped before its end.
+--again Begin a new run where one with tools was stopped before its end.
 --seed SEED Random seed for shuffles.
 --sandbox MEANS Sandbox for generated code. Default: the strongest one available.
 --allow-unsafe-code Run generated code even if nothing on this machine can isolate it.
