@@ -65,8 +65,8 @@ def server(monkeypatch: pytest.MonkeyPatch) -> Iterator[OpenAIServer]:
         monkeypatch.setenv("OPENAI_BASE_URL", server.base_url)
         monkeypatch.setenv("OPENAI_API_KEY", "sk-test")
         write("flow.mmd", FLOW)
-        rows = [f"m{number},{','.join(mail)}" for number, mail in enumerate(MAILS)]
-        write("mails.csv", "\n".join(["id,text,kind,urgent,amount,reply", *rows]) + "\n")
+        rows = [f"m{number},{','.join(mail)},tecnical" for number, mail in enumerate(MAILS)]
+        write("mails.csv", "\n".join(["id,text,kind,urgent,amount,reply,near", *rows]) + "\n")
         yield server
 
 
@@ -226,6 +226,7 @@ def test_of_fields_for_whole_answers_the_last_one_counts(
         (("--gold", "category=knd"), "did you mean `kind`?"),
         (("--metric", "replly=contains"), "did you mean `reply`?"),
         (("--gold", "category=reply"), "the right answer is not of type Category"),
+        (("--gold", "category=near"), '"billing", "technical", "sales". Did you mean `technical`?\n'),
         (("--gold", "kind", "--gold", "category=kind"), "name the field of each"),
         (("--gold", "category=kind", "--metric", "category=labels"), "scores whole answers"),
         (("--gold", "reply=reply", "--metric-option", "rubric=x"), "No metric of a field has this option"),

@@ -120,7 +120,9 @@ async def check_scoring(data: DataSet, scored_by: BaseMetric) -> None:
         why = "there is no gold answer" if scored_by.needs_gold and item.gold is None else scored_by.fault(item)
         if why:
             place = item.place
-            sentence = f"{why[0].upper()}{why[1:]} (metric {scored_by.name})."
+            # Where a field is named, its type says what it is compared as.
+            by = "" if why.startswith("`") else f" (metric {scored_by.name})"
+            sentence = f"{why[0].upper()}{why[1:]}{by}{'' if why.endswith('?') else '.'}"
             problems.append(DataProblem(sentence, place.file if place else data.file, place.line if place else None))
     if problems and len(problems) == len(data.items) and scored_by.needs_gold and data.items[0].gold is None:
         raise DataError.of(

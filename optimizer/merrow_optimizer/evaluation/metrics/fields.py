@@ -92,7 +92,7 @@ class Fields(BaseMetric):
             try:
                 own = each.item(item)
             except UsageFailure as problem:
-                return f"`{name}`: {problem}".rstrip(".?")
+                return f"`{name}`: {problem}".rstrip(".")
             why = "there is no gold answer" if each.metric.needs_gold and own.gold is None else each.metric.fault(own)
             if why:
                 return f"`{name}`: {why}"
