@@ -289,3 +289,54 @@ async def test_over_a_pipe(client: LanguageClient) -> None:
     )
     answer = await client.protocol.send_request_async("merrow/graph", {"textDocument": {"uri": uri}})
     assert [node["id"] for node in answer["nodes"]] == ["A", "B"]
+
+
+STEPS = """---
+workflow:
+  prompts:
+    billing: Answer about the bill.
+    invoices: Answer about the bill.
+    delivery: Say when it comes.
+---
+flowchart TD
+    PROBLEM([Mail]):::Interface
+    RETURN([Answer]):::Interface
+    B["Custom<br/>(role: billing, returns: 'list[Text]')"]
+    subgraph work [Work]
+        subgraph inner [Inner]
+            I@{ op: Custom, role: invoices, returns: "list[Text]" }
+        end
+        D["Custom<br/>(role: delivery, returns: 'list[Text]')"]
+    end
+    S1["Custom<br/>(role: simple_solver_1)"]
+    S2["Custom<br/>(role: simple_solver_12)"]
+    S3["Custom<br/>(role: simple_solver_2, memory: all)"]
+    T1@{ op: Custom, role: billing, label: "Draft 1" }
+    T2@{ op: Custom, role: invoices, label: "Draft 2" }
+    T3@{ op: Custom, role: invoices, label: "Letter" }
+    V["ScEnsemble<br/>"]
+    PROBLEM --> B & I & D & S1 & S2 & S3 & T1 & T2 & T3 --> V --> RETURN
+"""
+
+
+def test_steps_say_what_they_are_about_and_which_do_the_same(editor: Editor) -> None:
+    answer = graph(editor, editor.open(STEPS))
+    nodes = {node["id"]: node for node in answer["nodes"]}
+    assert {name: node["title"] for name, node in nodes.items() if node["title"] is not None} == {
+        "B": "billing",
+        "I": "invoices",
+        "D": "delivery",
+        "S1": "simple_solver_1",
+        "S2": "simple_solver_12",
+        "S3": "simple_solver_2",
+    }
+    assert (nodes["B"]["settings"], nodes["I"]["settings"], nodes["S3"]["settings"]) == (
+        "returns: list[Text]",
+        "",
+        "memory: all",
+    )
+    assert (nodes["B"]["subgraph"], nodes["D"]["subgraph"], nodes["I"]["subgraph"]) == (None, "work", "inner")
+    doing = {name: node["doing"] for name, node in nodes.items()}
+    assert doing["PROBLEM"] is None and doing["RETURN"] is None and doing["V"]
+    same = [{one for one in doing if doing[one] == doing[name]} for name in ("B", "D", "S1", "S3", "T1", "T3")]
+    assert same == [{"B"}, {"D"}, {"S1", "S2"}, {"S3"}, {"T1", "T2"}, {"T3"}]

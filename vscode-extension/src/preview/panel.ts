@@ -199,14 +199,14 @@ export class PreviewPanel implements vscode.Disposable {
     const revised = this.revised();
     if (run !== undefined && revised !== undefined) {
       this.ranOn = revised;
-      this.post({ type: 'run', states: [...run.nodes], boxes: [...run.boxes], revision: run.revision ?? null, isOver: run.isOver });
+      this.post({ type: 'run', run: run.run, states: [...run.nodes], boxes: [...run.boxes], revision: run.revision ?? null, isOver: run.isOver });
       return;
     }
     const isOfRun = graph !== undefined && this.document()?.version === graph.version && (run?.text ?? graph.text) === graph.text;
     if (run !== undefined && isOfRun) this.ranOn ??= graph;
     const nodes = run === undefined || graph === undefined || this.ranOn === undefined ? run?.nodes : withStale(run.nodes, this.ranOn, graph);
     const states = [...(nodes ?? [])].filter(([, { state }]) => state !== 'gone');
-    this.post({ type: 'run', states, boxes: [...(run?.boxes ?? [])], revision: run?.revision ?? null, isOver: run?.isOver ?? true });
+    this.post({ type: 'run', run: run?.run ?? null, states, boxes: [...(run?.boxes ?? [])], revision: run?.revision ?? null, isOver: run?.isOver ?? true });
   }
 
   private post(message: ToPreview): void {

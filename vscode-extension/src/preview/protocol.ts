@@ -28,6 +28,13 @@ export interface GraphNode {
   /** The style in which its operator is published, as a class of Mermaid says it. */
   readonly style: string | null;
   readonly label: string | null;
+  /** The role of a step whose label only names its operator, and the other parameters in that label; unknown to older servers. */
+  readonly title?: string | null;
+  readonly settings?: string;
+  /** Equal for steps that do the same with the same inputs; none of nodes that are no steps. */
+  readonly doing?: string | null;
+  /** The innermost subgraph around it. */
+  readonly subgraph?: string | null;
   /** The nodes whose results its memory may show; unknown to older servers. */
   readonly remembers?: readonly string[];
   /** The id where the node is declared. */
@@ -102,8 +109,12 @@ export type RunState = 'waiting' | 'asking' | 'running' | 'finished' | 'reused' 
 export interface NodeRun {
   readonly state: RunState;
   readonly detail?: string;
-  /** The case that a Decision chose last. */
+  /** The case that a Decision chose last, and how often it chose each. */
   readonly case?: string;
+  readonly cases?: Readonly<Record<string, number>>;
+  /** The beginnings of what it gave last, by output, and in how many turns and items it gave something. Foreign text. */
+  readonly values?: Readonly<Record<string, string>>;
+  readonly times?: number;
 }
 
 /** Where a Loop or a Map is in a run. */
@@ -159,7 +170,7 @@ export type ToPreview =
   | { readonly type: 'graph'; readonly graph: Graph }
   /** The part where the cursor is; with `reveal` it is brought into sight. */
   | { readonly type: 'cursor'; readonly part: Part | null; readonly reveal: boolean }
-  | { readonly type: 'run'; readonly states: readonly (readonly [string, NodeRun])[]; readonly boxes: readonly (readonly [string, BoxRun])[]; readonly revision: RevisionNote | null; readonly isOver: boolean }
+  | { readonly type: 'run'; readonly run: string | null; readonly states: readonly (readonly [string, NodeRun])[]; readonly boxes: readonly (readonly [string, BoxRun])[]; readonly revision: RevisionNote | null; readonly isOver: boolean }
   | { readonly type: 'notice'; readonly text: string }
   | { readonly type: 'types' }
   | { readonly type: 'memory' }

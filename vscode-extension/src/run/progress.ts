@@ -1,5 +1,6 @@
 /** What the events of one run amount to. Pure. */
 import type { BoxRun, Graph, NodeRun, RevisionNote, RunPicture, StoppedLoop } from '../preview/protocol';
+import { shownValues } from '../preview/values';
 import { noteOf } from '../revisions/words';
 import { inLine } from '../people/words';
 import { attemptText, drawnFigures, isSetByPerson, judgedText, nothing, secondsText, sum } from './texts/figures';
@@ -16,6 +17,8 @@ interface NodeProgress {
   /** The number of the event with which it began. */
   began?: number | undefined;
   case?: string | undefined;
+  /** The beginnings of its outputs. */
+  values?: NodeRun['values'];
 }
 
 /** A Loop or a Map in one frame: the turns or items that began, and those that ended. */
@@ -190,9 +193,12 @@ export class Progress {
     const shown = new Map<string, NodeRun>();
     for (const [node, visits] of this.nodes) {
       const { state, detail, since, queued, case: chosen } = together(visits);
+      const all = [...visits.values()];
+      const values = all.findLast((one) => one.values !== undefined)?.values;
+      const gave = values === undefined ? {} : { values, times: all.filter((one) => one.values !== undefined).length };
       const lasting = queued === undefined && since !== undefined && now - since >= LONG ? secondsText(Math.floor(now - since)) : '';
       const words = [detail, lasting].filter((part) => part !== '').join(' · ');
-      shown.set(node, { state, ...(words === '' ? {} : { detail: words }), ...(chosen === undefined ? {} : { case: chosen }) });
+      shown.set(node, { state, ...(words === '' ? {} : { detail: words }), ...(chosen === undefined ? {} : { case: chosen }), ...casesOf(all), ...gave });
     }
     if (!this.isOver) for (const node of this.gone) shown.set(node, { state: 'gone' });
     return shown;
@@ -334,9 +340,9 @@ export class Progress {
       }
       case 'node_finished':
         this.add(event);
-        return { state: 'finished', detail: [isSetByPerson(event.sources) ? 'set by a person' : '', attemptText(event), drawnFigures(event.usage, event.seconds)].filter((part) => part !== '').join(' · '), case: event.case };
+        return { state: 'finished', detail: [isSetByPerson(event.sources) ? 'set by a person' : '', attemptText(event), drawnFigures(event.usage, event.seconds)].filter((part) => part !== '').join(' · '), case: event.case, values: shownValues(event.outputs) };
       case 'node_reused':
-        return { state: 'reused', detail: attemptText(event), case: event.case };
+        return { state: 'reused', detail: attemptText(event), case: event.case, values: shownValues(event.outputs) };
       case 'node_skipped':
         return { state: 'skipped', detail: event.reason ?? '' };
       case 'node_failed':
@@ -365,6 +371,13 @@ function together(visits: ReadonlyMap<string, NodeProgress>): NodeProgress {
   const running = all.filter(({ state }) => state === 'running');
   const asking = all.findLast(({ state }) => state === 'asking');
   return asking ?? running.findLast(({ queued }) => queued === undefined) ?? running.at(-1) ?? all.at(-1) ?? { state: 'waiting', detail: '' };
+}
+
+/** How often a Decision chose each case, in all frames together. */
+export function casesOf(visits: readonly { readonly case?: string | undefined }[]): { readonly cases?: Readonly<Record<string, number>> } {
+  const cases = new Map<string, number>();
+  for (const { case: chosen } of visits) if (chosen !== undefined) cases.set(chosen, (cases.get(chosen) ?? 0) + 1);
+  return cases.size === 0 ? {} : { cases: Object.fromEntries(cases) };
 }
 
 function pending(state: NodeProgress['state']): Map<string, NodeProgress> {

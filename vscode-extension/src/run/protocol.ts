@@ -221,6 +221,8 @@ export interface NodeReport {
   readonly seconds?: number;
   readonly error: string | null;
   readonly case?: number | null;
+  /** Of a Decision the label of the case that it chose. */
+  readonly choice?: string | null;
   /** Of a node whose result was validated: the attempt that counts, whether it is valid, and what was said of each. */
   readonly attempt?: number;
   readonly valid?: boolean;

@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import { following, found } from '../../webview/preview/finding';
-import { captions, publishedStyles } from '../../webview/preview/words';
+import { nodeWords, publishedStyles } from '../../webview/preview/words';
 import type { GraphNode } from '../../src/preview/protocol';
 
 function node(id: string, label: string | null, operator: string | null = null): GraphNode {
@@ -10,7 +10,7 @@ function node(id: string, label: string | null, operator: string | null = null):
 }
 
 const NODES = [
-  node('PROBLEM', 'Problem', 'Interface'),
+  { ...node('PROBLEM', 'Problem', 'Interface'), kind: 'input' as const },
   node('SOLVE', 'Custom<br/>(role: careful_solver)', 'Custom'),
   node('CHECK', 'Custom<br/>(role: check)', 'Custom'),
   node('VOTE', 'All&nbsp;of them', 'ScEnsemble'),
@@ -43,8 +43,8 @@ describe('A search', () => {
 
 describe('The ids in the drawing', () => {
   it('are below the labels of a workflow that say something else', () => {
-    assert.deepEqual(Object.keys(captions({ workflow: true, nodes: NODES })), ['SOLVE', 'CHECK', 'VOTE']);
-    assert.deepEqual(captions({ workflow: false, nodes: NODES }), {});
+    assert.deepEqual(Object.keys(nodeWords({ workflow: true, nodes: NODES }).captions), ['SOLVE', 'CHECK', 'VOTE']);
+    assert.deepEqual(nodeWords({ workflow: false, nodes: NODES }), { labels: {}, captions: {} });
   });
 
   it('come with the style of the operator, but in high contrast', () => {
@@ -55,7 +55,7 @@ describe('The ids in the drawing', () => {
   });
 
   it('are words and no HTML', () => {
-    const [html = ''] = Object.values(captions({ workflow: true, nodes: [node('<img src=x>&', 'Other')] }));
+    const [html = ''] = Object.values(nodeWords({ workflow: true, nodes: [node('<img src=x>&', 'Other')] }).captions);
     assert.ok(html.includes('&lt;img src=x&gt;&amp;') && !html.includes('<img'));
   });
 });

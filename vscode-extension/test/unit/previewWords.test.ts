@@ -20,7 +20,7 @@ describe('The words of the preview', () => {
   it('say whose results a step remembers', () => {
     const node = { id: 'CHECK', kind: 'operator', operator: 'Custom', diagnostics: [], remembers: ['PLAN', 'DRAFT'] };
     const graph = { nodes: [node], edges: [], subgraphs: [] } as unknown as Graph;
-    const lines = (one: Graph) => about({ kind: 'node', id: 'CHECK' }, one, new Map(), new Map())?.lines;
+    const lines = (one: Graph) => about({ kind: 'node', id: 'CHECK' }, { graph: one, run: new Map(), boxes: new Map(), edges: new Map(), folds: new Map() })?.lines;
 
     assert.deepEqual(lines(graph), ['Custom', 'Remembers the results of PLAN, DRAFT']);
     assert.deepEqual(lines({ ...graph, nodes: [{ ...node, remembers: undefined }] } as unknown as Graph), ['Custom']);

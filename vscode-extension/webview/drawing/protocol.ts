@@ -18,6 +18,10 @@ export interface DrawRequest {
   readonly theme: Theme;
   /** More words for the labels of edges, by Mermaid's id of the edge, in HTML. */
   readonly edgeWords: Readonly<Record<string, string>>;
+  /** What is written in nodes in the place of their labels, by id, in HTML. */
+  readonly labels?: Readonly<Record<string, string>>;
+  /** The ids of nodes that are not drawn, nor are their edges. */
+  readonly hidden?: readonly string[];
   /** What stands small below the labels of nodes, by id, in HTML; `ids` for the ids of all whose label says something else. */
   readonly captions: Readonly<Record<string, string>> | 'ids';
   /** The styles of nodes that have none from the diagram, by id. */

@@ -31,9 +31,17 @@ function caption({ id, label, isGroup }: LaidOut['nodes'][number]): string | und
   return asked === 'ids' ? (isGroup ? undefined : idCaption(id, label ?? null)) : own(asked, id);
 }
 
+/** All but some nodes and their edges. */
+function without(data: LaidOut, hidden: ReadonlySet<string>): LaidOut {
+  if (hidden.size === 0) return data;
+  const isShown = (id: string | undefined) => id === undefined || !hidden.has(id);
+  return { ...data, nodes: data.nodes.filter(({ id }) => isShown(id)), edges: data.edges.filter(({ start, end }) => isShown(start) && isShown(end)) };
+}
+
 /** Mermaid's own layout, after edges and nodes were given what else they shall say. */
 const layout = {
-  render(data: LaidOut, ...rest: unknown[]): Promise<void> {
+  render(all: LaidOut, ...rest: unknown[]): Promise<void> {
+    const data = without(all, new Set(request?.hidden));
     for (const edge of data.edges) {
       const more = request?.edgeWords[edge.id];
       if (more !== undefined) edge.label = edge.label ? `${edge.label}<br/>${more}` : more;
@@ -42,6 +50,8 @@ const layout = {
       const more = caption(node);
       const style = own(request?.styles, node.id);
       if (style !== undefined && !node.isGroup && !node.cssStyles?.length && !node.cssCompiledStyles?.length) node.cssStyles = [...style];
+      const said = node.isGroup ? undefined : own(request?.labels, node.id);
+      if (said !== undefined) Object.assign(node, { label: said, labelType: 'text' });
       if (more !== undefined) node.label = `${(node.label ?? '').replace(/(?:<br\s*\/?>\s*)+$/i, '')}<br/>${more}`;
     }
     if (request?.portable !== true) drawn = new Shown(data, JSON.stringify([request?.theme]));

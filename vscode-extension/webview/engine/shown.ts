@@ -7,7 +7,7 @@ import { NODES } from './pieces';
 /** What Mermaid hands to a layout. */
 export interface LaidOut {
   readonly nodes: readonly LaidOutNode[];
-  readonly edges: readonly { readonly id: string; label?: string }[];
+  readonly edges: readonly { readonly id: string; readonly start?: string; readonly end?: string; label?: string }[];
   readonly diagramId?: string;
 }
 

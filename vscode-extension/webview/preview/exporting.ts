@@ -1,13 +1,31 @@
-import type { Engine } from '../drawing/engine';
 import { LIGHT } from '../drawing/theme';
-import type { ExportFormat } from '../../src/preview/protocol';
+import { type Engine, Superseded } from '../drawing/engine';
+import type { ExportFormat, FromPreview, Graph } from '../../src/preview/protocol';
+import { brokenWords, whyNot } from './undrawn';
 
 /** Pixels of a PNG for each of the picture, and the longest side that browsers draw. */
 const DENSITY = 2;
 const LONGEST = 16_000;
 
+/** The answer to the wish for a picture of a diagram, with all its steps. */
+export async function answerExport(
+  engine: Engine,
+  { request, format }: { readonly request: number; readonly format: ExportFormat },
+  graph: Graph | undefined,
+  edgeWords: (graph: Graph) => Readonly<Record<string, string>>,
+): Promise<FromPreview> {
+  try {
+    if (graph === undefined) throw new Error('There is no picture yet.');
+    const why = whyNot(graph);
+    if (why !== undefined) throw new Error(why);
+    return { type: 'exported', request, data: await exported(engine, graph.text, edgeWords(graph), format) };
+  } catch (problem) {
+    return { type: 'failed', request, message: problem instanceof Superseded ? 'The text changed meanwhile; export it again.' : brokenWords(graph, String(problem)) };
+  }
+}
+
 /** The picture for others: in light colours, with labels that every program shows. The text of an SVG, or a PNG in base64. */
-export async function exported(
+async function exported(
   engine: Engine,
   text: string,
   edgeWords: Readonly<Record<string, string>>,

@@ -1,3 +1,5 @@
+import type { Part } from '../../src/preview/protocol';
+import { following } from './finding';
 import type { Picture } from './picture';
 
 type Direction = 'ArrowUp' | 'ArrowDown' | 'ArrowLeft' | 'ArrowRight';
@@ -8,20 +10,31 @@ export interface KeyActions {
   fit(): void;
   types(): void;
   memory(): void;
+  folding(): void;
+  follow(): void;
   pan(dx: number, dy: number): void;
   /** The node has the focus now. */
   focused(id: string): void;
-  /** Enter or space on a node. */
-  chosen(id: string, open: boolean): void;
+  /** The edge has the focus now. */
+  focusedEdge(id: string): void;
+  /** The edges out of a node, in their order, then those into it. */
+  edgesOf(id: string): readonly string[];
+  /** Enter or space on a node or an edge. */
+  chosen(part: Part, open: boolean): void;
   leave(): void;
 }
 
 const STEP = 60;
 
-/** The picture by keys: arrows go from node to node, Enter to the text, + - 0 1 zoom, T shows types, M memory. One node is in the tab order. */
+/**
+ * The picture by keys: arrows go from node to node, E to the edges of a node one after another and Escape back, Enter to the text, + - 0 1
+ * zoom, T shows types, M memory, G draws equal steps as one, R follows the run. One node is in the tab order.
+ */
 export class Keyboard {
   private picture: Picture | undefined;
   private current: string | undefined;
+  /** The edge that has the focus. */
+  private edge: string | undefined;
 
   constructor(
     viewport: HTMLElement,
@@ -29,6 +42,8 @@ export class Keyboard {
   ) {
     viewport.addEventListener('keydown', (event) => { this.pressed(event); });
     viewport.addEventListener('focusin', (event) => {
+      const edge = event.target instanceof SVGPathElement ? event.target.dataset['id'] : undefined;
+      if (edge !== undefined) actions.focusedEdge(edge);
       const id = event.target instanceof Element ? event.target.closest<SVGElement>('g[data-node]')?.dataset['node'] : undefined;
       if (id === undefined) return;
       this.select(id);
@@ -40,6 +55,7 @@ export class Keyboard {
   use(picture: Picture, label: (id: string) => string): void {
     const had = document.activeElement instanceof SVGElement && document.activeElement.matches('g[data-node]');
     this.picture = picture;
+    this.edge = undefined;
     for (const id of picture.nodeIds) {
       const node = picture.node(id);
       node?.setAttribute('tabindex', '-1');
@@ -69,6 +85,7 @@ export class Keyboard {
   private pressed(event: KeyboardEvent): void {
     if (event.ctrlKey || event.metaKey || event.altKey) return;
     const on = event.target instanceof Element && event.target.closest('g[data-node]') !== null;
+    if (!(event.target instanceof SVGPathElement)) this.edge = undefined;
     if (!this.act(event, on)) return;
     event.preventDefault();
     event.stopPropagation();
@@ -98,13 +115,29 @@ export class Keyboard {
       case 'M':
         actions.memory();
         return true;
+      case 'g':
+      case 'G':
+        actions.folding();
+        return true;
+      case 'r':
+      case 'R':
+        actions.follow();
+        return true;
+      case 'e':
+      case 'E':
+        return this.nextEdge(event.shiftKey ? -1 : 1);
       case 'Escape':
         actions.leave();
+        if (this.edge !== undefined) this.focus();
         return true;
       case 'Enter':
       case ' ':
+        if (this.edge !== undefined) {
+          actions.chosen({ kind: 'edge', id: this.edge }, event.key === 'Enter');
+          return true;
+        }
         if (!on || current === undefined) return false;
-        actions.chosen(current, event.key === 'Enter');
+        actions.chosen({ kind: 'node', id: current }, event.key === 'Enter');
         return true;
       case 'ArrowUp':
       case 'ArrowDown':
@@ -116,6 +149,20 @@ export class Keyboard {
       default:
         return false;
     }
+  }
+
+  /** The focus goes to the next edge of the current node. */
+  private nextEdge(step: 1 | -1): boolean {
+    const { current, picture } = this;
+    const ids = current === undefined ? [] : this.actions.edgesOf(current).filter((id) => picture?.edge(id) !== undefined);
+    const id = following(ids, this.edge, step);
+    const path = id === undefined ? undefined : picture?.edge(id);
+    if (path === undefined) return false;
+    path.setAttribute('tabindex', '-1');
+    path.setAttribute('role', 'button');
+    path.focus({ preventScroll: true });
+    this.edge = id;
+    return true;
   }
 
   private pan(key: Direction): void {

@@ -15,6 +15,7 @@ interface Kept extends PreviewState {
   readonly view: View;
   readonly types: boolean;
   readonly memory: boolean;
+  readonly unfolded: boolean;
 }
 
 const editor = acquireVsCodeApi();
@@ -24,7 +25,7 @@ const keep = (part: Partial<Kept>) => { editor.setState({ ...editor.getState(), 
 
 const before = editor.getState();
 const drawer = new Engine(source, nonce);
-const preview = new Preview(drawer, (message) => { editor.postMessage(message); }, keep, before?.view, before?.types, before?.memory);
+const preview = new Preview(drawer, (message) => { editor.postMessage(message); }, keep, before?.view, before?.types, before?.memory, before?.unfolded);
 
 addEventListener('message', ({ data, origin }: MessageEvent<ToPreview>) => {
   // The drawing frame, which has no origin, speaks through its port alone.

@@ -1,7 +1,9 @@
-import type { BoxRun, Finding, Graph, NodeRun, Part, Severity } from '../../src/preview/protocol';
+import type { Finding, GraphEdge, GraphNode, NodeRun, Part, Severity } from '../../src/preview/protocol';
 import { mark, svg } from './icons';
 import type { Picture } from './picture';
-import { badge, isLit, takenAtTheEnd } from './words';
+import { markPlaces, outline, stack } from './outlines';
+import { kindOf } from './ways';
+import { badge, detailOf, isLit, type Shown, takenAtTheEnd } from './words';
 
 const ORDER: readonly Severity[] = ['error', 'warning', 'hint'];
 
@@ -23,7 +25,7 @@ export class Marks {
   private herePart: Part | undefined;
 
   /** Bring the marks up to date; only nodes and edges about which something else is to be said are touched. */
-  update(picture: Picture, graph: Graph, run: ReadonlyMap<string, NodeRun>, boxes: ReadonlyMap<string, BoxRun>): void {
+  update(picture: Picture, { graph, run, boxes, edges, folds }: Shown): void {
     if (picture !== this.picture) {
       this.picture = picture;
       this.said = new Map();
@@ -33,20 +35,24 @@ export class Marks {
     for (const node of graph.nodes) {
       const state = run.get(node.id);
       const severity = worst(node.diagnostics);
-      const words = `${severity ?? ''}|${running ? (state?.state ?? 'none') : ''}|${state?.detail ?? ''}`;
+      const detail = state === undefined ? '' : detailOf(node, state);
+      const count = folds.get(node.id)?.length ?? 0;
+      const words = `${severity ?? ''}|${running ? (state?.state ?? 'none') : ''}|${detail}${count === 0 ? '' : `|${count}`}`;
       if (this.changed(`n ${node.id}`, words)) {
         const element = picture.node(node.id);
-        if (element !== undefined) this.markNode(element, severity, state, running);
+        if (element !== undefined) this.markNode(element, node, severity, state, running);
+        if (element !== undefined && count > 0) stack(element);
       }
     }
     const taken = takenAtTheEnd(graph, boxes);
     for (const edge of graph.edges) {
       const severity = worst(edge.diagnostics);
       const lit = isLit(edge, run, boxes);
-      const stopped = taken.has(edge.id);
-      if (this.changed(`e ${edge.id}`, `${severity ?? ''}${lit ? ' lit' : ''}${stopped ? ' stopped' : ''}`)) {
+      const looks: Looks = { lit, stopped: taken.has(edge.id), taken: edges.get(edge.id)?.way === 'taken', left: edges.get(edge.id)?.way === 'left' };
+      const words = [severity, kindOf(edge), ...Object.entries(looks).map(([name, on]) => (on ? name : ''))].join(' ').trim();
+      if (this.changed(`e ${edge.id}`, words)) {
         const path = picture.edge(edge.id);
-        if (path !== undefined) markEdge(path, edge.id, severity, lit, stopped);
+        if (path !== undefined) markEdge(path, picture.label(edge.id), edge, severity, looks);
       }
     }
     for (const group of graph.subgraphs) {
@@ -76,7 +82,7 @@ export class Marks {
     for (const old of this.picture?.root.querySelectorAll('.found') ?? []) old.remove();
     for (const id of ids) {
       const element = this.picture?.node(id);
-      if (element !== undefined) layer(element).prepend(frame(this.box(element), 8, id === now ? 'found now' : 'found'));
+      if (element !== undefined) layer(element).prepend(outline(element, this.box(element), 8, id === now ? 'found now' : 'found'));
     }
   }
 
@@ -91,7 +97,7 @@ export class Marks {
       this.here = svg('path', { d: element.getAttribute('d') ?? '', class: 'here edge-here' });
       element.parentNode?.append(this.here);
     } else if (element instanceof SVGGElement) {
-      this.here = frame(this.box(element), 5, 'here');
+      this.here = outline(element, this.box(element), 5, 'here');
       layer(element).append(this.here);
     }
     return element;
@@ -101,9 +107,11 @@ export class Marks {
   private box(element: SVGGElement): DOMRect {
     let box = this.boxes.get(element);
     if (box === undefined) {
-      const marks = element.querySelector(':scope > .marks');
+      const [marks, sheets] = [element.querySelector(':scope > .marks'), element.querySelectorAll(':scope > .sheet')];
       marks?.remove();
+      for (const sheet of sheets) sheet.remove();
       box = element.getBBox();
+      element.prepend(...sheets);
       if (marks !== null) element.append(marks);
       this.boxes.set(element, box);
     }
@@ -121,30 +129,32 @@ export class Marks {
     const box = this.box(element);
     const marks = layer(element);
     for (const old of marks.querySelectorAll(':scope > .badge, :scope > .stopped')) old.remove();
-    if (stopped) marks.append(frame(box, 0, 'stopped'));
+    if (stopped) marks.append(outline(element, box, 0, 'stopped'));
     if (words === '') return;
     const text = svg('text', { x: box.x + box.width - 6, y: box.y + box.height - 6, class: 'badge' });
     text.textContent = words;
     marks.append(text);
   }
 
-  private markNode(element: SVGGElement, severity: Severity | undefined, run: NodeRun | undefined, running: boolean): void {
+  private markNode(element: SVGGElement, node: GraphNode, severity: Severity | undefined, run: NodeRun | undefined, running: boolean): void {
     const box = this.box(element);
+    const places = markPlaces(element, box);
     const marks = layer(element);
     for (const old of marks.querySelectorAll(':scope > :not(.here, .found)')) old.remove();
     element.classList.toggle('ghost', run?.state === 'gone');
     element.classList.toggle('dimmed', running && (run === undefined || run.state === 'skipped' || run.state === 'gone'));
     if (run !== undefined) {
-      marks.append(frame(box, 3, `state ${run.state}`), mark(run.state, 'square', box.x, box.y));
-      if (run.detail !== undefined && run.detail !== '') {
+      marks.append(outline(element, box, 3, `state ${run.state}`), mark(run.state, 'square', ...places.left));
+      const detail = detailOf(node, run);
+      if (detail !== '') {
         const text = svg('text', { x: box.x + box.width / 2, y: box.y + box.height + 15, class: 'detail' });
         // No wider than the node and the gap beside it: neighbours have words of their own. The tooltip has all of it.
         const most = Math.max(Math.floor((box.width + GAP) / LETTER), FEWEST);
-        text.textContent = run.detail.length > most ? `${run.detail.slice(0, most - 1)}…` : run.detail;
+        text.textContent = detail.length > most ? `${detail.slice(0, most - 1)}…` : detail;
         marks.append(text);
       }
     }
-    if (severity !== undefined) marks.append(mark(severity, 'circle', box.x + box.width, box.y));
+    if (severity !== undefined) marks.append(mark(severity, 'circle', ...places.right));
   }
 }
 
@@ -160,16 +170,25 @@ function layer(element: SVGGElement): SVGGElement {
   return made;
 }
 
-function frame(box: DOMRect, room: number, kind: string): SVGRectElement {
-  const place = { x: box.x - room, y: box.y - room, width: box.width + 2 * room, height: box.height + 2 * room };
-  return svg('rect', { ...place, rx: 6, class: kind });
+/** How an edge of a run looks. */
+interface Looks {
+  readonly lit: boolean;
+  readonly stopped: boolean;
+  readonly taken: boolean;
+  readonly left: boolean;
 }
 
-function markEdge(path: SVGPathElement, id: string, severity: Severity | undefined, lit: boolean, stopped: boolean): void {
+const KINDS = ['yes', 'no', 'over', 'again'] as const;
+
+function markEdge(path: SVGPathElement, label: Element | undefined, edge: GraphEdge, severity: Severity | undefined, looks: Looks): void {
+  const { id } = edge;
   const root = path.closest('g.root') ?? path.ownerSVGElement;
   for (const old of root?.querySelectorAll<SVGElement>(':scope > .mark') ?? []) if (old.dataset['about'] === id) old.remove();
-  path.classList.toggle('lit', lit);
-  path.classList.toggle('stopped', stopped);
+  const kind = kindOf(edge);
+  for (const part of [path, label]) {
+    for (const one of KINDS) part?.classList.toggle(`way-${one}`, one === kind);
+    for (const [name, on] of Object.entries(looks) as [string, boolean][]) part?.classList.toggle(name, on);
+  }
   if (severity === undefined) return;
   // A third of the way: the label is in the middle.
   const place = path.getPointAtLength(path.getTotalLength() / 3);

@@ -4,7 +4,7 @@ import { distinct, over, read, SHAPES, written } from '../drawing/colours';
 import { type EditorTheme, ground } from '../drawing/theme';
 
 /** By which of VS Code's colours each is known, the first that the theme has; and which it is where the theme has none. */
-const SOURCES: Readonly<Record<Severity | RunState | 'lit' | 'stopped' | 'memory' | 'node', readonly [names: readonly string[], otherwise: string]>> = {
+const SOURCES: Readonly<Record<Severity | RunState | 'lit' | 'stopped' | 'yes' | 'no' | 'taken' | 'memory' | 'node', readonly [names: readonly string[], otherwise: string]>> = {
   error: [['editorError-foreground'], '#f14c4c'],
   warning: [['editorWarning-foreground'], '#cca700'],
   hint: [['editorInfo-foreground'], '#3794ff'],
@@ -23,12 +23,17 @@ const SOURCES: Readonly<Record<Severity | RunState | 'lit' | 'stopped' | 'memory
   gone: [['disabledForeground'], '#8a8a8a'],
   lit: [['charts-orange'], '#d18616'],
   stopped: [['editorWarning-foreground', 'charts-yellow'], '#cca700'],
+  yes: [['charts-green'], '#2ea043'],
+  no: [['charts-purple'], '#b180d7'],
+  taken: [['editor-foreground'], '#8a8a8a'],
   memory: [['charts-purple'], '#b180d7'],
   node: [['descriptionForeground'], '#8a8a8a'],
 };
 
-/** How much is left of a node that a run did not reach; its words can still be read. */
+/** How much is left of a node that a run did not reach, whose words can still be read, and of an edge that it did not take. */
 const DIMMED = 0.7;
+const LEFT = 0.4;
+const LEFT_IN_CONTRAST = 0.6;
 
 /** CSS properties by name: `--merrow-STATE`, each at least as distinct from the editor's background as shapes must be. */
 export function palette(editor: EditorTheme): Readonly<Record<string, string>> {
@@ -40,5 +45,5 @@ export function palette(editor: EditorTheme): Readonly<Record<string, string>> {
     const colour = known ?? over(name === undefined ? otherwise : editor.variable(name), background, foreground);
     return [`--merrow-${state}`, written(distinct(colour, background, SHAPES))];
   });
-  return { ...Object.fromEntries(colours), '--merrow-dimmed': String(highContrast ? 1 : DIMMED) };
+  return { ...Object.fromEntries(colours), '--merrow-dimmed': String(highContrast ? 1 : DIMMED), '--merrow-left': String(highContrast ? LEFT_IN_CONTRAST : LEFT) };
 }

@@ -117,6 +117,15 @@ export class Picture {
     return seen.length === 0 ? undefined : { left: Math.min(...seen.map(({ left }) => left)), top: Math.min(...seen.map(({ top }) => top)) };
   }
 
+  get edgeIds(): Iterable<string> {
+    return this.edges.keys();
+  }
+
+  /** What is written on an edge. */
+  label(id: string): Element | undefined {
+    return this.labels.get(id);
+  }
+
   edge(id: string): SVGPathElement | undefined {
     return this.edges.get(id);
   }

@@ -2,9 +2,12 @@ import { type Engine, Superseded, TooLong } from '../drawing/engine';
 import type { DrawRequest, Theme } from '../drawing/protocol';
 import { currentTheme, editorTheme } from '../drawing/editorTheme';
 import type { BoxRun, FromPreview, Graph, NodeRun, Part, ToPreview } from '../../src/preview/protocol';
+import { Aside } from './aside';
 import { Banner } from './banner';
 import { element } from './dom';
-import { exported } from './exporting';
+import { Follower } from './follower';
+import { Hints } from './hints';
+import { answerExport } from './exporting';
 import { Keyboard } from './keyboard';
 import { Legend } from './legend';
 import { tooLarge } from './limits';
@@ -14,24 +17,27 @@ import { Minimap } from './minimap';
 import { palette } from './palette';
 import { Picture } from './picture';
 import { Search } from './search';
+import { Showing } from './showing';
 import { Stage, type View } from './stage';
 import { Toolbar } from './toolbar';
 import { Tooltip } from './tooltip';
-import { about, captions, notWorkflow, publishedStyles, spoken, typeWords } from './words';
+import { brokenWords, whyNot } from './undrawn';
+import { nodeWords, notWorkflow, publishedStyles, spoken, typeWords } from './words';
 
 /** Milliseconds that a drawing waits at most for the text to be left alone, after what changes at once was shown. */
 const QUIET = 1500;
 
-type Keep = (part: { view?: View; types?: boolean; memory?: boolean }) => void;
+type Keep = (part: { view?: View; types?: boolean; memory?: boolean; unfolded?: boolean }) => void;
 
 /** The page as a whole: one picture, what is drawn over it, and the way from messages to both. */
 export class Preview {
   private readonly world = element('div', { class: 'world' });
   private readonly viewport = element('div', { class: 'viewport', tabindex: '0', role: 'group', 'aria-label': 'Flowchart' }, this.world);
   private readonly notice = element('div', { class: 'notice', role: 'status', hidden: '' });
-  private readonly aside = element('div', { class: 'aside', role: 'note', hidden: '' });
+  private readonly aside = new Aside((act) => { this.post({ type: 'drawn as', act }); });
   private readonly placeholder = element('div', { class: 'placeholder' }, 'Drawing…');
   private readonly tooltip = new Tooltip();
+  private readonly hints: Hints;
   private readonly legend = new Legend();
   private readonly banner: Banner;
   private readonly marks = new Marks();
@@ -41,9 +47,8 @@ export class Preview {
   private readonly stage: Stage;
   private readonly toolbar: Toolbar;
   private readonly keyboard: Keyboard;
-  private graph: Graph | undefined;
-  private run: ReadonlyMap<string, NodeRun> = new Map();
-  private boxes: ReadonlyMap<string, BoxRun> = new Map();
+  private readonly follower: Follower;
+  private readonly showing = new Showing();
   private picture: Picture | undefined;
   private cursor: Part | undefined;
   /** Whether the view is one from before the window was loaded again. */
@@ -64,33 +69,48 @@ export class Preview {
     view: View | undefined,
     private types = false,
     memory = false,
+    unfolded = false,
   ) {
+    this.showing.unfolded = unfolded;
     const actions = {
       zoom: (factor: number) => { this.stage.zoom(factor); },
       actualSize: () => { this.stage.zoom(1 / this.stage.scale); },
       fit: () => { this.stage.fit(); },
       types: () => { this.toggleTypes(); },
       memory: () => { this.toggleMemory(); },
+      folding: () => { this.toggleFolding(); },
+      follow: () => { this.comeBack(); },
       find: () => { this.search.open(); },
       pan: (dx: number, dy: number) => { this.stage.pan(dx, dy); },
       save: (format: 'svg' | 'png') => { this.post({ type: 'command', command: format === 'svg' ? 'exportSvg' : 'exportPng' }); },
-      focused: (id: string) => { this.focused(id); },
-      chosen: (id: string, open: boolean) => { this.choose({ kind: 'node', id }, open); },
+      focused: (id: string) => { this.hints.node(id, this.picture); },
+      focusedEdge: (id: string) => { this.hints.edge(id, this.picture); },
+      edgesOf: (id: string) => this.showing.edgesOf(id),
+      chosen: (part: Part, open: boolean) => { this.choose(part, open); },
       leave: () => { this.tooltip.hide(); },
     };
     this.toolbar = new Toolbar(actions);
     this.banner = new Banner((act, revision) => { this.post({ type: 'revision', act, revision }); });
-    this.stage = new Stage(this.viewport, this.world, (now) => {
-      this.toolbar.showScale(now.scale);
-      this.tooltip.hide();
-      this.minimap.follow();
-      this.keep({ view: now });
-    });
+    this.follower = new Follower((offered) => { this.toolbar.showFollow(offered); });
+    this.stage = new Stage(
+      this.viewport,
+      this.world,
+      (now) => {
+        this.toolbar.showScale(now.scale);
+        this.tooltip.hide();
+        this.minimap.follow();
+        this.keep({ view: now });
+      },
+      () => { this.follower.leave(); },
+      () => { this.lookAt(this.follower.current); },
+    );
     this.minimap = new Minimap(this.stage);
+    this.hints = new Hints(this.tooltip, this.showing, this.stage, this.marks);
     this.search = new Search({
       show: (ids, now) => {
-        this.marks.showFound(ids, now);
-        const node = now === undefined ? undefined : this.picture?.node(now);
+        const at = now === undefined ? undefined : this.showing.node(now);
+        this.marks.showFound([...new Set(ids.map((id) => this.showing.node(id)))], at);
+        const node = at === undefined ? undefined : this.picture?.node(at);
         if (node !== undefined) this.stage.reveal(node);
       },
       closed: (now) => { this.leaveSearch(now); },
@@ -105,7 +125,7 @@ export class Preview {
       this.search.element,
       this.banner.element,
       element('main', {}, this.viewport, this.placeholder, this.minimap.element, this.notice),
-      element('footer', {}, this.legend.element, this.aside),
+      element('footer', {}, this.legend.element, this.aside.element),
       this.tooltip.element,
     );
     this.paint();
@@ -115,20 +135,19 @@ export class Preview {
   async receive(message: ToPreview): Promise<void> {
     switch (message.type) {
       case 'graph':
-        this.graph = message.graph;
+        this.showing.whole = message.graph;
         this.toolbar.showDiagram(message.graph.diagram, message.graph.diagrams);
-        this.tellAside(notWorkflow(message.graph), message.graph.asDrawn === true);
+        this.aside.show(notWorkflow(message.graph), message.graph.asDrawn === true);
         return this.draw();
       case 'cursor':
         this.cursor = message.part ?? undefined;
         this.follow(message.reveal);
         return;
       case 'run':
-        this.run = new Map(message.states);
-        this.boxes = new Map(message.boxes);
-        this.legend.show(this.run, this.boxes);
+        this.tellRun(new Map(message.states), new Map(message.boxes), message.isOver);
         this.banner.show(message.revision, message.isOver);
         this.mark();
+        this.lookAt(this.follower.take(message.run, this.showing.run, message.isOver, this.showing.ends));
         return;
       case 'notice':
         if (this.picture === undefined) this.placeholder.textContent = message.text;
@@ -141,11 +160,17 @@ export class Preview {
         this.toggleMemory();
         return;
       case 'export':
-        return this.export(message.request, message.format);
+        { this.post(await answerExport(this.engine, message, this.showing.whole, (graph) => this.edgeWords(graph, false))); return; }
     }
   }
 
+  private tellRun(states: ReadonlyMap<string, NodeRun>, boxes: ReadonlyMap<string, BoxRun>, isOver: boolean): void {
+    this.showing.take(states, boxes, isOver);
+    this.legend.show(states, boxes);
+  }
+
   private listen(): void {
+    this.hints.listen(this.viewport, () => this.picture);
     this.viewport.addEventListener('click', (event) => {
       event.preventDefault(); // a node may be a link
       const part = this.picture?.partAt(event.target);
@@ -156,17 +181,6 @@ export class Preview {
       if (part.kind === 'node') this.keyboard.select(part.id);
       this.choose(part, event.detail > 1);
     });
-    this.viewport.addEventListener('pointerover', (event) => {
-      const part = this.picture?.partAt(event.target);
-      const said = part === undefined || this.graph === undefined ? undefined : about(part, this.graph, this.run, this.boxes);
-      if (said === undefined || !(event.target instanceof Element)) {
-        this.tooltip.hide();
-        return;
-      }
-      const beside = (part && this.picture?.element(part)) ?? event.target;
-      this.tooltip.soon(said, part?.kind === 'node' ? beside : event.target);
-    });
-    this.viewport.addEventListener('pointerleave', () => { this.tooltip.hide(); });
     addEventListener('keydown', (event) => {
       if (!(event.ctrlKey || event.metaKey) || event.shiftKey || event.altKey || event.key.toLowerCase() !== 'f') return;
       event.preventDefault();
@@ -186,35 +200,57 @@ export class Preview {
   /** Give the page the colours of the editor's theme. */
   private paint(): void {
     for (const [name, value] of Object.entries(palette(editorTheme()))) document.body.style.setProperty(name, value);
-    this.minimap.draw(this.graph?.nodes ?? [], this.run);
+    this.minimap.draw(this.graph?.nodes ?? [], this.showing.run);
   }
 
   private leaveSearch(now: string | undefined): void {
-    if (now === undefined || this.picture?.node(now) === undefined) this.viewport.focus({ preventScroll: true });
+    const at = now === undefined ? undefined : this.showing.node(now);
+    if (at === undefined || this.picture?.node(at) === undefined) this.viewport.focus({ preventScroll: true });
     else {
-      this.keyboard.select(now);
+      this.keyboard.select(at);
       this.keyboard.focus();
     }
   }
 
   private choose(part: Part, open: boolean): void {
+    if (part.kind === 'node' && this.showing.open(part.id)) {
+      this.tooltip.hide();
+      void this.draw();
+      return;
+    }
     this.cursor = part;
     this.marks.show(part);
     this.post({ type: 'select', part, open });
   }
 
-  private focused(id: string): void {
-    const node = this.picture?.node(id);
-    if (node === undefined || this.graph === undefined) return;
-    this.stage.reveal(node);
-    const said = about({ kind: 'node', id }, this.graph, this.run, this.boxes);
-    if (said !== undefined) this.tooltip.show(said, node);
+  private get graph(): Graph | undefined {
+    return this.showing.graph;
+  }
+
+  /** Bring a step into sight, where the picture is larger than the viewport. */
+  private lookAt(id: string | undefined): void {
+    const node = id === undefined ? undefined : this.picture?.node(id);
+    if (node !== undefined) this.stage.reveal(node);
+  }
+
+  /** Follow the run again, at a size that can be read. */
+  private comeBack(): void {
+    const step = this.follower.comeBack();
+    this.stage.readable();
+    this.lookAt(step);
+  }
+
+  private toggleFolding(): void {
+    this.showing.toggle();
+    this.keep({ unfolded: this.showing.unfolded });
+    void this.draw();
   }
 
   private follow(reveal: boolean): void {
-    const shown = this.marks.show(this.cursor);
+    const here = this.showing.part(this.cursor);
+    const shown = this.marks.show(here);
     if (shown === undefined) return;
-    if (this.cursor?.kind === 'node') this.keyboard.select(this.cursor.id);
+    if (here?.kind === 'node') this.keyboard.select(here.id);
     if (reveal) this.stage.reveal(shown);
   }
 
@@ -239,8 +275,9 @@ export class Preview {
   }
 
   private async draw(): Promise<void> {
-    const graph = this.graph;
-    if (graph === undefined) return;
+    this.toolbar.showFolding(this.showing.fold());
+    const { graph, whole, hidden, folds } = this.showing;
+    if (graph === undefined || whole === undefined) return;
     const impossible = whyNot(graph);
     if (impossible !== undefined) {
       this.cannot(impossible);
@@ -253,7 +290,8 @@ export class Preview {
       return;
     }
     const styles = publishedStyles(graph, this.theme.highContrast);
-    const request = { text: graph.text, theme: this.theme, edgeWords: this.edgeWords(graph, true), captions: captions(graph), styles, portable: false };
+    const words = nodeWords(graph, folds, whole.nodes);
+    const request = { text: graph.text, theme: this.theme, edgeWords: this.edgeWords(graph, true), ...words, hidden, styles, portable: false };
     const key = JSON.stringify(request);
     if (key === this.drawn) {
       if (this.picture !== undefined) this.say(undefined);
@@ -316,7 +354,7 @@ export class Preview {
 
   private spoken(id: string): string {
     const node = this.graph?.nodes.find((one) => one.id === id);
-    return node === undefined ? id : spoken(node, this.run.get(id));
+    return node === undefined ? id : spoken(node, this.showing.run.get(id), this.showing.folds.get(id));
   }
 
   /** Show a picture in the place of the last one, with what the reader looks at where it was. */
@@ -324,7 +362,8 @@ export class Preview {
     const port = this.viewport.getBoundingClientRect();
     const [x, y] = [(port.left + port.right) / 2, (port.top + port.bottom) / 2];
     const before = this.picture;
-    const anchored = this.cursor?.kind === 'node' && inside(before?.node(this.cursor.id), port) ? this.cursor.id : undefined;
+    const at = this.showing.part(this.cursor);
+    const anchored = at?.kind === 'node' && inside(before?.node(at.id), port) ? at.id : undefined;
     const anchor = anchored ?? before?.nearest(x, y, port);
     const was = anchor === undefined ? undefined : before?.place(anchor);
     this.placeholder.hidden = true;
@@ -336,8 +375,10 @@ export class Preview {
     this.keyboard.use(picture, (id) => this.spoken(id));
     this.minimap.use(picture);
     this.mark();
-    const here = this.marks.show(this.cursor);
-    if (before === undefined && !this.stage.showsAll && !this.kept) this.begin(here);
+    const here = this.marks.show(at);
+    if (this.stage.showsAll) return;
+    if (this.follower.current !== undefined) this.lookAt(this.follower.current);
+    else if (before === undefined && !this.kept) this.begin(here);
   }
 
   /** Show of a picture that is larger than the viewport the part where the cursor is, else where the workflow begins. */
@@ -348,13 +389,15 @@ export class Preview {
   }
 
   private mark(): void {
-    if (this.picture === undefined || this.graph === undefined) return;
-    this.marks.update(this.picture, this.graph, this.run, this.boxes);
-    this.memories.show(this.picture, this.graph);
-    this.minimap.draw(this.graph.nodes, this.run);
-    this.search.use(this.graph.nodes);
-    for (const node of this.graph.nodes) {
-      if (node.diagnostics.length > 0 || this.run.has(node.id)) this.keyboard.relabel(node.id, spoken(node, this.run.get(node.id)));
+    const { all: shown, whole } = this.showing;
+    if (this.picture === undefined || whole === undefined || shown === undefined) return;
+    const { graph, run } = shown;
+    this.marks.update(this.picture, shown);
+    this.memories.show(this.picture, graph);
+    this.minimap.draw(graph.nodes, run);
+    this.search.use(whole.nodes);
+    for (const node of graph.nodes) {
+      if (node.diagnostics.length > 0 || run.has(node.id)) this.keyboard.relabel(node.id, this.spoken(node.id));
     }
   }
 
@@ -379,21 +422,6 @@ export class Preview {
     } else this.say(`${why} This is the last picture that could be drawn.`, declined);
   }
 
-  /** What a flowchart is that is no workflow, and what can be done with it. */
-  private tellAside(text: string | undefined, runs: boolean): void {
-    this.aside.hidden = text === undefined;
-    this.aside.replaceChildren(text ?? '', ...(!runs ? [] : [
-      this.asideButton('Run as drawn', 'run'),
-      this.asideButton('Write the operators out', 'write out'),
-    ]));
-  }
-
-  private asideButton(title: string, act: 'run' | 'write out'): HTMLButtonElement {
-    const button = element('button', { type: 'button', class: 'anyway' }, title);
-    button.addEventListener('click', () => { this.post({ type: 'drawn as', act }); });
-    return button;
-  }
-
   private anyway(): HTMLButtonElement {
     const button = element('button', { type: 'button', class: 'anyway' }, 'Draw anyway');
     button.addEventListener('click', () => { this.insist(); });
@@ -405,42 +433,10 @@ export class Preview {
     this.notice.replaceChildren(text ?? '', ...(declined ? [this.anyway()] : []));
     this.viewport.classList.toggle('stale', text !== undefined);
   }
-
-  private async export(request: number, format: 'svg' | 'png'): Promise<void> {
-    const graph = this.graph;
-    try {
-      if (graph === undefined) throw new Error('There is no picture yet.');
-      const why = whyNot(graph);
-      if (why !== undefined) throw new Error(why);
-      const data = await exported(this.engine, graph.text, this.edgeWords(graph, false), format);
-      this.post({ type: 'exported', request, data });
-    } catch (problem) {
-      const message = problem instanceof Superseded ? 'The text changed meanwhile; export it again.' : brokenWords(graph, String(problem));
-      this.post({ type: 'failed', request, message });
-    }
-  }
 }
 
 function inside(element: Element | undefined, port: DOMRect): boolean {
   if (element === undefined) return false;
   const box = element.getBoundingClientRect();
   return box.right > port.left && box.left < port.right && box.bottom > port.top && box.top < port.bottom;
-}
-
-/** Why there is nothing to draw, where that is known without trying. */
-function whyNot(graph: Graph): string | undefined {
-  if (graph.kind === 'other') return 'Merrow draws flowcharts; this is a diagram of another kind.';
-  if (graph.nodes.length > 0) return undefined;
-  return graph.kind === 'unknown' ? 'There is no flowchart here yet.' : 'The flowchart has no nodes yet.';
-}
-
-/** Where the text is broken, in the server's words, which are better than Mermaid's. */
-function brokenWords(graph: Graph | undefined, problem: string): string {
-  const found = [graph, ...(graph?.nodes ?? []), ...(graph?.edges ?? [])]
-    .flatMap((part) => part?.diagnostics ?? [])
-    .find(({ code, severity }) => code.startsWith('MW0') && severity === 'error');
-  if (found !== undefined) return `Line ${found.range.start.line + 1}: ${found.message}`;
-  // Mermaid waits for the images of nodes, and the page's policy lets none in.
-  if (problem.includes('source image cannot be decoded')) return "The flowchart can't be drawn: a node shows an image from another address, and the preview loads none.";
-  return `The flowchart can't be drawn: ${problem.replace(/^Error: /, '').split('\n', 1)[0] ?? ''}.`.replace(/\.\.$/, '.');
 }

@@ -17,10 +17,17 @@ export class Stage {
     readonly viewport: HTMLElement,
     private readonly world: HTMLElement,
     private readonly changed: (view: View) => void,
+    /** The user moved or enlarged the picture. */
+    private readonly moved: () => void = () => undefined,
+    /** The viewport has another size. */
+    private readonly resized: () => void = () => undefined,
   ) {
     viewport.addEventListener('wheel', (event) => { this.wheel(event); }, { passive: false });
     viewport.addEventListener('pointerdown', (event) => { this.drag(event); });
-    new ResizeObserver(() => { this.refit(); }).observe(viewport);
+    new ResizeObserver(() => {
+      this.refit();
+      this.resized();
+    }).observe(viewport);
   }
 
   get scale(): number {
@@ -57,6 +64,11 @@ export class Stage {
     this.fitAs('whole');
   }
 
+  /** As large as the viewport allows, but readable: as it was at first. */
+  readable(): void {
+    this.fitAs('readable');
+  }
+
   private refit(): void {
     if (this.view.mode !== 'free') this.fitAs(this.view.mode);
     else this.changed(this.view);
@@ -74,11 +86,14 @@ export class Stage {
   zoom(factor: number, x = this.viewport.clientWidth / 2, y = this.viewport.clientHeight / 2): void {
     const scale = Math.min(Math.max(this.view.scale * factor, SMALLEST), LARGEST);
     const share = scale / this.view.scale;
+    this.moved();
     this.set({ scale, x: x - (x - this.view.x) * share, y: y - (y - this.view.y) * share, mode: 'free' });
   }
 
   pan(dx: number, dy: number): void {
-    if (dx !== 0 || dy !== 0) this.set({ ...this.view, x: this.view.x + dx, y: this.view.y + dy, mode: 'free' });
+    if (dx === 0 && dy === 0) return;
+    this.moved();
+    this.set({ ...this.view, x: this.view.x + dx, y: this.view.y + dy, mode: 'free' });
   }
 
   /** Move the picture without a wish of the user: it is fitted as it was. */
@@ -89,6 +104,7 @@ export class Stage {
   /** Bring a point of the picture, in its own pixels, into the middle. */
   centre(x: number, y: number): void {
     const { scale } = this.view;
+    this.moved();
     this.set({ scale, x: this.viewport.clientWidth / 2 - x * scale, y: this.viewport.clientHeight / 2 - y * scale, mode: 'free' });
   }
 
@@ -96,10 +112,21 @@ export class Stage {
   reveal(...elements: readonly Element[]): void {
     const boxes = elements.map((element) => element.getBoundingClientRect()).filter(({ width, height }) => width > 0 || height > 0);
     if (boxes.length === 0) return;
+    const [left, top, right, bottom] = bounds(boxes);
     const port = this.viewport.getBoundingClientRect();
-    const [left, top] = [Math.min(...boxes.map((box) => box.left)), Math.min(...boxes.map((box) => box.top))];
-    const [right, bottom] = [Math.max(...boxes.map((box) => box.right)), Math.max(...boxes.map((box) => box.bottom))];
     this.shift(intoSight(left, right, port.left, port.right), intoSight(top, bottom, port.top, port.bottom));
+  }
+
+  /** Bring these elements into the middle; where they don't fit, the first of them. */
+  middle(...elements: readonly Element[]): void {
+    const boxes = elements.map((element) => element.getBoundingClientRect()).filter(({ width, height }) => width > 0 || height > 0);
+    const [first] = boxes;
+    if (first === undefined) return;
+    const port = this.viewport.getBoundingClientRect();
+    const all = bounds(boxes);
+    const fits = all[2] - all[0] <= port.width && all[3] - all[1] <= port.height;
+    const [left, top, right, bottom] = fits ? all : bounds([first]);
+    this.shift((port.left + port.right - left - right) / 2, (port.top + port.bottom - top - bottom) / 2);
   }
 
   private set(view: View): void {
@@ -147,4 +174,11 @@ export class Stage {
     this.viewport.addEventListener('pointerup', end);
     this.viewport.addEventListener('pointercancel', end);
   }
+}
+
+/** Left, top, right and bottom of all of these boxes together. */
+function bounds(boxes: readonly DOMRect[]): [number, number, number, number] {
+  const most = (side: 'right' | 'bottom') => Math.max(...boxes.map((box) => box[side]));
+  const least = (side: 'left' | 'top') => Math.min(...boxes.map((box) => box[side]));
+  return [least('left'), least('top'), most('right'), most('bottom')];
 }

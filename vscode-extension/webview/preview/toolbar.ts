@@ -7,6 +7,8 @@ export interface Actions {
   readonly fit: () => void;
   readonly types: () => void;
   readonly memory: () => void;
+  readonly folding: () => void;
+  readonly follow: () => void;
   readonly find: () => void;
   readonly save: (format: 'svg' | 'png') => void;
 }
@@ -17,6 +19,8 @@ export class Toolbar {
   private readonly percent: HTMLButtonElement;
   private readonly types: HTMLButtonElement;
   private readonly memory: HTMLButtonElement;
+  private readonly folding: HTMLButtonElement;
+  private readonly follow: HTMLButtonElement;
   private readonly which = element('span', { class: 'which' });
 
   constructor(actions: Actions) {
@@ -24,13 +28,20 @@ export class Toolbar {
     this.percent.classList.add('percent');
     this.types = button('Types on edges (T)', icon(TOOLS.types), actions.types);
     this.memory = button('Memory: who sees whose results (M)', icon(TOOLS.memory), actions.memory);
+    this.folding = button('Draw equal steps as one (G)', icon(TOOLS.folding), actions.folding);
+    this.folding.hidden = true;
+    this.follow = button('Follow the run (R)', following(), actions.follow);
+    this.follow.classList.add('follow');
+    this.follow.hidden = true;
     this.element = element(
       'div',
       { class: 'toolbar', role: 'toolbar', 'aria-label': 'Preview' },
       this.which,
+      this.follow,
       button('Find a node (Ctrl+F)', icon(TOOLS.find), actions.find),
       this.types,
       this.memory,
+      this.folding,
       element('span', { class: 'gap' }),
       button('Zoom out (-)', icon(TOOLS.smaller), () => { actions.zoom(1 / 1.25); }),
       this.percent,
@@ -54,9 +65,26 @@ export class Toolbar {
     this.memory.setAttribute('aria-pressed', String(on));
   }
 
+  /** `on`: whether equal steps are drawn as one; undefined where there are none. */
+  showFolding(on: boolean | undefined): void {
+    this.folding.hidden = on === undefined;
+    this.folding.setAttribute('aria-pressed', String(on === true));
+  }
+
+  /** Whether the way back to what the run does is offered. */
+  showFollow(offered: boolean): void {
+    this.follow.hidden = !offered;
+  }
+
   showDiagram(number: number, count: number): void {
     this.which.textContent = count > 1 ? `Diagram ${number} of ${count}` : '';
   }
+}
+
+function following(): Node {
+  const both = document.createDocumentFragment();
+  both.append(icon(TOOLS.follow), 'Follow the run');
+  return both;
 }
 
 function saving(name: string): Node {

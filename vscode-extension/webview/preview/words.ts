@@ -1,5 +1,7 @@
 /** Sentences about parts of the picture, for tooltips and for those who listen. */
 import { escaped, idCaption, plain } from '../drawing/captions';
+import { type Folded, groupTitle } from './folding';
+import type { EdgeRun } from './ways';
 import { stoppedText } from '../../src/run/texts/loops';
 import type { BoxRun, Finding, Graph, GraphEdge, GraphNode, GraphSubgraph, NodeRun, Part } from '../../src/preview/protocol';
 
@@ -27,14 +29,25 @@ export interface About {
   readonly lines: readonly string[];
   readonly findings: readonly Finding[];
   readonly run: NodeRun | undefined;
+  /** Of an edge: what the run did with it, and the beginning of what passed along it, which is foreign text. */
+  readonly passed?: { readonly words: string; readonly value: string | undefined };
 }
 
-export function about(part: Part, graph: Graph, run: ReadonlyMap<string, NodeRun>, boxes: ReadonlyMap<string, BoxRun>): About | undefined {
+/** What there is to say of a part of the picture that is shown. */
+export interface Shown {
+  readonly graph: Graph;
+  readonly run: ReadonlyMap<string, NodeRun>;
+  readonly boxes: ReadonlyMap<string, BoxRun>;
+  readonly edges: ReadonlyMap<string, EdgeRun>;
+  readonly folds: Folded['folds'];
+}
+
+export function about(part: Part, { graph, run, boxes, edges, folds }: Shown): About | undefined {
   if (part.kind === 'edge') {
     const edge = graph.edges.find(({ id }) => id === part.id);
-    return edge === undefined
-      ? undefined
-      : { title: `${edge.source} → ${edge.target}`, lines: flow(edge), findings: edge.diagnostics, run: undefined };
+    if (edge === undefined) return undefined;
+    const passed = passedWords(edges.get(edge.id));
+    return { title: `${edge.source} → ${edge.target}`, lines: flow(edge), findings: edge.diagnostics, run: undefined, ...(passed === undefined ? {} : { passed }) };
   }
   const node = graph.nodes.find(({ id }) => id === part.id);
   if (node === undefined || part.kind === 'subgraph') {
@@ -45,7 +58,27 @@ export function about(part: Part, graph: Graph, run: ReadonlyMap<string, NodeRun
     const lines = [group.operator ?? 'Subgraph', ...(box === undefined ? [] : [badge(group, box)]), ...stopped];
     return { title: group.title || group.id, lines, findings: [], run: undefined };
   }
-  return { title: node.id, lines: [...(node.operator === null ? [] : [role(node)]), ...remembers(node)], findings: node.diagnostics, run: run.get(node.id) };
+  const group = folds.get(node.id);
+  if (group !== undefined) {
+    const lines = [named(group), ...(node.operator === null ? [] : [role(node)]), 'Click to show each of them'];
+    return { title: `${group.length} equal steps`, lines, findings: node.diagnostics, run: run.get(node.id) };
+  }
+  return { title: node.id, lines: [...(node.title ? [short(node.title)] : []), ...(node.operator === null ? [] : [role(node)]), ...remembers(node)], findings: node.diagnostics, run: run.get(node.id) };
+}
+
+/** What a run did with an edge. */
+function passedWords(run: EdgeRun | undefined): About['passed'] {
+  if (run === undefined) return undefined;
+  if (run.way === 'left') return { words: 'Not taken', value: undefined };
+  return { words: run.times > 1 ? `Taken ${run.times} times, last with` : run.value === undefined ? 'Taken' : 'Taken with', value: run.value };
+}
+
+/** An edge as a screen reader says it. */
+export function spokenEdge(part: Part, shown: Shown): string {
+  const said = about(part, shown);
+  if (said === undefined) return part.id;
+  const passed = said.passed === undefined ? [] : [[said.passed.words, said.passed.value].filter(Boolean).join(': ')];
+  return [said.title, ...said.lines, ...passed, ...said.findings.map(({ severity, message }) => `${severity}: ${message}`)].join(', ');
 }
 
 /** Where a Loop or a Map is: "turn 2 of 4", "7 of 12 items", and afterwards how many there were. */
@@ -95,8 +128,11 @@ function role(node: GraphNode): string {
 /** Whose results a step remembers. */
 function remembers({ remembers: nodes = [] }: GraphNode): string[] {
   if (nodes.length === 0) return [];
-  const shown = nodes.slice(0, MOST_NAMED).join(', ');
-  return [`Remembers the results of ${shown}${nodes.length > MOST_NAMED ? ` and ${nodes.length - MOST_NAMED} more` : ''}`];
+  return [`Remembers the results of ${named(nodes)}`];
+}
+
+function named(ids: readonly string[]): string {
+  return `${ids.slice(0, MOST_NAMED).join(', ')}${ids.length > MOST_NAMED ? ` and ${ids.length - MOST_NAMED} more` : ''}`;
 }
 
 function flow(edge: GraphEdge): string[] {
@@ -110,15 +146,24 @@ function flow(edge: GraphEdge): string[] {
 }
 
 /** A node as a screen reader says it. */
-export function spoken(node: GraphNode, run: NodeRun | undefined): string {
-  const parts = [node.id];
+export function spoken(node: GraphNode, run: NodeRun | undefined, group?: readonly string[]): string {
+  const parts = group === undefined ? [node.id] : [`${group.length} equal steps: ${named(group)}`];
+  if (node.title) parts.push(short(node.title));
   if (node.operator !== null) parts.push(role(node));
   const label = plain(node.label ?? '');
   if (label !== '' && label !== node.id) parts.push(label);
   parts.push(...remembers(node));
-  if (run !== undefined) parts.push([STATES[run.state], run.detail].filter(Boolean).join(' '));
+  if (run !== undefined) parts.push([STATES[run.state], detailOf(node, run)].filter(Boolean).join(' '));
   parts.push(...node.diagnostics.map(({ severity, message }) => `${severity}: ${message}`));
   return parts.join(', ');
+}
+
+/** What is said below a node of a run: of a Decision which case it chose, and then what it took. */
+export function detailOf({ kind }: Pick<GraphNode, 'kind'>, { state, case: chosen, cases = {}, detail = '' }: NodeRun): string {
+  const known = kind === 'decision' && chosen !== undefined && state !== 'failed' ? chosen : undefined;
+  const others = Object.entries(cases).filter(([one]) => one !== known).map(([one, times]) => `${one} ${times}×`);
+  const choice = known === undefined ? '' : `→ ${short(known)}${others.length === 0 ? '' : ` (before: ${short(others.join(', '))})`}`;
+  return [choice, detail].filter((part) => part !== '').join(' · ');
 }
 
 /** What a flowchart with nodes is that names no operators: one that runs as it is drawn, or only a picture; undefined where it is a workflow. */
@@ -128,13 +173,53 @@ export function notWorkflow(graph: Pick<Graph, 'kind' | 'nodes' | 'workflow' | '
   return `Not a workflow: ${graph.why}.`;
 }
 
-/** The ids that messages and runs call the nodes of a workflow by, for the nodes whose label says something else. */
-export function captions({ workflow, nodes }: Pick<Graph, 'workflow' | 'nodes'>): Record<string, string> {
-  if (!workflow) return {};
-  return Object.fromEntries(nodes.flatMap(({ id, label }) => {
-    const caption = idCaption(id, label);
-    return caption === undefined ? [] : [[id, caption]];
-  }));
+/** What the nodes of a workflow say that is not in the text, by id, in HTML. */
+export interface NodeWords {
+  /** In the place of labels that only name an operator: the role; with the number of equal steps that are drawn as one. */
+  readonly labels: Record<string, string>;
+  /** Small below: operators, and the ids that messages and runs call nodes by, where the label says something else. */
+  readonly captions: Record<string, string>;
+}
+
+/** The words of the nodes of a workflow that are drawn; `folds` are groups of equal steps by the one that is drawn, `all` all nodes. */
+export function nodeWords({ workflow, nodes }: Pick<Graph, 'workflow' | 'nodes'>, folds: Folded['folds'] = new Map(), all: readonly GraphNode[] = nodes): NodeWords {
+  const labels = new Map<string, string>();
+  const captions = new Map<string, string>();
+  if (!workflow) return { labels: {}, captions: {} };
+  const byId = folds.size === 0 ? new Map<string, GraphNode>() : new Map(all.map((node) => [node.id, node]));
+  const titles = (ids: readonly string[]) => ids.flatMap((id) => { const node = byId.get(id); return node === undefined ? [] : [titleOf(node)]; });
+  for (const node of nodes) {
+    const group = folds.get(node.id);
+    const title = node.title ?? undefined;
+    if (group !== undefined) labels.set(node.id, `${escaped(groupTitle(titles(group)))} <b>× ${group.length}</b>`);
+    else if (title !== undefined) labels.set(node.id, escaped(short(title)));
+    // The ids of a group are many.
+    const id = group === undefined ? idCaption(node.id, title ?? node.label) : undefined;
+    const operator = operatorCaption(node);
+    const words = [operator, id].filter((part) => part !== undefined).join(node.settings === undefined || node.settings === '' ? ' · ' : '<br/>');
+    if (words !== '') captions.set(node.id, words);
+  }
+  return { labels: Object.fromEntries(labels), captions: Object.fromEntries(captions) };
+}
+
+/** What a node is called: its role, else what its label says, else its id. */
+export function titleOf({ id, title, label }: Pick<GraphNode, 'id' | 'title' | 'label'>): string {
+  return short(title ?? (plain(label ?? '') || id));
+}
+
+/** Characters of a title. */
+const LONGEST_TITLE = 60;
+
+function short(words: string): string {
+  return words.length > LONGEST_TITLE ? `${words.slice(0, LONGEST_TITLE - 1)}…` : words;
+}
+
+/** The operator of a step with its settings, small, in HTML; undefined where the label says it, and of what is no step. */
+function operatorCaption({ kind, operator, label, title, settings = '' }: GraphNode): string | undefined {
+  if (kind !== 'operator' || operator === null) return undefined;
+  const says = plain(label ?? '').toLowerCase().startsWith(operator.toLowerCase());
+  if ((title ?? undefined) === undefined && says) return undefined;
+  return `<span class="node-operator" style="font-size: 12px">${escaped(`${operator}${settings === '' ? '' : ` (${settings})`}`)}</span>`;
 }
 
 /** The styles of a workflow's nodes where the diagram gives none; none in high contrast, where the theme's own colours say enough. */

@@ -4,6 +4,7 @@ import type { FromPictures, ShowPictures } from '../../src/mutations/proposal';
 import { Engine } from '../drawing/engine';
 import { currentTheme } from '../drawing/editorTheme';
 import { element } from '../preview/dom';
+import { touchedEdges } from './edges';
 import { Pane } from './pane';
 
 declare function acquireVsCodeApi(): { postMessage(message: FromPictures): void };
@@ -28,9 +29,11 @@ function button(label: string, message: FromPictures, kind = ''): HTMLButtonElem
 const [previous, next] = [button('Previous', 'previous'), button('Next', 'next')];
 const both = button('Run Both and Compare', 'runBoth');
 const actions = element('div', { class: 'actions' }, which, previous, next, both, button('Cancel', 'cancel'), button('Apply', 'apply', 'primary'));
+/** What the marks in both panes mean; only those that there are. */
+const legend = element('div', { class: 'kinds', role: 'note', 'aria-label': 'Marks' });
 const panes = element('div', { class: 'panes' }, before.element, after.element);
 document.body.append(
-  element('header', {}, element('div', { class: 'words' }, title, effect, details), actions),
+  element('header', {}, element('div', { class: 'words' }, title, effect, details, legend), actions),
   panes,
 );
 
@@ -49,7 +52,16 @@ async function draw(): Promise<void> {
     if (problem === undefined) await pane.draw(engine, { text, theme, edgeWords: {}, captions: 'ids', styles: {}, portable: false }, marks, () => now === turn);
     else pane.say(problem);
   }
+  if (now !== turn) return;
   arrange();
+  const edges = touchedEdges(before.edges, after.edges);
+  before.markEdges({ ...edges, added: [] });
+  after.markEdges({ ...edges, removed: [] });
+  legend.replaceChildren(...(['added', 'removed', 'changed'] as const).flatMap((kind) => {
+    const counts = [[shown?.[kind].length ?? 0, 'step'], [edges[kind].length, 'arrow']] as const;
+    const words = counts.filter(([count]) => count > 0).map(([count, what]) => `${count} ${what}${count === 1 ? '' : 's'}`);
+    return words.length === 0 ? [] : [element('span', { class: `kind ${kind}` }, `${words.join(', ')} ${kind}`)];
+  }));
 }
 
 /** How much larger pictures above each other have to be, so that they don't stand side by side. */

@@ -6,9 +6,12 @@ diagram at ``position`` or the last before it; without both the first. The answe
 - ``text``, ``version`` and ``direction``, the document's ``diagram`` as a number and ``range``, and how many ``diagrams`` it has;
 - ``kind``: ``flowchart``, ``other`` (a diagram that Merrow does not read) or ``unknown``; ``workflow``: whether it is one;
   ``why``: why it is not one, as part of a sentence, else null; ``asDrawn``: whether it is not one but can be run as it is drawn;
-- ``nodes``: ``{id, kind, operator, style, label, remembers, range, places, diagnostics}``, ``places`` being all that is written
-  about the node, ``style`` the one in which its operator is published (``fill:#d0e1f9,stroke:#4378a2``), null where it has none,
-  ``remembers`` the ids of the nodes whose results its memory may show; none are listed of nodes of a very large workflow;
+- ``nodes``: ``{id, kind, operator, style, label, title, settings, doing, subgraph, remembers, range, places, diagnostics}``,
+  ``places`` being all that is written about the node, ``style`` the one in which its operator is published
+  (``fill:#d0e1f9,stroke:#4378a2``), null where it has none, ``title`` the role of a step whose label only names its operator,
+  else null, ``settings`` the other parameters in that label; ``doing`` is equal for steps that do the same with the same inputs,
+  null for nodes that are no steps, ``subgraph`` the innermost one around the node, null outside of them; ``remembers`` the ids of
+  the nodes whose results its memory may show; none are listed of nodes of a very large workflow;
 - ``edges``, in Mermaid's order: ``{id, source, target, label, range, output, port, type, case, word, box, left,
   drawn, diagnostics}``,
   ``id`` being the one that Mermaid gives the path, ``word`` that of Loops and Maps (``again``), ``box`` the innermost Loop or
@@ -34,6 +37,7 @@ from merrow_server.lsp.server import MerrowServer
 from merrow_server.positions import character_at
 
 if TYPE_CHECKING:
+    from merrow_analysis.graph.flow import Flowchart
     from merrow_analysis.graph.nodes import TypedNode
 
 GRAPH = "merrow/graph"
@@ -138,12 +142,22 @@ def _style(node: TypedNode) -> str | None:
     return None if node.kind == "unknown" else INTERFACE_STYLE
 
 
+def _innermost(flow: Flowchart) -> dict[str, str]:
+    """The innermost subgraph of each node that is in one."""
+    within: dict[str, str] = {}
+    # What is in another one has no more nodes than that.
+    for part in sorted(flow.subgraphs.values(), key=lambda part: -len(part.nodes)):
+        within.update(dict.fromkeys(part.nodes, part.id))
+    return within
+
+
 class _PictureEncoder:
     """Writes the parts of a diagram's picture as JSON."""
 
     def __init__(self, diagram: OpenDiagram, remembers: Mapping[str, list[str]]) -> None:
         self._diagram = diagram
         self._remembers = remembers
+        self._within = _innermost(diagram.analysis.flow)
         self._lines = diagram.document.lines
         self._encoding = diagram.document.encoding
 
@@ -174,8 +188,10 @@ class _PictureEncoder:
 
     def node(self, node: ide_picture.NodePicture) -> dict[str, Any]:
         from merrow_analysis.graph.plain_steps import is_played  # late, as above
+        from merrow_analysis.ide.steps import doing_of, settings_of, title_of
 
         label, typed = node.flow.label, node.typed
+        title = None if typed is None else title_of(typed)
         return {
             "id": node.flow.id,
             "kind": "unknown" if typed is None else typed.kind,
@@ -183,6 +199,10 @@ class _PictureEncoder:
             "style": None if typed is None else _style(typed),
             "played": typed is not None and is_played(typed),
             "label": None if label is None else label.text,
+            "title": title,
+            "settings": "" if typed is None or title is None else settings_of(typed),
+            "doing": None if typed is None else doing_of(typed, self._diagram.analysis.prompts),
+            "subgraph": self._within.get(node.flow.id),
             "remembers": self._remembers.get(node.flow.id, []),
             "range": self.range(node.range),
             "places": [self.range(place) for place in node.places],

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
 import type { Engine } from '../../../webview/drawing/engine';
+import { touchedEdges } from '../../../webview/proposal/edges';
 import { Pane } from '../../../webview/proposal/pane';
 
 /** As much of an element as a pane needs. */
@@ -70,4 +71,11 @@ test('a text that Mermaid refuses is said not to be drawable, and no earlier dia
 
   await pane.draw(ENGINE, REQUEST, NOTHING, () => true);
   assert.ok(parts(pane).note.hidden);
+});
+
+test('edges are added, removed or say something else, as the two drawings tell', () => {
+  const before = new Map([['L_A_B_0', ''], ['L_B_C_0', 'yes'], ['L_C_D_0', 'input']]);
+  const after = new Map([['L_A_X_0', ''], ['L_X_B_0', ''], ['L_B_C_0', 'no'], ['L_C_D_0', 'input']]);
+  assert.deepEqual(touchedEdges(before, after), { added: ['L_A_X_0', 'L_X_B_0'], removed: ['L_A_B_0'], changed: ['L_B_C_0'] });
+  assert.deepEqual(touchedEdges(after, after), { added: [], removed: [], changed: [] });
 });
