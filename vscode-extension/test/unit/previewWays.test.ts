@@ -59,6 +59,17 @@ describe('An edge of a run', () => {
     assert.equal(runs.get('three')?.value, undefined);
   });
 
+  it('of a Decision carries what came to the port of its value', () => {
+    const run = new Map<string, NodeRun>([['IN', { state: 'finished', values: { value: 'Letter' }, times: 1 }], ['A', { state: 'finished', case: 'yes', cases: { yes: 1 } }]]);
+    const into = edge('in', { source: 'IN', target: 'A', port: 'value' });
+    const value = (more: Partial<GraphEdge>, given = into) => edgeRuns({ edges: [given, edge('yes', { case: 'yes', ...more })] }, run, new Map(), true).get('yes')?.value;
+    assert.equal(value({ port: 'input' }), 'Letter');
+    assert.equal(value({ port: 'after' }), undefined);
+    assert.equal(value({ port: 'input' }, edge('in', { source: 'IN', target: 'A', port: 'when' })), undefined);
+    // Two Decisions that would pass on each other's value end nothing.
+    assert.equal(value({ port: 'input' }, edge('in', { source: 'A', target: 'A', port: 'value', case: 'yes' })), undefined);
+  });
+
   it('that stands for several is taken where any of them is', () => {
     assert.deepEqual(joined([{ way: 'left', value: undefined, times: 0 }, { way: 'taken', value: '4', times: 1 }, { way: 'taken', value: '5', times: 2 }]), { way: 'taken', value: '5', times: 3 });
     assert.equal(joined([{ way: 'left', value: undefined, times: 0 }])?.way, 'left');

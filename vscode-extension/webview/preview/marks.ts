@@ -147,7 +147,7 @@ export class Marks {
       marks.append(outline(element, box, 3, `state ${run.state}`), mark(run.state, 'square', ...places.left));
       const detail = detailOf(node, run);
       if (detail !== '') {
-        const text = svg('text', { x: box.x + box.width / 2, y: box.y + box.height + 15, class: 'detail' });
+        const text = svg('text', { x: places.words[0], y: places.words[1], class: `detail ${places.anchor}` });
         // No wider than the node and the gap beside it: neighbours have words of their own. The tooltip has all of it.
         const most = Math.max(Math.floor((box.width + GAP) / LETTER), FEWEST);
         text.textContent = detail.length > most ? `${detail.slice(0, most - 1)}…` : detail;

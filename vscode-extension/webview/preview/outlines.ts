@@ -15,11 +15,19 @@ export function outline(element: SVGGElement, box: Box, room: number, kind: stri
   return svg('polygon', { points: widened(points, room * (isDiamond(points) ? SLANT : 1)).map((point) => point.join(',')).join(' '), class: kind });
 }
 
-/** Where the marks of a node are: at the upper corners of its box, or on the upper sides of a diamond. */
-export function markPlaces(element: SVGGElement, box: Box): { readonly left: Point; readonly right: Point } {
+/** Where the marks of a node are, and where what is said of it begins or has its middle. */
+export interface MarkPlaces {
+  readonly left: Point;
+  readonly right: Point;
+  readonly words: Point;
+  readonly anchor: 'start' | 'middle';
+}
+
+/** The upper corners of a node's box and below it, or the upper sides of a diamond, below which edges go out. */
+export function markPlaces(element: SVGGElement, { x, y, width, height }: Box): MarkPlaces {
   const points = corners(element);
-  const [across, down] = points !== undefined && isDiamond(points) ? [box.width / 4, box.height / 4] : [0, 0];
-  return { left: [box.x + across, box.y + down], right: [box.x + box.width - across, box.y + down] };
+  if (points === undefined || !isDiamond(points)) return { left: [x, y], right: [x + width, y], words: [x + width / 2, y + height + 15], anchor: 'middle' };
+  return { left: [x + width / 4, y + height / 4], right: [x + (width * 3) / 4, y + height / 4], words: [x + width * 0.72 + 14, y + height * 0.22], anchor: 'start' };
 }
 
 /** The corners of a node that is a polygon, in its own coordinates. */

@@ -25,7 +25,7 @@ export function edgeRuns(graph: Pick<Graph, 'edges'>, run: ReadonlyMap<string, N
     const way = wayOf(edge, run, boxes, exhausted, isOver);
     if (way === undefined) return [];
     const source = run.get(edge.source);
-    return [[edge.id, { way, value: way === 'taken' ? valueOf(edge, source) : undefined, times: way === 'taken' ? timesOf(edge, source) : 0 }]];
+    return [[edge.id, { way, value: way === 'taken' ? valueOf(edge, source, graph, run) : undefined, times: way === 'taken' ? timesOf(edge, source) : 0 }]];
   }));
 }
 
@@ -61,7 +61,13 @@ function timesOf({ case: wanted }: GraphEdge, source: NodeRun | undefined): numb
   return found?.[1] ?? 0;
 }
 
-function valueOf({ output }: GraphEdge, source: NodeRun | undefined): string | undefined {
+function valueOf(edge: GraphEdge, source: NodeRun | undefined, graph: Pick<Graph, 'edges'>, run: ReadonlyMap<string, NodeRun>): string | undefined {
+  const { output, source: id, port } = edge;
+  // A Decision passes on what came to its port `value`; `after` is passed nothing.
+  if (edge.case !== null) {
+    const given = port === 'after' ? undefined : graph.edges.findLast((one) => one.target === id && one.port === 'value' && GAVE.has(run.get(one.source)?.state ?? 'waiting'));
+    return given?.case !== null ? undefined : valueOf(given, run.get(given.source), graph, run);
+  }
   const values = source?.values;
   if (values === undefined) return undefined;
   if (output !== null && Object.hasOwn(values, output)) return values[output];

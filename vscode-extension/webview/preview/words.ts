@@ -219,7 +219,7 @@ function operatorCaption({ kind, operator, label, title, settings = '' }: GraphN
   if (kind !== 'operator' || operator === null) return undefined;
   const says = plain(label ?? '').toLowerCase().startsWith(operator.toLowerCase());
   if ((title ?? undefined) === undefined && says) return undefined;
-  return `<span class="node-operator" style="font-size: 12px">${escaped(`${operator}${settings === '' ? '' : ` (${settings})`}`)}</span>`;
+  return `<span class="node-operator" style="font-size: 12px; color: inherit">${escaped(`${operator}${settings === '' ? '' : ` (${settings})`}`)}</span>`;
 }
 
 /** The styles of a workflow's nodes where the diagram gives none; none in high contrast, where the theme's own colours say enough. */

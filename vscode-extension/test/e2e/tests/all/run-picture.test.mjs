@@ -29,7 +29,7 @@ const NESTED = `---
 workflow:
   prompts:
     polish: Make this line better.
-    judge: Say what is missing.
+    judge: Is this line good enough?
     repair: Make the best of it.
 ---
 flowchart TD
@@ -38,7 +38,7 @@ flowchart TD
         subgraph TURNS["Loop (max: 2)"]
             POLISH["Custom<br/>(role: polish)"]
         end
-        JUDGE["Custom<br/>(role: judge)"]
+        JUDGE["Custom<br/>(role: judge, returns: Bool)"]
         GOOD{Good enough?}
     end
     REPAIR["Custom<br/>(role: repair)"]
@@ -46,10 +46,11 @@ flowchart TD
     PROBLEM -->|input| POLISH
     POLISH -.->|again:input| POLISH
     POLISH -->|input| JUDGE
-    JUDGE -->|value| GOOD
+    JUDGE -->|when| GOOD
+    POLISH -->|value| GOOD
     GOOD -->|no:again:input| POLISH
     GOOD -->|yes| RETURN
-    GOOD -->|over:input| REPAIR
+    GOOD -->|no:over:input| REPAIR
     REPAIR --> RETURN
     classDef Interface fill:#e2e2f2,stroke:#6a6ab2
 `;
@@ -105,17 +106,18 @@ describe(
   (workbench) => {
     it('draws equal steps as one with their progress, and one by one when asked', async () => {
       const w = workbench();
-      const model = await endpoint();
-      model.hold(() => model.asked('Solve the problem') > 7);
       await w.open('many.mmd', many(24));
-      const preview = await started(w, 'many.mmd', 'How many?');
+      let preview = await Preview.open(w);
       await preview.shows('PROBLEM', 'S0', 'VOTE', 'RETURN');
       assert.match(await preview.node('S0').locator('.nodeLabel').innerText(), /^solve × 24\s+Custom$/);
-      await w.until(async () => (await preview.node('S0').locator('text.detail').textContent()) === '7/24', 'seven of 24 are not counted');
+      const states = Array.from({ length: 24 }, (_, number) => [`S${number}`, { state: number < 6 ? 'finished' : number === 6 ? 'failed' : number < 12 ? 'running' : 'waiting' }]);
+      await preview.frame.evaluate((own) => window.postMessage({ type: 'run', run: 'r1', states: [['PROBLEM', { state: 'finished' }], ...own, ['VOTE', { state: 'waiting' }]], boxes: [], revision: null, isOver: false }, '*'), states);
+      await w.until(async () => (await preview.node('S0').locator('text.detail').textContent()) === '7/24 · 1 failed', 'seven of 24 are not counted');
       await preview.node('S0').locator('.marks > .state.running').waitFor();
       assert.ok((await smallest(preview)) >= 9, `words are ${await smallest(preview)} pixels high`);
       await w.shot('run-picture-many');
-      model.release();
+      await w.page.keyboard.press('Control+1');
+      preview = await started(w, 'many.mmd', 'How many?');
       await w.runEnded('many.mmd');
       await w.until(async () => (await preview.node('S0').locator('text.detail').textContent()) === '24/24', 'not all are counted');
       await w.command('View: Hide Panel');
@@ -183,7 +185,7 @@ describe(
     it('shows a Loop that ran out in amber, and what was taken then', async () => {
       const w = workbench();
       const model = await endpoint();
-      model.answerWith((messages) => (messages[0].content.includes('Good enough') ? 'no' : undefined));
+      model.answerWith((messages) => (messages[0].content.includes('good enough') ? 'false' : undefined));
       await w.open('nested-run.mmd', NESTED);
       const preview = await started(w, 'nested-run.mmd', 'The sea is blue.');
       await w.runEnded('nested-run.mmd');
