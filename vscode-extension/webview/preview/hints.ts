@@ -47,7 +47,9 @@ export class Hints {
     this.marks.show(part);
     this.stage.reveal(path);
     const said = this.about(part);
-    if (said !== undefined) this.tooltip.show(said, picture?.label(id) ?? path);
+    const label = picture?.label(id);
+    // An edge without words has an empty label, somewhere.
+    if (said !== undefined) this.tooltip.show(said, label?.textContent.trim() ? label : path);
   }
 
   private about(part: Part | undefined) {

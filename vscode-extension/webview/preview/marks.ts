@@ -40,7 +40,7 @@ export class Marks {
       const words = `${severity ?? ''}|${running ? (state?.state ?? 'none') : ''}|${detail}${count === 0 ? '' : `|${count}`}`;
       if (this.changed(`n ${node.id}`, words)) {
         const element = picture.node(node.id);
-        if (element !== undefined) this.markNode(element, node, severity, state, running);
+        if (element !== undefined) this.markNode(element, node, severity, state, running, graph.direction === 'LR' || graph.direction === 'RL');
         if (element !== undefined && count > 0) stack(element);
       }
     }
@@ -136,9 +136,9 @@ export class Marks {
     marks.append(text);
   }
 
-  private markNode(element: SVGGElement, node: GraphNode, severity: Severity | undefined, run: NodeRun | undefined, running: boolean): void {
+  private markNode(element: SVGGElement, node: GraphNode, severity: Severity | undefined, run: NodeRun | undefined, running: boolean, isSideways: boolean): void {
     const box = this.box(element);
-    const places = markPlaces(element, box);
+    const places = markPlaces(element, box, isSideways);
     const marks = layer(element);
     for (const old of marks.querySelectorAll(':scope > :not(.here, .found)')) old.remove();
     element.classList.toggle('ghost', run?.state === 'gone');

@@ -23,11 +23,13 @@ export interface MarkPlaces {
   readonly anchor: 'start' | 'middle';
 }
 
-/** The upper corners of a node's box and below it, or the upper sides of a diamond, below which edges go out. */
-export function markPlaces(element: SVGGElement, { x, y, width, height }: Box): MarkPlaces {
+/** The upper corners of a node's box and below it; of a diamond its upper sides, and beside it where edges go out below. */
+export function markPlaces(element: SVGGElement, { x, y, width, height }: Box, isSideways: boolean): MarkPlaces {
   const points = corners(element);
-  if (points === undefined || !isDiamond(points)) return { left: [x, y], right: [x + width, y], words: [x + width / 2, y + height + 15], anchor: 'middle' };
-  return { left: [x + width / 4, y + height / 4], right: [x + (width * 3) / 4, y + height / 4], words: [x + width * 0.72 + 14, y + height * 0.22], anchor: 'start' };
+  const below = { words: [x + width / 2, y + height + 15], anchor: 'middle' } as const;
+  if (points === undefined || !isDiamond(points)) return { left: [x, y], right: [x + width, y], ...below };
+  const beside = { words: [x + width * 0.72 + 14, y + height * 0.22], anchor: 'start' } as const;
+  return { left: [x + width / 4, y + height / 4], right: [x + (width * 3) / 4, y + height / 4], ...(isSideways ? below : beside) };
 }
 
 /** The corners of a node that is a polygon, in its own coordinates. */
