@@ -337,6 +337,7 @@ def test_steps_say_what_they_are_about_and_which_do_the_same(editor: Editor) -> 
     )
     assert (nodes["B"]["subgraph"], nodes["D"]["subgraph"], nodes["I"]["subgraph"]) == (None, "work", "inner")
     doing = {name: node["doing"] for name, node in nodes.items()}
-    assert doing["PROBLEM"] is None and doing["RETURN"] is None and doing["V"]
+    assert (doing["PROBLEM"], doing["RETURN"]) == (None, None)
+    assert doing["V"]
     same = [{one for one in doing if doing[one] == doing[name]} for name in ("B", "D", "S1", "S3", "T1", "T3")]
     assert same == [{"B"}, {"D"}, {"S1", "S2"}, {"S3"}, {"T1", "T2"}, {"T3"}]
