@@ -429,6 +429,22 @@ async def test_a_server_that_crashes_during_a_run_is_waited_for_and_nothing_is_l
         assert store.run("run-1").status == "finished"
 
 
+async def test_what_would_wait_for_a_server_does_not_begin_while_something_waits(
+    url: str, monkeypatch: pytest.MonkeyPatch
+) -> None:
+    monkeypatch.setenv("MERROW_JOURNAL", url)
+    with closing(Store.open()) as store:
+        await asyncio.wait_for(store.until_there(), PATIENCE)
+        with sql.Absence.noted():
+            waiting = asyncio.ensure_future(store.until_there())
+            with pytest.raises(StoreFailure, match="is away"):
+                store._writer.attempt(lambda database: database.now())
+            await asyncio.sleep(0.3)
+            assert not waiting.done()
+        await asyncio.wait_for(waiting, PATIENCE)
+        assert store._writer.attempt(lambda database: database.now()) > 0
+
+
 async def test_a_server_that_stays_away_is_told_and_what_waited_is_kept_when_it_is_back(
     own: PostgresServer, monkeypatch: pytest.MonkeyPatch
 ) -> None:

@@ -67,6 +67,24 @@ async def test_a_result_that_is_not_valid_fails_and_a_validator_that_breaks_says
     assert statuses(found) == {"q0": "failed", "q1": "right", "q2": "failed", "q3": "invalid"}
 
 
+async def test_no_item_is_begun_while_the_journal_is_away(user: Store, monkeypatch: pytest.MonkeyPatch) -> None:
+    there, waiting = asyncio.Event(), asyncio.Event()
+
+    async def until_there(_: Store) -> None:
+        waiting.set()
+        await there.wait()
+
+    monkeypatch.setattr(Store, "until_there", until_there)
+    endpoint = failing(lambda _: None)
+    evaluating = asyncio.ensure_future(evaluated(user, plan_of(endpoint, numbered(3))))
+    await waiting.wait()
+    for _ in range(100):
+        await asyncio.sleep(0)
+    assert endpoint.seen == []
+    there.set()
+    assert set(statuses(await evaluating).values()) == {"right"}
+
+
 async def test_the_five_statuses(user: Store) -> None:
     def when(asked: str) -> Exception | None:
         if asked.endswith(" 0"):
