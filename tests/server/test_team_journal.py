@@ -429,6 +429,32 @@ async def test_a_server_that_crashes_during_a_run_is_waited_for_and_nothing_is_l
         assert store.run("run-1").status == "finished"
 
 
+def test_who_stopped_while_it_sent_statements_holds_nobody_up(url: str, monkeypatch: pytest.MonkeyPatch) -> None:
+    """The server waits for the rest of them, and has no limit for that."""
+    address = read_address(url)
+    SharedStore.reached(address).close()
+    monkeypatch.setattr(connection, "_IDLE", 1)
+    monkeypatch.setattr(connection, "_SILENCE", 0.2)
+    with (
+        closing(connection.PostgresConnection(address)) as stopped,
+        closing(connection.PostgresConnection(address)) as waiting,
+        closing(connection.PostgresConnection(address)) as another,
+    ):
+        held = stopped._connection
+        several = held.pipeline()
+        several.__enter__()
+        held.execute("BEGIN")
+        held.execute("UPDATE merrow SET journal = 'taken'")
+        held.pgconn.send_flush_request()
+        held.pgconn.flush()
+        seen = "SELECT wait_event FROM pg_stat_activity WHERE pid = $1 AND query LIKE 'UPDATE%'"
+        until(lambda: another.asked(seen, [held.info.backend_pid]).fetchone() == ("ClientRead",))
+        waiting.transaction(lambda database: database.execute("UPDATE merrow SET journal = 'own'"))
+        with pytest.raises(connection.psycopg.OperationalError):
+            several.__exit__(None, None, None)
+        assert another.asked("SELECT journal FROM merrow").fetchall() == [("own",)]
+
+
 async def test_what_would_wait_for_a_server_does_not_begin_while_something_waits(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:

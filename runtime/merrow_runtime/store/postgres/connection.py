@@ -49,6 +49,15 @@ _STATUS = (
 """A server that crashes may forget the numbers that it gave out last, and gives them to others. Below the next one after its
 recovery they are what they were.
 """
+_END_WHAT_STANDS = (
+    "SELECT pg_terminate_backend(pid) FROM pg_stat_activity WHERE pid = ANY(pg_blocking_pids($1)) AND application_name = $2"
+    " AND state = 'active' AND wait_event = 'ClientRead' AND query_start < clock_timestamp() - make_interval(secs => $3)"
+)
+"""Of several statements that are sent together a server may have some and wait for the rest. For a process that has stopped then
+it waits without end, since its own limit, `_IDLE`, is for what it was sent completely.
+"""
+_NAME = "merrow"
+"""What a server knows our connections by."""
 _SHOWN = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd]+")
 _CLOCK = 1.0
 """Seconds for which the server's clock is taken to go on like that of this process."""
@@ -237,7 +246,7 @@ class PostgresConnection:
             autocommit=True,
             cursor_factory=RawCursor,
             connect_timeout=seconds,
-            application_name="merrow",
+            application_name=_NAME,
             keepalives_idle=15,
             keepalives_interval=5,
             keepalives_count=3,
@@ -247,9 +256,13 @@ class PostgresConnection:
         return connection
 
     def _answers(self, pid: int) -> bool:
-        """Whether the server answers on a connection of its own, and has begun what it was told on that of process ``pid``."""
+        """Whether the server answers on a connection of its own, and has begun what it was told on that of process ``pid``. What
+        that waits for is ended where it belongs to a process that has stopped.
+        """
         try:
             with self._reached(_PROBE) as other:
+                with suppress(psycopg.Error):  # of another user, who may not be ended
+                    other.execute(_END_WHAT_STANDS, [pid, _NAME, _IDLE])
                 row = other.execute("SELECT state FROM pg_stat_activity WHERE pid = $1", [pid]).fetchone()
         except psycopg.Error as problem:
             # One that has too many connections, or can't be told who asks, is there.
