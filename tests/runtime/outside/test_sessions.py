@@ -442,7 +442,7 @@ with open(sys.argv[1], "a") as file:
         file.flush()
         request = json.loads(line)
         told = {"protocolVersion": "2025-11-25", "capabilities": {"tools": {}}, "serverInfo": {"name": "x", "version": "1"}}
-        results = {"initialize": told, "tools/list": {"tools": []}}
+        results = {"initialize": told, "tools/list": {"tools": json.loads(sys.argv[2])}}
         if request["method"] in results:
             print(json.dumps({"jsonrpc": "2.0", "id": request["id"], "result": results[request["method"]]}), flush=True)
         elif "id" in request:
@@ -453,9 +453,22 @@ with open(sys.argv[1], "a") as file:
 
 async def test_nothing_is_sent_that_was_not_set(tmp_path: Path) -> None:
     """Strict servers refuse a field that is null."""
-    server = ToolServer("web", (sys.executable, "-c", KEEPS, str(tmp_path / "sent")), timeout=PATIENCE)
+    server = ToolServer("web", (sys.executable, "-c", KEEPS, str(tmp_path / "sent"), "[]"), timeout=PATIENCE)
     async with Sessions(os.environ) as sessions:
         assert await sessions.tools(server) == []
     sent = (tmp_path / "sent").read_text()
     assert '"method":"notifications/initialized"' in sent
     assert "null" not in sent
+
+
+async def test_a_tool_is_described_as_its_server_writes_it(tmp_path: Path) -> None:
+    """By the protocol's names, and without what the server does not say: pins are made of it."""
+    tool = {
+        "name": "t",
+        "description": "Does it.",
+        "inputSchema": {"type": "object", "properties": {"a": {"type": "string", "default": None}}},
+        "annotations": {"readOnlyHint": True, "title": "T"},
+    }
+    words = (sys.executable, "-c", KEEPS, str(tmp_path / "sent"), json.dumps([tool]))
+    async with Sessions(os.environ) as sessions:
+        assert await sessions.tools(ToolServer("web", words, timeout=PATIENCE)) == [tool]
