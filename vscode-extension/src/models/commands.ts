@@ -6,6 +6,7 @@ import { findPython } from '../python/find';
 import type { Choice } from '../python/interpreter';
 import { withoutSecrets } from './failure';
 import { MODELS, TOOLS, install, installed, packagesFolder, remove, type PackageSet, type Places } from './packages';
+import { tried } from './trying';
 import { plain } from '../plain';
 import { say } from '../say';
 
@@ -18,11 +19,10 @@ interface Access {
   readonly without: string;
   /** What installs them beside an installed `merrow`. */
   readonly beside: string;
-  readonly command: string;
 }
 
-const MODEL_ACCESS: Access = { set: MODELS, name: 'model access', size: '55 MB', without: 'The embedded model works without it.', beside: 'install openai[aiohttp] beside it to reach model endpoints.', command: Command.setUpModelAccess };
-const TOOL_ACCESS: Access = { set: TOOLS, name: 'tools', size: '45 MB', without: 'Workflows without tools work without it.', beside: 'install mcp beside it to reach servers of tools.', command: Command.setUpTools };
+const MODEL_ACCESS: Access = { set: MODELS, name: 'model access', size: '55 MB', without: 'The embedded model works without it.', beside: 'install openai[aiohttp] beside it to reach model endpoints.' };
+const TOOL_ACCESS: Access = { set: TOOLS, name: 'tools', size: '45 MB', without: 'Workflows without tools work without it.', beside: 'install mcp beside it to reach servers of tools.' };
 
 /** Setting up what real endpoints and servers of tools need, and taking it away again. */
 export function registerModelCommands(places: Places & { extension: string }, server: ServerManager, log: vscode.LogOutputChannel): vscode.Disposable {
@@ -66,12 +66,8 @@ async function consented(places: Places & { extension: string }, server: ServerM
     `${packagesFolder(places.storage, facts, set)}\n\nNothing else on this machine changes. ${without}`;
   const answer = await say.info(`Set up ${name}?`, { modal: true, detail }, go);
   if (answer !== go) return false;
-  try {
-    await withProgress((report, signal) => install(facts, places, report, signal, set), log, access);
-  } catch (problem) {
-    await failed(problem instanceof Error ? problem.message : String(problem), log, access);
-    return false;
-  }
+  const work = (): Promise<void> => withProgress((report, signal) => install(facts, places, report, signal, set), log, access);
+  if (!(await tried(work, (reason) => wantsAgain(reason, log, access)))) return false;
   server.reconsider();
   void say.info(`${isSetUp}.`);
   return true;
@@ -105,11 +101,12 @@ async function withProgress(
   });
 }
 
-async function failed(reason: string, log: vscode.LogOutputChannel, { name, set, command }: Access): Promise<void> {
+/** Say why it failed; whether the user wants it tried again. */
+async function wantsAgain(reason: string, log: vscode.LogOutputChannel, { name, set }: Access): Promise<boolean> {
   log.error(`Setting up ${name} failed. ${reason}`);
   const again = 'Try Again';
   const show = 'Show Log';
   const chosen = await say.error(`${set === TOOLS ? 'Tools were' : 'Model access was'} not set up. ${reason}`, again, show);
-  if (chosen === again) await vscode.commands.executeCommand(command);
   if (chosen === show) log.show();
+  return chosen === again;
 }
