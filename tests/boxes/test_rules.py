@@ -117,6 +117,29 @@ def test_turns_that_run_out_are_named() -> None:
     assert "`CHECK -->|no:over| RETURN`" in found.message
 
 
+def test_where_nothing_begins_another_turn_the_cases_that_lead_out_are_not_to_blame() -> None:
+    text = workflow(
+        'subgraph REFINE["Loop (max: 4)"]',
+        'WRITE["Custom<br/>(role: writer)"]',
+        'REVIEW["Review<br/>"]',
+        "CHECK{Good?}:::DecisionOp",
+        'BOTH["Review<br/>"]',
+        "end",
+        "PROBLEM -->|input| WRITE",
+        "PROBLEM -->|problem| REVIEW",
+        "WRITE -->|solution| REVIEW",
+        "WRITE -->|value| CHECK",
+        "REVIEW -->|result:when| CHECK",
+        "CHECK -->|yes:problem| BOTH",
+        "CHECK -->|no:solution| BOTH",
+        "BOTH -.->|again:feedback:input| WRITE",
+        "CHECK -->|yes| RETURN",
+        "CHECK -->|no| RETURN",
+    )
+    codes = [one.code for one in analyse(text).diagnostics if one.severity is not Severity.HINT]
+    assert codes == ["MW217"], "BOTH never runs, whatever leads out"
+
+
 def test_an_output_that_another_case_leaves_empty_is_no_matter_of_turns() -> None:
     front = "workflow:\n  types: {Mood: [good, bad, odd]}\n"
     text = workflow(
