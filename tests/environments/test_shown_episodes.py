@@ -12,6 +12,10 @@ from tests.environments.play import CLASSES, ENDS, REACT, player, solution
 from tests.runtime.openai_server import Received, Reply, serving
 from tests.server.program import Outcome, in_process
 
+from merrow_runtime.store.contract import NodeRecord
+from merrow_server.cli.texts.episode_lines import curve
+from merrow_server.reports.episodes import episodes_of
+
 TASK = {"seed": 3, "depth": 3}
 
 
@@ -182,3 +186,20 @@ def test_the_page_of_a_run_has_its_episode(home: Path, capsys: pytest.CaptureFix
     assert 'd="M0 58.0V58.0H120.0V58.0H240.0V58.0H360.0"' in section
     assert "<script" not in section
     assert "\u202e" not in section
+
+
+def test_the_reward_of_an_episode_is_the_sum_of_its_turns() -> None:
+    definition = {"operator": "Environment", "parameters": {"env": "house"}}
+    ended = {}
+    for turn, reward in enumerate((0, 0.5, -2, True, float("nan"), 4), 1):
+        outputs = {"observation": "seen", "reward": reward, "done": turn == 6}
+        inputs = {"task": []} if turn == 1 else {"action": [{"node": "ACT", "value": "go"}]}
+        record = NodeRecord(
+            "GAME", "finished", None, outputs, definition=definition, inputs=inputs, path=f"EPISODE[{turn}]"
+        )
+        ended[record.visit.name] = record
+    (episode,) = episodes_of(ended)
+    assert (episode["reward"], episode["steps"], episode["done"]) == (3.5, 5, True)
+    assert [turn["reward"] for turn in episode["turns"]] == [0.0, 0.5, -2.0, 1.0, 0.0, 4.0]
+    assert curve([turn["reward"] for turn in episode["turns"]]) == "▃▄▁▂▂█"
+    assert curve([1.0] * 1000, 4) == "▃▅▆█"
