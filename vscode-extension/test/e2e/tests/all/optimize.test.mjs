@@ -78,19 +78,23 @@ describe(
       await report.locator('summary', { hasText: 'Charts' }).click();
       await report.locator('figcaption', { hasText: 'Rounds by number' }).scrollIntoViewIfNeeded();
       await w.shot('optimize-charts');
-      await detail.getByRole('button', { name: 'Show Difference' }).click();
-      await page.locator('.monaco-diff-editor .view-lines', { hasText: 'Merrow search' }).first().waitFor();
+      // The message lies over the page until it is answered.
       await w.answerNotification('has ended: +0.', 'Compare');
       await page.locator('.monaco-diff-editor .view-lines', { hasText: 'Merrow search' }).first().waitFor();
       await w.shot('optimize-difference');
-      const again = await w.frame('h1:has-text("Search for a better sums.mmd")');
-      await page.locator('.tab', { hasText: 'Search for a better sums.mmd' }).click();
-      await again.locator('aside').getByRole('button', { name: 'Apply' }).click();
-      await page.locator('.tab.active[aria-label^="sums.mmd"]').waitFor();
-      await w.until(async () => (await w.text()).includes('search'), 'the candidate is not in the file');
+      const tab = page.locator('.tab', { hasText: 'Search for a better sums.mmd' });
+      const act = async (name, outcome) => {
+        await tab.click();
+        await detail.getByRole('button', { name }).click();
+        await outcome.first().waitFor();
+      };
+      await act('Show Difference', page.locator('.tab.active', { hasText: /round \d+ of search/ }));
+      await act('Apply', page.locator('.tab.active[aria-label^="sums.mmd"]:not([aria-label*="↔"])'));
+      await w.until(async () => (await w.text()).includes('ASSEMBLE'), 'the candidate is not in the file');
       await w.shot('optimize-applied');
+      await page.locator('.monaco-editor[data-uri$="sums.mmd"] .view-lines').first().click();
       await page.keyboard.press('ControlOrMeta+z');
-      await w.until(async () => !(await w.text()).includes('search'), 'the change is not undone');
+      await w.until(async () => !(await w.text()).includes('ASSEMBLE'), 'the change is not undone');
     });
 
     it('are folded in the tree, and a better version is above the workflow', async () => {
