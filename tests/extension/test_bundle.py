@@ -172,6 +172,23 @@ runpy.run_path(START, run_name="__main__")
 """
 
 
+JOBS = """
+import importlib, pkgutil, sys
+for name in ("nh3", "click", "rich"):
+    sys.modules[name] = None
+import merrow_server.jobs as jobs
+for module in pkgutil.iter_modules(jobs.__path__):
+    importlib.import_module(f"merrow_server.jobs.{module.name}")
+for page in ("optimizations.search_html", "extractions.extraction_html", "reproductions.page"):
+    importlib.import_module(f"merrow_server.{page}")
+"""
+
+
+def test_jobs_of_an_editor_and_their_pages_need_nothing_that_is_not_bundled() -> None:
+    done = subprocess.run([sys.executable, "-c", JOBS], capture_output=True, text=True, check=False)
+    assert done.returncode == 0, done.stderr
+
+
 @pytest.mark.slow
 def test_the_server_never_imports_what_is_not_bundled(libraries: Path) -> None:
     """Also not when labels hold HTML, which the command line's `parse` has nh3 sanitise."""

@@ -12,7 +12,6 @@ from merrow_server.files import write_bytes
 from merrow_server.rendering.counts import counted
 from merrow_server.rendering.page_colours import COLOURS
 from merrow_server.rendering.snippet import plain
-from merrow_server.rendering.terminal import emit
 
 _FOLDED = 120
 """Characters above which a text is folded, or line ends."""
@@ -54,6 +53,8 @@ def write_page(lines: Iterable[str], file: str | None) -> None:
     """Print a page, or write it to a ``file`` where one is named, a part after the other. Raises `InputError`."""
     parts = (part for line in lines for part in (line, "\n"))
     if file is None:
+        from merrow_server.rendering.terminal import emit  # the editor extension has the rest of this module without it
+
         emit(parts)
     else:
         write_bytes(Path(file), (part.encode("utf-8", "surrogatepass") for part in parts))
