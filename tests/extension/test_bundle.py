@@ -25,6 +25,10 @@ OPTIONAL = {"html5lib", "math_verify", "sympy", "numpy"}
 """Of the extras `evaluate` and `optimize`; where they are missing, what needs them says how to install them."""
 NOT_SERVED = {
     ("merrow_server.files", "merrow_server.rendering.terminal"): "standard output is the client's",
+    (
+        "merrow_server.rendering.html_page",
+        "merrow_server.rendering.terminal",
+    ): "pages are returned or written into files",
 }
 """What a module imports for the command line alone, and why the server never gets there."""
 
