@@ -51,9 +51,13 @@ export class Keyboard {
     });
   }
 
-  /** Keys speak of this picture from now on; the focus stays on the node of the same name. */
-  use(picture: Picture, label: (id: string) => string): void {
-    const had = document.activeElement instanceof SVGElement && document.activeElement.matches('g[data-node]');
+  /** Whether a node has the focus; it loses it when its picture is taken away. */
+  get hasFocus(): boolean {
+    return document.activeElement instanceof SVGElement && document.activeElement.matches('g[data-node]');
+  }
+
+  /** Keys speak of this picture from now on; where a node had the focus, the node of the same name gets it. */
+  use(picture: Picture, label: (id: string) => string, had = this.hasFocus): void {
     this.picture = picture;
     this.edge = undefined;
     for (const id of picture.nodeIds) {

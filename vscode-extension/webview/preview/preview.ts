@@ -367,12 +367,13 @@ export class Preview {
     const anchor = anchored ?? before?.nearest(x, y, port);
     const was = anchor === undefined ? undefined : before?.place(anchor);
     this.placeholder.hidden = true;
+    const had = this.keyboard.hasFocus;
     picture.show(before);
     this.picture = picture;
     this.stage.resize(picture.width, picture.height);
     const is = anchor === undefined ? undefined : picture.place(anchor);
     if (was !== undefined && is !== undefined && !this.stage.showsAll) this.stage.shift(was.left - is.left, was.top - is.top);
-    this.keyboard.use(picture, (id) => this.spoken(id));
+    this.keyboard.use(picture, (id) => this.spoken(id), had);
     this.minimap.use(picture);
     this.mark();
     const here = this.marks.show(at);

@@ -134,6 +134,10 @@ describe(
       assert.match(await preview.node('S0').getAttribute('aria-label'), /^24 equal steps: S0, S1/);
       await w.page.keyboard.press('Enter');
       await w.until(async () => (await preview.nodes()).length === 27, 'Enter does not show each of them');
+      // The focus is where it was, and keys go on.
+      assert.equal(await preview.frame.evaluate(() => document.activeElement?.dataset.node), 'S0');
+      await w.page.keyboard.press('g');
+      await preview.shows('PROBLEM', 'S0', 'VOTE', 'RETURN');
     });
 
     it('draws what was taken strong, with its value, and lets the rest fade', async () => {
