@@ -40,7 +40,10 @@ describe('Following a run', () => {
     const follower = begun();
     assert.equal(follower.take('r1', run({ A: 'running', OUT: 'waiting' }), false, ENDS), undefined);
     assert.equal(follower.take('r1', run({ A: 'finished', OUT: 'running' }), false, ENDS), 'OUT');
+    assert.equal(follower.current, 'OUT');
     assert.equal(follower.take('r1', run({ A: 'failed', OUT: 'finished' }), true, ENDS), 'A');
+    // After the run the picture stays where it is, whatever is drawn.
+    assert.equal(follower.current, undefined);
   });
 
   it('ends where the user moves the picture, and the way back is offered', () => {

@@ -12,9 +12,9 @@ export class Follower {
   /** `changed`: whether the way back is to be offered. */
   constructor(private readonly changed: (offered: boolean) => void) {}
 
-  /** The step that is looked at; undefined where none is, or the user looks elsewhere. */
+  /** The step of a run that goes on which is looked at; undefined where none is, or the user looks elsewhere. */
   get current(): string | undefined {
-    return this.isLeft ? undefined : this.step;
+    return this.isLeft || !this.isGoingOn ? undefined : this.step;
   }
 
   /** The states of a run; the step to bring into sight, where it is another one than before. */
@@ -28,12 +28,11 @@ export class Follower {
     else if (run !== this.run) this.step = undefined;
     [this.run, this.states, this.isGoingOn] = [run, states, isGoingOn];
     this.tell();
-    return this.step === before ? undefined : this.current;
+    return this.step === before || this.isLeft ? undefined : this.step;
   }
 
   /** The user moved the picture. */
   leave(): void {
-    if (!this.isGoingOn || this.isLeft) return;
     this.isLeft = true;
     this.tell();
   }
