@@ -19,6 +19,12 @@ export class Preview {
     return this.frame.locator(`g[data-node="${id}"]`);
   }
 
+  /** Click a node wherever the picture is: a run may have been followed away from it. */
+  async click(id) {
+    await this.frame.locator('button[title^="Fit all"]').click();
+    await this.node(id).click();
+  }
+
   /** The ids of the nodes in the picture. */
   nodes() {
     return this.frame.locator('.picture:not(.building) g[data-node]').evaluateAll((found) => found.map((node) => node.dataset.node));

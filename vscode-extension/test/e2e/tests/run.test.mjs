@@ -59,7 +59,7 @@ describe('Run', (workbench) => {
     await counted;
     await w.shot('run-finished');
 
-    await preview.node('VOTE').click();
+    await preview.click('VOTE');
     const panel = await w.frame('main header h1');
     await panel.locator('h1', { hasText: 'VOTE' }).waitFor();
     await panel.locator('summary', { hasText: 'vote' }).first().waitFor();

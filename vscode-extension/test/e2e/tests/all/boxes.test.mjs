@@ -45,7 +45,7 @@ describe('Loops and Maps', (workbench) => {
     const badges = preview.frame.locator('.badge');
     await w.until(async () => (await badges.allTextContents()).sort().join().match(/^\d+ items?,3 turns$/) !== null, 'the boxes do not say how many turns and items there were');
     await w.shot('boxes-finished');
-    await preview.node('POLISH').click();
+    await preview.click('POLISH');
     const panel = await w.frame('main header h1');
     await panel.locator('h1', { hasText: 'POLISH' }).waitFor();
     const visits = panel.locator('select[data-act=visit] option');

@@ -26,7 +26,7 @@ describe(
       await page.locator('.monaco-dialog-box').getByRole('button', { name: 'Run', exact: true }).click();
       await w.until(() => model.held === 1, 'the fourth question is not asked');
       const preview = new Preview(w, await w.frame('body[data-engine] .viewport'));
-      await preview.node('GAME').click();
+      await preview.click('GAME');
       const panel = await w.frame('main details.episode');
       await panel.locator('h1', { hasText: 'GAME' }).waitFor();
       await panel.locator('button[data-act=whole]').click();
@@ -48,7 +48,7 @@ describe(
         }, `the theme does not become ${theme}`);
         await w.shot(`episode-${name}`);
       }
-      await preview.node('GAME').click();
+      await preview.click('GAME');
       await panel.locator('h1', { hasText: 'GAME' }).waitFor();
       await panel.locator('.turns tr[aria-current="true"]').waitFor();
       await panel.locator('.turns button.link', { hasText: /^2$/ }).click();

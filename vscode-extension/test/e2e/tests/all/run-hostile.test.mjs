@@ -86,7 +86,7 @@ describe(
 
       // The panel of the run and of a node, with its prompt and its answer.
       await w.open(NAME);
-      await preview.node('FIRST').click();
+      await preview.click('FIRST');
       const panel = await w.frame('main header h1');
       await panel.locator('h1', { hasText: 'FIRST' }).waitFor();
       await panel.locator('summary', { hasText: 'answer' }).first().waitFor();

@@ -123,7 +123,7 @@ describe(
       await w.command('View: Hide Panel');
       await inThemes(w, preview, 'run-picture-many-finished');
       // By a click, back by the button, and by keys.
-      await preview.node('S0').click();
+      await preview.click('S0');
       await w.until(async () => (await preview.nodes()).length === 27, 'a click does not show each of them');
       assert.ok((await smallest(preview)) >= 9, `words are ${await smallest(preview)} pixels high`);
       await preview.node('S23').locator('.marks > .state.finished').waitFor();

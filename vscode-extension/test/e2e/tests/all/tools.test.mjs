@@ -116,7 +116,7 @@ describe('Tools', (workbench) => {
     await dialog(w).getByRole('button', { name: 'Allow' }).click();
     await w.runEnded('tools.mmd');
     const preview = new Preview(w, await w.frame('body[data-engine] g[data-node="SEND"]'));
-    await preview.node('SEND').click();
+    await preview.click('SEND');
     const panel = await w.frame('main > header h1:has-text("SEND")');
     const shown = await panel.locator('main').innerText();
     for (const said of ['mail.send', 'ann@example.org', 'Hello.', 'Sent to ann@example.org.', 'may not be repeated']) assert.ok(shown.includes(said), `${said} is not in ${shown}`);
