@@ -12,8 +12,9 @@ from pathlib import Path
 import pytest
 from tests.postgres import server as postgres_server
 from tests.runtime.openai_server import OpenAIServer, Received, Step
-from tests.server.program import merrow, write
+from tests.server.program import merrow
 from tests.server.test_evaluate_command import answer, data, evaluate, server, table
+from tests.server.workers.cluster import cluster
 from tests.small_disk import fill, small_disk
 
 pytestmark = [
@@ -51,10 +52,8 @@ def place(request: pytest.FixtureRequest, tmp_path: Path, monkeypatch: pytest.Mo
         database.stop()
 
 
-def test_an_evaluation_says_so_and_its_resume_loses_nothing(server: OpenAIServer, place: Place) -> None:
-    config = Path("config")
-    config.mkdir()
-    write("config/config.toml", f'[limits."{server.origin}"]\nrequests_per_minute = 10000\n')
+def stops_and_is_resumed(server: OpenAIServer, place: Place, in_flight: int, *engine: str) -> None:
+    """``in_flight`` is how many calls may have been on their way, which are made again."""
     data(ITEMS)
     fillers: list[Path] = []
 
@@ -64,7 +63,7 @@ def test_an_evaluation_says_so_and_its_resume_loses_nothing(server: OpenAIServer
         return answer(request)
 
     server.answer = filling
-    stopped = evaluate("--concurrency", "4", env={"MERROW_CONFIG_DIR": str(config.absolute())})
+    stopped = evaluate("--concurrency", "4", *engine)
     assert fillers
     assert stopped.code == 1, stopped.err
     [sentence, after, _] = stopped.err.splitlines()[-3:]
@@ -76,10 +75,30 @@ def test_an_evaluation_says_so_and_its_resume_loses_nothing(server: OpenAIServer
     kept = [row for row in table(one["evaluation"]) if row[2] != "unanswered"]
     assert kept
     server.answer = answer
-    done = merrow("resume", one["evaluation"], env={"MERROW_CONFIG_DIR": str(config.absolute())})
+    done = merrow("resume", one["evaluation"])
     assert done.code == 0, done.err
     asked = Counter(request.prompt for request in server.requests)
     assert len(asked) == 2 * ITEMS
-    assert sum(asked.values()) - len(asked) <= 8  # what was in flight, of four runs
+    assert sum(asked.values()) - len(asked) <= in_flight
     assert set(kept) <= set(table(one["evaluation"]))
-    assert table(one["evaluation"]) == table(evaluate("--fresh", "--format", "json").json["evaluation"])
+    assert sorted(table(one["evaluation"])) == sorted(table(evaluate("--fresh", "--format", "json").json["evaluation"]))
+
+
+@pytest.fixture
+def limits(server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch) -> None:
+    """Those of a minute, so that processes take permits."""
+    monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
+    (tmp_path / "config").mkdir()
+    (tmp_path / "config/config.toml").write_text(f'[limits."{server.origin}"]\nrequests_per_minute = 10000\n')
+
+
+@pytest.mark.usefixtures("limits")
+def test_an_evaluation_says_so_and_its_resume_loses_nothing(server: OpenAIServer, place: Place) -> None:
+    stops_and_is_resumed(server, place, 8)
+
+
+@pytest.mark.usefixtures("limits")
+@pytest.mark.parametrize("place", ["postgres"], indirect=True)
+def test_so_does_one_whose_items_workers_answer(server: OpenAIServer, place: Place, tmp_path: Path) -> None:
+    with cluster(tmp_path / "cluster") as made:
+        stops_and_is_resumed(server, place, 16, "--engine", "dask", "--scheduler", made.address, "--chunk", "8")

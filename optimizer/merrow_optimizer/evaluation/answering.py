@@ -18,6 +18,7 @@ from merrow_optimizer.evaluation.scores import FieldScore, InvalidItemError, Sta
 from merrow_optimizer.evaluation.unattended import unattended, with_answers
 from merrow_runtime.asking.asker import ACCOUNT, PurposeAccount
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
+from merrow_runtime.jobs.clock import Clock
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.options import RunOptions
 from merrow_runtime.running.api import finish, resume, start
@@ -26,7 +27,7 @@ from merrow_runtime.spending.meter import MonthSpent
 from merrow_runtime.store.contract import NodeRecord, RunStatus
 from merrow_runtime.store.database import RunExists, Store
 from merrow_runtime.store.evaluations import ScoreRecord, output_of, output_text
-from merrow_runtime.store.lease import HeldElsewhere
+from merrow_runtime.store.lease import BEAT, STALE, HeldElsewhere
 from merrow_runtime.usage import NOTHING, Usage
 
 METRIC_SECONDS = 300.0
@@ -200,13 +201,18 @@ class Answering:
 
     async def _run_when_free(self, name: str, item: Item, repeat: int) -> RunResult:
         """See `_run`; where another process is at it, wait until that has ended or died, and read what it has."""
+        clock = Clock(STALE + BEAT)
         while True:
             try:
                 return await self._run(name, item, repeat)
-            except (RunExists, HeldElsewhere):
+            except RunExists:
                 if not self._is_shared:
                     raise
-                await asyncio.sleep(_LOOK)
+            except HeldElsewhere:
+                # A worker that is left, and couldn't write its end on a full disk, has it until its signs of life are old.
+                if not self._is_shared and not clock.left:
+                    raise
+            await asyncio.sleep(_LOOK)
 
     async def _run(self, name: str, item: Item, repeat: int) -> RunResult:
         """The run that answers a task, begun or gone on with, at its end. Raises `MonthSpent` where none may begin."""
