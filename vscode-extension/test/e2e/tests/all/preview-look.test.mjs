@@ -42,10 +42,10 @@ describe('The look of a workflow', (workbench) => {
     await w.open('letters.mmd', LETTERS.replace('DRAFT@{ op: Pass, label: "The draft" }', 'DRAFT@{ op: Pass, label: "draft" }'));
     const preview = await Preview.open(w);
     const ids = await preview.frame.locator('.picture .node-id').allInnerTexts();
-    for (const id of ['SORT', 'KIND', 'APOLOGISE', 'CHECK', 'OK', 'REWRITE', 'RETURN']) assert.ok(ids.includes(id), `${id} is not among ${ids.join()}`);
-    // "Letter" and "draft" are what the ids say, too.
-    for (const id of ['LETTER', 'DRAFT']) assert.ok(!ids.includes(id), `${id} is said twice`);
-    const [colours] = [await preview.frame.locator('g[data-node="SORT"]').evaluate((node) => [getComputedStyle(node.querySelector('.node-id')).color, getComputedStyle(node.querySelector('rect')).fill])];
+    for (const id of ['KIND', 'CHECK', 'OK', 'RETURN']) assert.ok(ids.includes(id), `${id} is not among ${ids.join()}`);
+    // "Letter", "draft" and the role "sort" are what the ids say, too.
+    for (const id of ['LETTER', 'DRAFT', 'SORT', 'APOLOGISE', 'REWRITE']) assert.ok(!ids.includes(id), `${id} is said twice`);
+    const [colours] = [await preview.frame.locator('g[data-node="SORT"]').evaluate((node) => [getComputedStyle(node.querySelector('.node-operator')).color, getComputedStyle(node.querySelector('rect')).fill])];
     assert.ok(contrast(...colours) >= 4.5, colours.join(' on '));
   });
 
