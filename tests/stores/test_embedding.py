@@ -416,7 +416,7 @@ def test_a_run_that_is_killed_pays_no_batch_twice(space: Path, server: OpenAISer
     assert record is not None
     assert (record.outputs or {})["RETURN"][0]["text"] == "aaa b"
     # What was under way at the kill may have been paid, and is counted so.
-    assert record.usage.calls >= 7 + sent - known // 100 > 7
+    assert record.usage.calls >= 7 + sent - known // 100
     store.close()
 
 
