@@ -1,7 +1,8 @@
 // A model endpoint on this machine, as OpenAI's, whose answers tests hold back and count.
 import { execFileSync } from 'node:child_process';
-import { existsSync, mkdirSync, readFileSync, writeFileSync } from 'node:fs';
+import { existsSync, mkdirSync, readFileSync, rmSync, symlinkSync, writeFileSync } from 'node:fs';
 import { createServer } from 'node:http';
+import { tmpdir } from 'node:os';
 import path from 'node:path';
 import { extension, home } from './places.mjs';
 
@@ -141,17 +142,39 @@ export async function withListing() {
 /** What a server is started with so that its runs go to the endpoint once the extension has set up the packages, from a local folder. */
 export async function withoutPackages() {
   const { url } = await endpoint();
-  const wheels = path.join(home, 'wheels');
-  const stamp = path.join(wheels, 'requirement.txt');
-  const wanted = requirement();
+  return { environment: { OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY, ...index(wheels('models')) } };
+}
+
+/** The folder from which the extension sets up what reaches servers of tools; it is there once a test makes it so. */
+const toolIndex = path.join(tmpdir(), `merrow-e2e-index-${process.pid}`);
+
+/** What a server is started with whose workflows call tools once the extension has set up the packages, from a folder that is not there yet. */
+export function withoutTools() {
+  wheels('tools');
+  process.once('exit', () => rmSync(toolIndex, { force: true }));
+  return { environment: index(toolIndex) };
+}
+
+/** Make the packages for tools known to the server of `withoutTools`. */
+export function offerTools() {
+  symlinkSync(wheels('tools'), toolIndex);
+}
+
+const index = (folder) => ({ PIP_NO_INDEX: '1', PIP_FIND_LINKS: folder });
+
+/** A folder with what the extension installs, as the package index has it, kept between runs. */
+function wheels(kind) {
+  const folder = path.join(home, kind === 'models' ? 'wheels' : `wheels-${kind}`);
+  const stamp = path.join(folder, 'requirement.txt');
+  const wanted = requirement(kind);
   if (!existsSync(stamp) || readFileSync(stamp, 'utf8') !== wanted) {
-    mkdirSync(wheels, { recursive: true });
+    mkdirSync(folder, { recursive: true });
     const constraints = path.join(extension, 'python', 'constraints.txt');
-    const given = ['--quiet', '--disable-pip-version-check', '--only-binary', ':all:', '--dest', wheels, '--constraint', constraints];
+    const given = ['--quiet', '--disable-pip-version-check', '--only-binary', ':all:', '--dest', folder, '--constraint', constraints];
     execFileSync('python3', ['-I', '-m', 'pip', 'download', ...given, wanted], { stdio: ['ignore', 'inherit', 'inherit'] });
     writeFileSync(stamp, wanted);
   }
-  return { environment: { OPENAI_BASE_URL: url, OPENAI_API_KEY: KEY, PIP_NO_INDEX: '1', PIP_FIND_LINKS: wheels } };
+  return folder;
 }
 
 const REQUIREMENT = { models: /requirement = '([^']+)'/, tools: /folder: 'tools', requirement: '([^']+)'/ };

@@ -1,6 +1,6 @@
 // What test files use: `describe(...)` with workbenches that all files share, one server a profile.
 import { after, afterEach, before, beforeEach, describe as suite, it } from 'node:test';
-import { freshEndpoint, withEndpoint, withListing, withTools, withoutPackages } from './endpoint.mjs';
+import { freshEndpoint, withEndpoint, withListing, withTools, withoutPackages, withoutTools } from './endpoint.mjs';
 import { missing } from './places.mjs';
 import { Server } from './server.mjs';
 import { empty, merrow, older } from './vsix.mjs';
@@ -23,6 +23,8 @@ export const PROFILES = {
   endpoint: () => withEndpoint(),
   /** With what reaches servers of tools. */
   tools: () => withTools(),
+  /** With nothing that reaches servers of tools, and an index that comes later. */
+  withoutTools: () => withoutTools(),
   /** Runs go to an endpoint that lists its models. */
   listing: () => withListing(),
   /** As on the first day: a workspace that is not trusted yet, a model endpoint, and nothing that reaches it. */
