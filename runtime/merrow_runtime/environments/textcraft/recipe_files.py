@@ -78,7 +78,7 @@ def _files(folder: Path) -> Iterator[tuple[str, bytes]]:
                 data = opened.read(LARGEST_FILE + 1)
         except (OSError, RuntimeError) as problem:
             said = problem.strerror if isinstance(problem, OSError) else None
-            raise RecipesError(f"{name} can't be read: {(said or 'its links lead in a circle').lower()}.") from None
+            raise RecipesError(f"{name} can't be read: {(said or 'its links form a cycle').lower()}.") from None
         if len(data) > LARGEST_FILE:
             raise RecipesError(f"{name} is too large for a recipe; at most {LARGEST_FILE // 1000} KB are read.")
         left -= len(data)
