@@ -36,7 +36,7 @@ def test_each_row_has_its_columns_and_those_of_the_answer(
     assert (done.code, "4 rows: 4 answered" in done.out) == (0, True), done.err
     rows = table("out.csv")
     assert list(rows[0]) == [
-        *("id", "text", "kind", "urgent", "amount", "reply"),
+        *("id", "text", "kind", "urgent", "amount", "reply", "near"),
         *("category", "answer.urgent", "answer.amount", "answer.reply", "status", "cost_usd", "reason"),
     ]
     assert [(row["id"], row["text"], row["category"], row["answer.amount"], row["status"]) for row in rows] == [

@@ -221,6 +221,8 @@ def test_each_form_can_be_filled_in(
     types = "    Verdict: [approve, reject]\n    Facts: {name: Text, sure: Bool}"
     write("w.mmd", PLAIN.replace("    Verdict: [approve, reject]", types).replace("returns: Verdict", more))
     server.answer = with_person(lambda _: Reply(json.dumps(said)))
+    rows = [json.loads(line) | {"answer": value} for line in Path("d.jsonl").read_text().splitlines()]
+    Path("d.jsonl").write_text("\n".join(map(json.dumps, rows)))
     done = evaluated(capsys, "--limit", "1", "--format", "inspect")
     assert done.code == 0, done.err
     completion = done.json["samples"][0]["output"]["completion"]

@@ -407,6 +407,7 @@ CASES: dict[str, list[Case]] = {
         case("suggest", "broken.mmd", shows=False),
         case("suggest", TEXT),
     ],
+    "share": [case("share", TEXT, "-o", "x.html"), case("share", "RUN", "-o", f"missing/{NAME}.html")],
     "show": [
         case("show", "RUN"),
         case("show", "RUN", "--node", "A"),

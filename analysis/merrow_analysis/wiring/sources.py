@@ -26,7 +26,7 @@ def sources(graph: TypedGraph, node: TypedNode, port: InputPort) -> list[NodeOut
     after = reach(shape.following, [node.index])
     before = reach(shape.before, [node.index])
     own, wanted = OWN_KIND.get(port.name), port.item if port.many else port.type
-    usual = {edge.source for edge in edges_into_siblings(node)}
+    usual = {edge.source: number for number, edge in enumerate(edges_into_siblings(node))}
     beside = set(siblings_before(node))
     elsewhere = {edge.source for edge in node.incoming if edge.port != port.name and edge.feeds}
     again = {edge.target for edge in node.again_out}
@@ -46,7 +46,7 @@ def sources(graph: TypedGraph, node: TypedNode, port: InputPort) -> list[NodeOut
                 giver in elsewhere and own is None,
                 not _is_called(giver, port.name),
                 decides and type_ != BOOL,
-                giver not in usual,
+                usual.get(giver, len(usual)),
                 giver in beside,
                 giver not in again,
                 not are_together(graph, giver, node),

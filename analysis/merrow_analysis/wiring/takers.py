@@ -11,7 +11,7 @@ from merrow_analysis.edits.change import label_of
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.boxes.composites import Composite
 from merrow_analysis.graph.boxes.edge_words import EACH
-from merrow_analysis.graph.measures.siblings import edges_out_of_siblings
+from merrow_analysis.graph.measures.siblings import edges_out_of_other_cases, edges_out_of_siblings
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph, TypedNode
 from merrow_analysis.wiring.sources import sources
 from merrow_analysis.wiring.wires import (
@@ -63,6 +63,7 @@ def takers(graph: TypedGraph, node: TypedNode, first: Collection[TypedNode] = ()
     shape = graph.shape
     before, leading = reach(shape.before, [node.index]), reach(shape.before, shape.outputs)
     usual = {edge.target: edge for edge in edges_out_of_siblings(node) if not before[edge.target.index]}
+    instead = {edge.target for edge in edges_out_of_other_cases(node)}
     here = shape.places[node.index]
     behind = shape.order[here : here + MOST_LOOKED_AT] if len(graph.nodes) > MOST_LOOKED_AT else range(0)
     others = [graph.node(index) for index in behind] if behind else graph.nodes
@@ -83,7 +84,7 @@ def takers(graph: TypedGraph, node: TypedNode, first: Collection[TypedNode] = ()
                 other not in first,
                 wire.instead not in misled,
                 not _is_missed(other, wire),
-                other not in usual,
+                0 if other in instead else 1 if other in usual else 2,
                 other.kind == "output" and bool(other.incoming),
                 not are_together(graph, node, other),
                 wire.instead is None and other.kind != "output",
@@ -110,12 +111,18 @@ def _lacks_voice(node: TypedNode) -> bool:
 
 def _into(graph: TypedGraph, given: NodeOutput, other: TypedNode, usual: TypedEdge | None) -> Iterator[Wire]:
     """The edge into a node: as that of a step beside it is, else to the port that wants the value most."""
-    if usual is not None and not usual.implied:
+    if usual is not None and not usual.implied and _takes_too(given, usual):
         yield Wire(given.node, other, label_of(usual.flow))
     elif other.kind == "output" or (other.kind == "decision" and not other.incoming):
         yield Wire(given.node, other, None)
     else:
         yield from (wire_to(graph, given, other, port) for port in open_ports(other, given.type)[:1])
+
+
+def _takes_too(given: NodeOutput, edge: TypedEdge) -> bool:
+    """Whether the port that an edge leads to may take a value as well."""
+    port = next((port for port in edge.target.input_ports if port.name == edge.port), None)
+    return port is None or fits(edge.target, given.type, port)
 
 
 def _passes_by(node: TypedNode, edge: TypedEdge, before: bytearray, given: NodeOutput) -> bool:

@@ -73,7 +73,9 @@ def folded(text: str, most: int) -> str:
         text = f"{text[:most]}\n... and {counted(left, 'more character')}, see merrow show"
     if len(text) <= _FOLDED and "\n" not in text:
         return escape(text, quote=False)
-    first = " ".join(text[: 2 * _FOLDED].split())[:80]
+    line = text.partition("\n")[0]
+    # The first line of a list or record says nothing.
+    first = (line if line not in ("[", "{") else " ".join(text[: 2 * _FOLDED].split()))[:80]
     return (
         f"<details><summary>{escape(first, quote=False)}...</summary><pre>{escape(text, quote=False)}</pre></details>"
     )

@@ -499,7 +499,7 @@ async def test_fields_are_offered_scored_and_written_for_every_row(tmp_path: Pat
             {"name": "reply", "type": "Text", "metric": "exact"},
         ]
         metrics = {metric["name"]: metric for metric in choices["metrics"]}
-        assert metrics["judge"]["options"] == [{"name": "rubric", "needed": True, "file": False}]
+        assert {"name": "rubric", "needed": True, "file": False} in metrics["judge"]["options"]
         assert (metrics["labels"]["whole"], metrics["exact"]["whole"]) == (True, False)
 
         mails = {"uri": uri, "dataset": "mails.csv"}

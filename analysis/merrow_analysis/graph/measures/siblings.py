@@ -19,16 +19,17 @@ def siblings_before(node: TypedNode) -> list[TypedNode]:
 
 def edges_into_siblings(node: TypedNode) -> list[TypedEdge]:
     """The edges into steps of the same operator that lead where a node does, and into those of other cases: the first from each
-    source, as the text has them.
+    source, what feeds most of them before the others.
     """
-    first_edges: dict[TypedNode, TypedEdge] = {}
+    edges: dict[TypedNode, list[TypedEdge]] = {}
     # What runs in another case has nothing to bring.
     others = steps_of_other_cases(node)
     for sibling in (*siblings_before(node), *others):
         for edge in islice(sibling.incoming, _MOST):
             if edge.source.kind != "decision" and edge.source not in others:
-                first_edges.setdefault(edge.source, edge)
-    return [edge for source, edge in first_edges.items() if source is not node]
+                edges.setdefault(edge.source, []).append(edge)
+    by_number = sorted(edges.items(), key=lambda pair: -len(pair[1]))
+    return [several[0] for source, several in by_number if source is not node]
 
 
 def edges_out_of_siblings(node: TypedNode) -> list[TypedEdge]:
@@ -38,16 +39,18 @@ def edges_out_of_siblings(node: TypedNode) -> list[TypedEdge]:
     before = dict.fromkeys(edge.source for edge in islice(node.incoming, _MOST))
     near = dict.fromkeys(edge.target for source in before for edge in islice(source.outgoing, _MOST))
     alike = _alike(node, near)
-    first_edges: dict[TypedNode, TypedEdge] = {}
+    first_edges = {edge.target: edge for edge in reversed(edges_out_of_other_cases(node))}
     for sibling in dict.fromkeys((*alike, *islice(near, _MOST))):
         for edge in islice(sibling.outgoing, _MOST):
             # Voices of one ensemble may have any operators.
             if sibling in alike or (sibling is not node and is_voice(edge)):
                 first_edges.setdefault(edge.target, edge)
-    for step in steps_of_other_cases(node):
-        for edge in islice(step.outgoing, _MOST):
-            first_edges.setdefault(edge.target, edge)
     return [edge for target, edge in first_edges.items() if target is not node]
+
+
+def edges_out_of_other_cases(node: TypedNode) -> list[TypedEdge]:
+    """The edges out of steps of which one runs in the place of a node."""
+    return [edge for step in steps_of_other_cases(node) for edge in islice(step.outgoing, _MOST)]
 
 
 def is_voice(edge: TypedEdge) -> bool:

@@ -80,7 +80,9 @@ def call_it(context: GraphContext, rule: Rule, node: TypedNode) -> Iterator[Fix]
     """Write the id of the node that is probably meant by one that only edges name."""
     without_text = any(problem.kind == "none" for problem in node.resolution.problems)
     name = near_node(node, asked(context).labelled, Guesses()) if without_text else None
-    if name is not None:
+    inside = context.graph.composites.inside
+    # Written in another box, the node that is meant would lie in both.
+    if name is not None and inside.get(node.id) in (None, inside.get(name)):
         edits = rename_node(node.flow, name, context.graph.flow.class_assigns)
         renamed = Fix(f"Write {name} for {node.id}", tuple(edits), Applicability.UNSAFE)
         yield from asked(context).sound(rule, [renamed], what_edges_bring)
