@@ -253,7 +253,7 @@ describe('A change of a large workflow', (workbench) => {
     await w.commandAnswered('Merrow: Safe Mutations', 'Insert ');
     const rows = w.page.locator('.quick-input-list .monaco-list-row');
     await w.still(rows);
-    await rows.filter({ has: w.page.locator('.label-name', { hasText: /^Insert / }) }).nth(12).click();
+    await rows.filter({ has: w.page.locator('.label-name', { hasText: /^Insert / }) }).first().click();
     const frame = await w.frame('.panes .picture:not(.building) svg');
     await w.until(async () => (await frame.locator('.panes .picture:not(.building) svg').count()) === 2, 'there are no two pictures');
     await frame.locator('.pane:last-child .touched.added').first().waitFor();
