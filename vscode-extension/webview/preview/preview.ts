@@ -214,6 +214,8 @@ export class Preview {
 
   private choose(part: Part, open: boolean): void {
     if (part.kind === 'node' && this.showing.open(part.id)) {
+      // All of many steps at once could not be read.
+      this.stage.readable();
       this.tooltip.hide();
       void this.draw();
       return;
