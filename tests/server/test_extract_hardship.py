@@ -101,6 +101,30 @@ def begun() -> str:
     return str(merrow("runs", "--kind", "extraction", "--format", "json").json[0]["extraction"])
 
 
+@pytest.mark.thinned(24, "hard times of extractions")
+def test_a_budget_that_ends_in_each_stage(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
+    """It stops before the next call, says so, and goes on with a larger budget; nothing is asked twice."""
+    wanted, answering = whole(server, monkeypatch), answering_of(server)
+    command, most = ASKED, 500_000
+    for stage in STAGES:
+        answering.dear = stage
+        done = merrow(*command, "--budget-tokens", str(most))
+        assert done.code == 1, (stage, done.err)
+        assert re.search(r"budget", done.err), done.err
+        extraction = begun()
+        assert f"Continue it with: merrow resume {extraction}" in done.err
+        command = ("resume", extraction)
+        listed = merrow("show", extraction, "--format", "json").json
+        most = 500_000 + sum(listed["usage"][name] for name in ("prompt_tokens", "completion_tokens"))
+    answering.dear = None
+    done = merrow(*command, "--budget-tokens", "999999999")
+    assert done.code == 0, done.err
+    assert {name: text for name, text in written("out").items() if ".report." not in name} == {
+        name: text for name, text in wanted.items() if ".report." not in name
+    }
+    assert twice(answering.answered) == []
+
+
 @posix
 @pytest.mark.thinned(24, "hard times of extractions")
 def test_stopped_in_each_stage_by_hand_and_by_another_process(
@@ -128,30 +152,6 @@ def test_stopped_in_each_stage_by_hand_and_by_another_process(
     assert merrow(*command).code == 0
     assert written("out") == wanted
     assert len(twice(answering.answered)) <= 8  # what was in flight when it was stopped
-
-
-@pytest.mark.thinned(24, "hard times of extractions")
-def test_a_budget_that_ends_in_each_stage(server: OpenAIServer, monkeypatch: pytest.MonkeyPatch) -> None:
-    """It stops before the next call, says so, and goes on with a larger budget; nothing is asked twice."""
-    wanted, answering = whole(server, monkeypatch), answering_of(server)
-    command, most = ASKED, 500_000
-    for stage in STAGES:
-        answering.dear = stage
-        done = merrow(*command, "--budget-tokens", str(most))
-        assert done.code == 1, (stage, done.err)
-        assert re.search(r"budget", done.err), done.err
-        extraction = begun()
-        assert f"Continue it with: merrow resume {extraction}" in done.err
-        command = ("resume", extraction)
-        listed = merrow("show", extraction, "--format", "json").json
-        most = 500_000 + sum(listed["usage"][name] for name in ("prompt_tokens", "completion_tokens"))
-    answering.dear = None
-    done = merrow(*command, "--budget-tokens", "999999999")
-    assert done.code == 0, done.err
-    assert {name: text for name, text in written("out").items() if ".report." not in name} == {
-        name: text for name, text in wanted.items() if ".report." not in name
-    }
-    assert twice(answering.answered) == []
 
 
 @posix
