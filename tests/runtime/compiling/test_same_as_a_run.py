@@ -25,7 +25,9 @@ EXAMPLES = sorted(
     for path in (ROOT / "examples").rglob(f"*.{ending}")
     if path.name not in ("broken.mmd", "README.md")
 )
-UNATTENDED = [path for path in EXAMPLES if not any(word in path.read_text("utf-8") for word in ("Human", "\n  tools:"))]
+UNATTENDED = [
+    path for path in EXAMPLES if not any(word in path.read_text("utf-8") for word in ("Human", "\n  tools:", "server:"))
+]
 """Those that ask no person, whose answers Merrow would have to keep, and use no tools, whose servers are not here."""
 NESTED = sized(6, 40)
 """How many generated workflows with Loops and Maps are compiled and run."""

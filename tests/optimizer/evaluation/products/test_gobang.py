@@ -40,7 +40,7 @@ WRONG: dict[str, tuple[list[tuple[str, str]], set[str], str]] = {
     "edges wrap": (
         [("self._board.get((r, c)) == colour", "self._board.get((r % self.size, c % self.size)) == colour")],
         {"rules"},
-        "raises ValueError",
+        "beyond its side edge",
     ),
     "rows begin again in themselves": (
         [("self._board.get((r, c)) == colour", "self._board.get((r, c % self.size)) == colour and count < 9")],
