@@ -69,6 +69,32 @@ def test_long_texts_are_cut_and_the_rest_is_said_to_be_in_the_journal(capsys: Ca
     assert re.search(r"and 292,000 more characters, see merrow show", page)
 
 
+@pytest.mark.usefixtures("server")
+def test_all_texts_of_a_page_are_bounded_together(capsys: Capture) -> None:
+    write("flow.mmd", GOOD.replace("role: solver", "role: solver, samples: 300"))
+    Path("long.txt").write_text("x" * 9_000)
+    assert in_process(capsys, "run", "flow.mmd", "--model", "m", "--input", "PROBLEM=@long.txt").code == 0
+    page = shared(capsys, "flow.mmd")
+    assert page.count("<pre>") > 600
+    assert len(page) < 2_000_000
+
+
+@pytest.mark.slow
+@pytest.mark.skipif(browser_program() is None, reason="there is no browser here")
+def test_steps_of_called_files_are_not_drawn_in_the_picture(capsys: Capture) -> None:
+    write(
+        "sub.mmd", GOOD.replace("    A[", "    INNER[").replace("| A", "| INNER").replace("    A -->", "    INNER -->")
+    )
+    calls = GOOD.replace('"Custom<br/>(role: solver)"]:::CustomOp', '"Call<br/>(workflow: ./sub.mmd)"]')
+    write("flow.mmd", calls.replace("|input| A", "|PROBLEM| A"))
+    done = in_process(capsys, "run", "flow.mmd", "--input", "PROBLEM=What is 2 + 2?")
+    assert done.code == 0, done.err
+    page = shared(capsys, "flow.mmd")
+    assert "INNER" in page
+    (picture,) = re.findall(r'<img alt="flow.mmd" src="data:image/svg\+xml;base64,([^"]*)">', page)
+    assert "INNER" not in base64.b64decode(picture).decode()
+
+
 @pytest.mark.slow
 @pytest.mark.skipif(browser_program() is None, reason="there is no browser here")
 def test_the_picture_has_the_states_of_the_steps(capsys: Capture) -> None:

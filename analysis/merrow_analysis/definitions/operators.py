@@ -200,7 +200,7 @@ class OperatorSpec:
 
     @property
     def embeds(self) -> bool:
-        """Whether it has a model embed texts: what it asks a model is no question that has an answer."""
+        """Whether a model embeds texts for it: such a request has no answer in words."""
         return self.is_retrieve and "model" not in self.idle
 
     @property

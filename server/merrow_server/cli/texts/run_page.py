@@ -11,10 +11,12 @@ from collections.abc import Iterator, Mapping
 from pathlib import PurePath
 from typing import Any
 
+from merrow_analysis.check import analyse
 from merrow_runtime.loop_sentences import exhausted_sentences
 from merrow_runtime.operators.prompts.prompting import passages_of
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.values import as_text
+from merrow_runtime.visit import is_called
 from merrow_server.cli.texts import episode_page
 from merrow_server.cli.texts.episode_page import episodes_html
 from merrow_server.errors import RunFailure
@@ -52,7 +54,7 @@ def _body(report: Mapping[str, Any]) -> Iterator[str]:
     yield from _summary(report)
     yield from _picture(report)
     # Each step has its output, and a request and an answer a call.
-    texts = len(report["inputs"]) + sum(1 + 2 * len(node["calls"]) for node in report["nodes"])
+    texts = len(report["inputs"]) + sum(len(node["outputs"] or ()) + 2 * len(node["calls"]) for node in report["nodes"])
     share = min(_LONGEST, _TEXTS // max(1, texts))
     for title, values in (("Inputs", report["inputs"]), ("Outputs", report["outputs"] or {})):
         if values:
@@ -103,7 +105,12 @@ def _picture(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _coloured(text: str, report: Mapping[str, Any]) -> str:
     """The text with a line of style for each step; of one that ran several times its last visit counts."""
-    states = {node["id"]: node["status"] for node in report["nodes"] if _NODE.fullmatch(node["id"])}
+    drawn = analyse(text).flow.nodes  # a style for anything else would draw it
+    states = {
+        node["id"]: node["status"]
+        for node in report["nodes"]
+        if node["id"] in drawn and not is_called(node["path"]) and _NODE.fullmatch(node["id"])
+    }
     lines = (
         f"style {name} stroke:{_STROKES[state]},stroke-width:3px" for name, state in states.items() if state in _STROKES
     )
