@@ -67,9 +67,9 @@ class Frame(Inflow):
     """
 
     __slots__ = (
-        "_dead", "_early", "_left", "_owns_live", "_ready", "_waiting", "announced", "answers", "asked", "chosen", "closed",
-        "concluded", "failure", "gone", "inputs", "judged", "left_out", "mores", "ordinal", "path", "run", "shared",
-        "standing", "visits", "why",
+        "_dead", "_early", "_left", "_owns_live", "_ready", "_turning", "_unsure", "_waiting", "announced", "answers",
+        "asked", "chosen", "closed", "concluded", "failure", "gone", "inputs", "judged", "left_out", "mores",
+        "ordinal", "path", "run", "shared", "standing", "visits", "why",
     )  # fmt: skip
 
     def __init__(
@@ -110,6 +110,10 @@ class Frame(Inflow):
         self.runs: dict[str, Running[Frame]] = {}
         self.why: dict[int, str] = {}
         self._dead: dict[str, set[int]] = {}
+        self._turning = sum(part.loops.values())
+        """The bits of the Loops without a box that have not ended."""
+        self._unsure: list[int] = []
+        """Nodes to look at again when one of these ends."""
         self.gone = False
         """Whether a node failed without ending the frame."""
         self._early: dict[int, Told] = {}
@@ -392,13 +396,17 @@ class Frame(Inflow):
                 ready.append(target)
 
     def _skip_dead(self, changed: Iterable[int], consequences: list[Consequence]) -> None:
-        """Skip nodes that can't run any more."""
+        """Skip nodes that can't run any more. What comes after a Loop without a box waits until that has ended: a later turn may
+        run what no way from outside leads to.
+        """
         units, graph = self.part.unit, self.shared.graph
         for handle in changed:
             unit = units.get(handle)
             if unit is None or unit in self.standing or self.live.runs(graph.node(handle)) is not False:
                 continue
-            if isinstance(unit, int):
+            if self.part.behind.get(unit, 0) & self._turning:
+                self._unsure.append(handle)
+            elif isinstance(unit, int):
                 self._skip(unit, consequences)
             else:
                 dead = self._dead.setdefault(unit, set())
@@ -546,6 +554,10 @@ class Frame(Inflow):
         self, box: Box, standing: Standing, changed: Iterable[int], consequences: list[Consequence]
     ) -> None:
         self.standing[box.id] = standing
+        ended = self.part.loops.get(box.id, 0)
+        if ended:
+            self._turning &= ~ended
+            changed, self._unsure = [*changed, *self._unsure], []
         self._left -= 1
         self._count_down(box.id)
         self._skip_dead(changed, consequences)

@@ -2,7 +2,7 @@
 
 from __future__ import annotations
 
-from collections.abc import Mapping
+from collections.abc import Collection, Mapping
 from dataclasses import dataclass, field
 from heapq import heapify, heappop, heappush
 
@@ -18,7 +18,8 @@ class Part:
 
     ``waiting`` counts the units that must be settled before each, ``following`` are those that wait for it, ``places`` are
     their places in the order. ``unit`` has for each node inside, however deep, the unit that it belongs to; ``roots``
-    wait for nothing.
+    wait for nothing. ``loops`` has a bit for each of its units that is a Loop without a box, and ``behind`` the bits of
+    those that come before a unit, where any do.
     """
 
     box: str | None
@@ -28,6 +29,8 @@ class Part:
     unit: dict[int, Unit] = field(default_factory=dict)
     places: dict[Unit, int] = field(default_factory=dict)
     roots: tuple[Unit, ...] = ()
+    loops: dict[Unit, int] = field(default_factory=dict)
+    behind: dict[Unit, int] = field(default_factory=dict)
 
 
 def parts_of(graph: TypedGraph) -> Mapping[str | None, Part]:
@@ -62,10 +65,21 @@ def parts_of(graph: TypedGraph) -> Mapping[str | None, Part]:
                 seen.add(first)
                 part.waiting[then] += 1
                 part.following[first].append(then)
+    implied = frozenset(box.id for box in composites if box.implied)
     for part in parts.values():
         _sort(part, shape.places)
         _rooted(part)
+        _follow_loops(part, implied)
     return parts
+
+
+def _follow_loops(part: Part, implied: Collection[str]) -> None:
+    """Find what comes after the Loops without a box of a part."""
+    part.loops = {unit: 1 << number for number, unit in enumerate(unit for unit in part.order if unit in implied)}
+    for unit in part.order if part.loops else ():
+        before = part.behind.get(unit, 0) | part.loops.get(unit, 0)
+        for target in part.following[unit] if before else ():
+            part.behind[target] = part.behind.get(target, 0) | before
 
 
 def _rooted(part: Part) -> Part:
