@@ -210,12 +210,12 @@ def combinations_after(graph: PlanGraph, earlier: Combinations, touched: Collect
     if order is None:
         return None  # composites that wait for each other
     loops = live_loops(graph) if core.composites else {}
-    before = dict(zip(cases.decisions, cases.store.sizes, strict=True))
+    before = cases.sizes
     known_sizes = {index: size for index, size in before.items() if isinstance(index, int) and index not in touched}
     decisions: Mapping[int | str, int] = _decisions(graph, known_sizes)
     if core.composites:
         decisions = _with_untils(graph, decisions, loops, order)
-    if list(decisions.items()) != list(before.items()):
+    if list(decisions.items()) != list(before.items()) or cases.instead != graph.instead:
         return None
     if earlier.crowded:
         return None

@@ -278,16 +278,25 @@ class AllCases:
     ) -> None:
         """``decisions``: how many cases each Decision has, by index, in topological order; the ``until`` of a Loop, by the Loop's
         id, is a free choice of two. ``inside`` has the Decisions and Loops in each Map. ``instead`` says by Decision for cases
-        that are closed in the last turn of a Loop which one counts then: either may be what was chosen.
+        that are closed in the last turn of a Loop which one counts then: each such case is two, one that counts itself and one
+        for which that counts.
         """
-        self._instead = instead or {}
+        self.sizes = decisions
+        self.instead = instead or {}
         self.decisions = list(decisions)
         self._numbers = {index: number for number, index in enumerate(decisions)}
         self._inside = {
             box: frozenset(self._numbers[name] for name in ones if name in self._numbers)
             for box, ones in (inside or {}).items()
         }
-        self.store = Conditions(list(decisions.values()), largest)
+        self._closed: dict[int | str, dict[int, int]] = {
+            node: {size + place: other for place, other in enumerate(self.instead[node])}
+            for node, size in decisions.items()
+            if isinstance(node, int) and node in self.instead
+        }
+        """By Decision the numbers of those second ones, with the case that each is."""
+        extra = [len(self._closed.get(node, ())) for node in decisions]
+        self.store = Conditions([size + more for size, more in zip(decisions.values(), extra, strict=True)], largest)
 
     def both(self, first: Condition, second: Condition) -> Condition:
         return self.store.both(first, second)
@@ -297,9 +306,9 @@ class AllCases:
 
     def chosen(self, node: int, case: int) -> Condition:
         result = self.store.chosen(self._numbers[node], case)
-        for other, counts in self._instead.get(node, {}).items():
-            if counts == case:
-                result = self.store.either(result, self.store.chosen(self._numbers[node], other))
+        for number, other in self._closed.get(node, {}).items():
+            if self.instead[node][other] == case:
+                result = self.store.either(result, self.store.chosen(self._numbers[node], number))
         return result
 
     def negated(self, truth: Condition) -> Condition:
@@ -330,4 +339,7 @@ class AllCases:
         return self._named(self.store.example(condition))
 
     def _named(self, choices: dict[int, int] | None) -> dict[int | str, int] | None:
-        return None if choices is None else {self.decisions[number]: case for number, case in choices.items()}
+        if choices is None:
+            return None
+        named = {self.decisions[number]: case for number, case in choices.items()}
+        return {name: self._closed.get(name, {}).get(case, case) for name, case in named.items()}
