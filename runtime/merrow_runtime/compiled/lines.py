@@ -30,7 +30,8 @@ class FunctionLines:
     who does nodes, ``validators`` what results must pass, ``tools`` what may be used, each with its pin, ``stores`` where
     documents are, ``environments`` what is acted in. ``model`` answers nodes that name none. ``tokens``, ``seconds`` and ``usd``
     are what a run may use. ``refine`` says how a model changes the workflow while it runs, and ``redo`` which visits are made
-    again. ``drawn`` says that arrows mean what they mean in a drawing: cycles are Loops without a ``with`` around them.
+    again. ``drawn`` says that arrows mean what they mean in a drawing: cycles are Loops without a ``with`` around them, and
+    ``nodes`` has all nodes in the order of the drawing, which says at which some of these begin.
     """
 
     name: str

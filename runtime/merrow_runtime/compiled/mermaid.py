@@ -48,6 +48,10 @@ class _Writer:
         self._title = "" if title.startswith(UNTITLED) else title
         self._flow, self._files = made, files
         self._graph = made.graph
+        self._in_text = made.graph.nodes
+        if made.drawn:
+            places = {name: place for place, name in enumerate(made.nodes)}
+            self._in_text = sorted(made.graph.nodes, key=lambda node: places.get(node.id, len(places)))
         self._prompts: dict[str, str] = {}
         self._own_prompts: set[str] = set()
         for node in self._graph.nodes:
@@ -149,7 +153,7 @@ class _Writer:
         """The nodes directly in a composite, with the composites in it where their first node stands."""
         indent, boxes, inside = "    " * depth, self._graph.boxes, self._graph.inside
         seen: set[str] = set()
-        for node in self._graph.nodes:
+        for node in self._in_text:
             own = inside.get(node.id)
             if own == box:
                 yield f"{indent}{_statement(node.id, self._node(node), indent)}"
@@ -272,21 +276,20 @@ def _as_drawn(node: PlainNode) -> str | None:
 def _in_order(edges: Iterator[PlainEdge]) -> list[PlainEdge]:
     """The edges in an order in which those into each node are as they were, and the cases of each Decision, too."""
     every = list(edges)
-    number = {id(edge): place for place, edge in enumerate(every)}
     before: dict[int, list[int]] = {place: [] for place in range(len(every))}
     last: dict[tuple[str, bool], int] = {}
-    first_of: dict[tuple[str, int], int] = {}
+    taken_by: dict[tuple[str, int], list[int]] = {}
     for place, edge in enumerate(every):
         key = (edge.target.id, edge in edge.target.again_in)
         if key in last:
             before[place].append(last[key])
         last[key] = place
         if edge.source.kind == "decision" and edge.case is not None:
-            first_of.setdefault((edge.source.id, edge.case), number[id(edge)])
-    for (source, case), place in first_of.items():
-        earlier = first_of.get((source, case - 1))
-        if earlier is not None:
-            before[place].append(earlier)
+            taken_by.setdefault((edge.source.id, edge.case), []).append(place)
+    for (source, case), places in taken_by.items():
+        # All of them: the first here need not be the first in the end.
+        for place in places:
+            before[place] += taken_by.get((source, case - 1), ())[:1]
     done: dict[int, None] = {}
     waiting = list(range(len(every)))
     while waiting:

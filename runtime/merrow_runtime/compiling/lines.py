@@ -85,7 +85,13 @@ class FileLines:
         body += [
             f"{_INDENT}flow.result({self._variables[node.index]})" for node in graph.outputs if node.kind != "output"
         ]
-        entries = [(node.id, self._entry(node)) for node in map(graph.node, self._order(self._layout.whole))]
+        loose = graph.core.loose
+        order = list(self._order(self._layout.whole))
+        if loose:
+            # Where cycles are Loops the order of the text says at which step some begin.
+            texts = {name: place for place, name in enumerate(graph.core.chart.nodes)}
+            order.sort(key=lambda handle: texts.get(graph.node(handle).id, len(texts)))
+        entries = [(node.id, self._entry(node)) for node in map(graph.node, order)]
         if types:
             written.constants.append(f"{self._types} = {value(types)}")
         validators = validators_of(self._workflow)
@@ -99,7 +105,7 @@ class FileLines:
             written.constants.append(f"{self._agents_name} = {value(self._agents)}")
         written.table += [f"{self._nodes} = {{"]
         written.table += [
-            f"{_INDENT}{in_quotes(name)}: {value(parameters)}," for name, parameters in entries if parameters
+            f"{_INDENT}{in_quotes(name)}: {value(parameters)}," for name, parameters in entries if parameters or loose
         ]
         written.table += ["}"]
         inputs = ", ".join(map(self._parameter, graph.inputs))

@@ -37,13 +37,13 @@ def readable(workflow: Workflow) -> str:
 def read_back(workflow: Workflow, folder: Path) -> Workflow:
     functions = read_program(compile_workflow(workflow))
     files = {one.name: Path(one.flow.name).name for one in functions}
-    files["workflow"] = "main.mmd"
+    main = files["workflow"] = Path(workflow.name).with_suffix(".mmd").name  # one that calls itself names it
     for one in functions:
         folder.joinpath(files[one.name]).write_text(mermaid_text(one.title, one.flow, files))
     pins = {name: pin for one in functions for name, pin in one.flow.tools.items() if pin is not None}
     if pins:
         folder.joinpath(PINS_FILE).write_text(text_of_entries(pins))
-    found = load(folder / "main.mmd")
+    found = load(folder / main)
     object.__setattr__(found, "name", workflow.name)
     return found
 
@@ -149,7 +149,7 @@ flowchart TD
 def test_a_type_that_follows_from_inputs_is_not_written(tmp_path: Path) -> None:
     workflow = check_workflow(TYPES_OF_INPUTS, name="ideas.mmd")
     assert readable(read_back(workflow, tmp_path)) == readable(workflow)
-    lines = (tmp_path / "main.mmd").read_text().splitlines()
+    lines = (tmp_path / "ideas.mmd").read_text().splitlines()
     assert [line.split("@")[0].strip() for line in lines if "returns:" in line] == ["A", "R"]
 
 
