@@ -146,8 +146,10 @@ def _node(
 
 
 def _crowded(context: GraphContext, node: TypedNode, port: str, combinations: Combinations) -> Diagnostic | None:
-    """The first edge that can bring a second value to a port for one."""
+    """The first edge that can bring a second value to a port for one. Of a drawing the first that arrives is a result."""
     graph = context.graph
+    if node.kind == "output" and context.settings.drawn:
+        return None
     pair = fed_at_once(node, port, combinations)
     if pair is None:
         return None

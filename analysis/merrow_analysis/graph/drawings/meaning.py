@@ -99,9 +99,13 @@ def written_meaning(
     if not drawn or composites:
         return ChartMeaning(chart, reading, composites, results=results, loose=drawn)
     read = read_arrows(chart, groups)
-    drawn_once(read, {name for name, node in read.nodes.items() if is_diamond(node) or is_decision(node, table)})
+    drawn_once(read, {name for name, node in read.nodes.items() if _may_ask(node, table)})
     meant = _chart(read.nodes, read.edges, chart)
     return ChartMeaning(meant, reading, composites, results=results, loose=True, notes=read.notes)
+
+
+def _may_ask(node: WrittenNode, table: OperatorTable) -> bool:
+    return is_decision(node, table) or (is_diamond(node) and not names_operator(node, table) and not is_interface(node))
 
 
 def may_say_again(edge: EdgeRecord) -> bool:

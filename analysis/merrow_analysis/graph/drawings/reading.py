@@ -15,6 +15,7 @@ from merrow_analysis.definitions.operators import OperatorTable
 from merrow_analysis.graph.arrows.loops import ArrowLoop, Arrows, loops_of
 from merrow_analysis.graph.arrows.starting import Starting
 from merrow_analysis.graph.bare.reach import components
+from merrow_analysis.graph.decisions import ELSE
 from merrow_analysis.graph.drawings.box_arrows import Boxes, Drawn, between_steps
 from merrow_analysis.graph.drawings.drawing import END_IDS, RETURN_ID, has_operator, is_decision, is_diamond, shape_of
 from merrow_analysis.graph.drawings.notes import ReadingNote
@@ -124,7 +125,7 @@ def drawn_once(drawing: Drawing, asks: Collection[str]) -> None:
     known: set[tuple[str, str, str | None]] = set()
     left: list[EdgeRecord] = []
     for edge in drawing.edges:
-        key = edge.source, edge.target, _answer(edge) if edge.source in asks else None
+        key = edge.source, edge.target, _said_answer(edge) if edge.source in asks else None
         if key not in known:
             known.add(key)
             left.append(edge)
@@ -361,6 +362,14 @@ def _text(record: WrittenNode) -> str:
 def _answer(edge: EdgeRecord) -> str | None:
     label = edge.label_text
     return None if label is None else label.casefold()
+
+
+def _said_answer(edge: EdgeRecord) -> str:
+    """The answer that an arrow out of a question is for, whether or not it says ``again``."""
+    answer = _answer(edge)
+    if answer is None:
+        return ELSE
+    return answer.split(":")[0].strip() if _says_again(edge, from_question=True) else answer
 
 
 def _says_again(edge: EdgeRecord, from_question: bool) -> bool:

@@ -3,12 +3,15 @@
 from __future__ import annotations
 
 from collections.abc import Iterator, Mapping
+from functools import partial
 
+from merrow_analysis.definitions.operators import OUTPUT_PORT
 from merrow_analysis.edits.lines import indentation
 from merrow_analysis.graph.bare.conditions import NEVER, TooManyCombinationsError
 from merrow_analysis.graph.drawings.reading import Drawing, read_arrows
 from merrow_analysis.graph.liveness.waiting import is_gate, order_of, starting
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
+from merrow_analysis.graph.together import fed_at_once
 from merrow_analysis.syntax.tree import Block, Chain, Vertex
 from merrow_analysis.text import Range, TextEdit
 
@@ -22,6 +25,8 @@ def reads_otherwise(graph: TypedGraph) -> bool:
     core = graph.core
     if any(note.kind in ("unconnected", "own box", "closes a cycle", "drawn twice") for note in core.notes):
         return True
+    if any(map(partial(_arrive_at_once, graph), graph.outputs)):
+        return True
     gathering = [graph.by_id[name] for name, kind in core.kinds.items() if kind == "gathers"]
     if any(edge.source.kind == "decision" for node in gathering for edge in node.incoming):
         return True
@@ -34,6 +39,14 @@ def reads_otherwise(graph: TypedGraph) -> bool:
     if any(node.asks and len([feed for edge in node.incoming for feed in edge.feeds]) > 1 for node in graph.decisions):
         return True
     return any(_starts_otherwise(graph, node) for node in graph.nodes)
+
+
+def _arrive_at_once(graph: TypedGraph, node: TypedNode) -> bool:
+    """Whether several values may reach an output at once, of which the first counts: from questions that all lead back."""
+    try:
+        return node.kind == "output" and fed_at_once(node, OUTPUT_PORT.name, graph.combinations) is not None
+    except TooManyCombinationsError:
+        return True
 
 
 def _starts_otherwise(graph: TypedGraph, node: TypedNode) -> bool:
