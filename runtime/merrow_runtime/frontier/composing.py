@@ -271,6 +271,8 @@ class LoopRun(_Composed):
         news: list[Consequence] = []
         last = self._frame(frame.number, frame.again, frame.number)
         last.announced, last.concluded = frame.announced, frame.concluded
+        # For a Loop around it that ends likewise.
+        last.asked, last.judged, last.instead_of = frame.asked, frame.judged, frame
         last.begin(news)
         consequences += [
             consequence

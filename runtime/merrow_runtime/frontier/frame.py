@@ -68,8 +68,8 @@ class Frame(Inflow):
 
     __slots__ = (
         "_dead", "_early", "_left", "_owns_live", "_ready", "_turning", "_unsure", "_waiting", "announced", "answers",
-        "asked", "chosen", "closed", "concluded", "failure", "gone", "inputs", "judged", "left_out", "mores",
-        "ordinal", "path", "run", "shared", "standing", "visits", "why",
+        "asked", "chosen", "closed", "concluded", "failure", "gone", "inputs", "instead_of", "judged", "left_out",
+        "mores", "ordinal", "path", "run", "shared", "standing", "visits", "why",
     )  # fmt: skip
 
     def __init__(
@@ -92,6 +92,8 @@ class Frame(Inflow):
         self.closed = self.announced = self.concluded = False
         self.asked = 0
         self.judged: Judged | None = None
+        self.instead_of: Self | None = None
+        """The same turn, as it was told before it became the last after all."""
         self.live = live if turn is None else live.inner(part.box or "", turn)
         self._owns_live = around is None or turn is not None
         self.left_out: frozenset[int] = frozenset()

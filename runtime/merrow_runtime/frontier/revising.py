@@ -58,7 +58,7 @@ def standings(whole: Frame) -> Standings:
     skipped: set[tuple[str, str]] = set()
     numbers: dict[Number, str | None] = {}
     loops: dict[tuple[str, str], Hashable] = {}
-    for frame in _frames(whole):
+    for frame in _told(whole):
         graph, standing, unit = frame.shared.graph, frame.standing, frame.part.unit
         for handle, how in standing.items():
             if how == "skipped" and isinstance(handle, int) and standing.get(unit[handle]) == "skipped":
@@ -159,6 +159,16 @@ def _frames(frame: Frame) -> Iterator[Frame]:
     for run in frame.runs.values():
         for inner in run.frames:
             yield from _frames(inner)
+
+
+def _told(frame: Frame) -> Iterator[Frame]:
+    """All of which something was told: those, and before each the one in whose place it is."""
+    if frame.instead_of is not None:
+        yield from _told(frame.instead_of)
+    yield frame
+    for run in frame.runs.values():
+        for inner in run.frames:
+            yield from _told(inner)
 
 
 def _visits(frame: Frame) -> Iterator[tuple[int, Visit]]:

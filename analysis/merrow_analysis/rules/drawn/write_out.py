@@ -87,7 +87,9 @@ def _line(edge: TypedEdge) -> str:
 
 
 def _arrows_back(graph: TypedGraph) -> list[TextEdit] | None:
-    """The word ``again`` on the arrows back. None where one of them is drawn together with other arrows, or takes no label."""
+    """The word ``again`` on the arrows back. None where one of them is drawn together with others that say
+    something else, or takes no label.
+    """
     edits: dict[Range, TextEdit] = {}
     back = set(graph.again_records)
     for edge in graph.again:
@@ -95,7 +97,8 @@ def _arrows_back(graph: TypedGraph) -> list[TextEdit] | None:
         if any(other.record not in back for other in edges_of_arrow(edge, graph)) or not takes_label(edge, text):
             return None
         edit = write_label(edge, text)
-        edits[edit.range] = edit
+        if edits.setdefault(edit.range, edit) != edit:
+            return None  # One arrow to or from several, of which only some ask.
     return list(edits.values())
 
 
