@@ -156,7 +156,9 @@ def test_each_command_is_offered_what_it_can_work_on() -> None:
 
 def test_data_that_comes_with_merrow_is_offered_before_files() -> None:
     data = "merrow evaluate flow.mmd --dataset "
-    assert asked(data).out == "plain,arithmetic\nplain,flow-tasks\nplain,textcraft\nplain,handbook\nfile,\n"
+    assert (
+        asked(data).out == "plain,arithmetic\nplain,mails\nplain,flow-tasks\nplain,textcraft\nplain,handbook\nfile,\n"
+    )
     assert asked(f"{data}FL", "fish").out == "plain,flow-tasks\tcomes with Merrow\nfile,0\n"
     assert asked(f"{data}own").out == "file,own\n"
 

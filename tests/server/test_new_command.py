@@ -8,8 +8,9 @@ import pytest
 from tests.server.program import in_process
 
 from merrow_analysis.tools.pins import PINS_FILE
-from merrow_server.templates import templates
+from merrow_server.templates import GROUPS, templates
 
+PATTERNS = Path(__file__).parents[2] / "examples" / "patterns"
 PINS = Path(__file__).parents[2] / PINS_FILE
 Capture = pytest.CaptureFixture[str]
 
@@ -74,9 +75,16 @@ def test_unknown_templates_and_missing_names_are_told(
 
 def test_the_list_names_all(capsys: Capture) -> None:
     listed = in_process(capsys, "new", "--list", "--format", "json").json
-    assert [one["name"] for one in listed] == sorted(templates())
-    text = in_process(capsys, "new", "--list").out
-    assert all(one["name"] in text and one["title"] in text for one in listed)
+    assert [one["name"] for one in listed] == list(templates())
+    lines = in_process(capsys, "new", "--list").out.splitlines()
+    assert [line.split()[0] for line in lines if line.startswith(" ")] == list(templates())
+    assert [line for line in lines if not line.startswith(" ")] == list(GROUPS)
+    assert all(any(one["title"] in line for line in lines) for one in listed)
+
+
+def test_every_pattern_is_in_one_group() -> None:
+    grouped = [name for names in GROUPS.values() for name in names]
+    assert sorted(grouped) == sorted(path.stem for path in PATTERNS.glob("*.mmd"))
 
 
 @pytest.mark.parametrize(

@@ -31,6 +31,8 @@ OWN = (
     "optimizer/merrow_optimizer",
     "server/merrow_server",
 )
+PATTERNS = REPOSITORY / "examples" / "patterns"
+"""Which an installed Merrow has as templates."""
 STANDINS = Path(__file__).with_name("standins")
 NOT_SHIPPED = (
     "__pycache__",
@@ -90,6 +92,10 @@ def collect(wheels: list[Path], target: Path) -> None:
     for package in OWN:
         source = REPOSITORY / package
         shutil.copytree(source, libraries / source.name, ignore=shutil.ignore_patterns(*NOT_SHIPPED))
+    templates = libraries / "merrow_server" / "templates"
+    templates.mkdir()
+    for pattern in PATTERNS.glob("*.mmd"):
+        shutil.copyfile(pattern, templates / pattern.name)
     (target / "constraints.txt").write_text("".join(f"{line}\n" for line in versions()), "utf-8")
 
 
@@ -106,7 +112,8 @@ def exchange(fresh: Path, wanted: str) -> None:
 
 
 def own_files() -> Iterator[Path]:
-    """The files of Merrow's own packages."""
+    """The files of Merrow's own packages, and the patterns."""
+    yield from sorted(PATTERNS.glob("*.mmd"))
     for package in OWN:
         for file in sorted((REPOSITORY / package).rglob("*")):
             if file.is_file() and not NOT_SHIPPED_SET & set(file.parts):

@@ -110,6 +110,7 @@ ASKED = {
     "tools": "tools",
     "fakeTools": "fake_tools",
     "gates": "gates",
+    "recipes": "recipes",
 }
 """What editors say about an evaluation, by their names for it: the fields of `Asked`."""
 

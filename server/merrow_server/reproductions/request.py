@@ -9,7 +9,7 @@ from typing import Any
 
 from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.plan import EvaluationLimits
-from merrow_optimizer.reproducing.papers import Paper, Row
+from merrow_optimizer.reproducing.papers import Paper, Row, read_paper
 from merrow_runtime.running.resources import without_user
 from merrow_server.errors import InputError
 
@@ -92,6 +92,21 @@ def _named(paper: Paper, pattern: str) -> Sequence[str]:
         hint = f"did you mean {near}?" if near else f"merrow reproduce {paper.name} lists them."
         raise InputError(f"{paper.name} has no row {pattern!r}; {hint}")
     return [pattern]
+
+
+def check_recipes(request: ReproductionRequest) -> None:
+    """Raise `InputError` where the folder of recipes is of no use."""
+    from merrow_runtime.environments.textcraft.recipe_files import read_book
+    from merrow_runtime.environments.textcraft.recipes import RecipesError
+
+    if request.recipes is None:
+        return
+    if not any(row.own_tasks for row in read_paper(request.paper).rows.values()):
+        raise InputError(f"{request.paper} plays no game, so it needs no recipes.")
+    try:
+        read_book(Path(request.recipes))
+    except RecipesError as problem:
+        raise InputError(str(problem)) from None
 
 
 def models_of(pairs: str | None) -> dict[str, str]:

@@ -109,7 +109,7 @@ def test_a_file_that_is_not_there(tmp_path: Path) -> None:
 
 def test_a_name_that_no_set_has_is_answered_with_those_that_there_are(tmp_path: Path) -> None:
     [(_, _, said)] = problems_in(tmp_path / "arithmatic")
-    assert said.endswith("The sets that come with Merrow are arithmetic, flow-tasks, handbook and textcraft.")
+    assert said.endswith("The sets that come with Merrow are arithmetic, flow-tasks, handbook, mails and textcraft.")
 
 
 def test_all_broken_lines_are_said_at_once(tmp_path: Path) -> None:

@@ -2,21 +2,16 @@ import * as vscode from 'vscode';
 import { Command } from '../contributed';
 import type { MerrowContext } from '../context';
 import { selector } from '../selector';
-import { starter } from './starter';
+import { newWorkflow } from './newWorkflow';
 import { say } from '../say';
 
 /** Commands for the document in the active editor. */
 export function registerDocumentCommands(context: MerrowContext): vscode.Disposable {
   return vscode.Disposable.from(
-    vscode.commands.registerCommand(Command.newWorkflow, newWorkflow),
+    vscode.commands.registerCommand(Command.newWorkflow, () => told(() => newWorkflow(context))),
     vscode.commands.registerCommand(Command.fixAll, () => ask(context, fixAll)),
     vscode.commands.registerCommand(Command.fixAllInWorkspace, () => told(() => fixAllInWorkspace(context))),
   );
-}
-
-async function newWorkflow(): Promise<void> {
-  const document = await vscode.workspace.openTextDocument({ language: 'mermaid', content: starter });
-  await vscode.window.showTextDocument(document);
 }
 
 /** Have the server work on the document in the active editor. */

@@ -1,16 +1,17 @@
 import * as vscode from 'vscode';
-import { METRICS, byGold } from './fields';
+import { METRICS, OTHER_METRICS, byGold, optionValue } from './fields';
 import type { AnswerFields, Metric, Question } from './protocol';
 import { pick } from './picking';
 
 type Scored = Pick<Question, 'gold' | 'golds' | 'metric' | 'metrics' | 'metricOptions'>;
 type Options = Record<string, string | number>;
 
-const SAYS: ReadonlyMap<string, string> = new Map(METRICS);
+const ALL = [...METRICS, ...OTHER_METRICS];
+const SAYS: ReadonlyMap<string, string> = new Map(ALL);
 const BY_TYPE = '';
 
 /** What is compared with which column, and how; undefined where the user leaves. */
-export async function scoring(title: string, columns: readonly string[], { fields, metrics }: AnswerFields): Promise<Scored | undefined> {
+export async function scoring(title: string, columns: readonly string[], { fields, metrics }: Pick<AnswerFields, 'fields' | 'metrics'>): Promise<Scored | undefined> {
   const isRecord = fields.length > 1 || fields.some(({ name }) => columns.includes(name));
   const whole = isRecord
     ? await pick(title, 'What is scored?', [
@@ -31,7 +32,7 @@ async function wholeAnswer(title: string, columns: readonly string[], metrics: r
   return metricOptions && { gold, metric, ...some({ metricOptions }) };
 }
 
-async function ofFields(title: string, columns: readonly string[], { fields, metrics }: AnswerFields): Promise<Scored | undefined> {
+async function ofFields(title: string, columns: readonly string[], { fields, metrics }: Pick<AnswerFields, 'fields' | 'metrics'>): Promise<Scored | undefined> {
   const items = fields.map(({ name, type }) => ({ label: name, description: type, picked: column(name, columns) !== undefined }));
   const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: 'Which fields of the answer are scored?', canPickMany: true, ignoreFocusOut: true });
   if (chosen === undefined || chosen.length === 0) return undefined;
@@ -44,8 +45,8 @@ async function ofFields(title: string, columns: readonly string[], { fields, met
     const gold = await pick(title, `The column with the right value of ${name}`, [...ordered.map((one) => ({ label: one, value: one })), none]);
     if (gold === undefined) return undefined;
     if (gold !== '') found.golds[name] = gold;
-    const usual = fields.find((field) => field.name === name)?.metric ?? 'exact';
-    const first = gold === '' ? [] : [{ label: usual, description: 'by the type of the field', value: BY_TYPE }];
+    const { type = 'its type', metric: usual = 'exact' } = fields.find((field) => field.name === name) ?? {};
+    const first = gold === '' ? [] : [{ label: usual, description: `${SAYS.get(usual) ?? ''} (usual for ${type})`, value: BY_TYPE }];
     const metric = await pick(title, `${name} is right when it …`, [...first, ...sorted(own).filter((one) => gold === '' || one.name !== usual).map((one) => ({ label: one.name, description: SAYS.get(one.name) ?? '', value: one.name }))]);
     if (metric === undefined) return undefined;
     if (metric !== BY_TYPE) found.metrics[name] = metric;
@@ -83,7 +84,7 @@ async function options(title: string, metric: Metric | undefined, before: string
     const typed = await vscode.window.showInputBox({ title, prompt, validateInput, ignoreFocusOut: true });
     if (typed === undefined) return undefined;
     const text = typed.trim();
-    if (text !== '') given[`${before}${name}`] = /^(?:tolerance|letters|threshold)$/.test(name) && Number.isFinite(Number(text)) ? Number(text) : text;
+    if (text !== '') given[`${before}${name}`] = optionValue(name, text);
   }
   return given;
 }
@@ -91,8 +92,8 @@ async function options(title: string, metric: Metric | undefined, before: string
 /** Those that are known best first. */
 function sorted(metrics: readonly Metric[]): Metric[] {
   const rank = ({ name }: Metric) => {
-    const found = METRICS.findIndex(([known]) => known === name);
-    return found < 0 ? METRICS.length : found;
+    const found = ALL.findIndex(([known]) => known === name);
+    return found < 0 ? ALL.length : found;
   };
   return [...metrics].sort((one, other) => rank(one) - rank(other));
 }

@@ -2,6 +2,8 @@
 
 /** Readers of published data sets, which know their fields; a file's name begins with one. */
 const READERS = /^(?:gsm8k|math|humaneval|mbpp|drop|hotpotqa)/i;
+/** Options of metrics that are numbers. */
+const NUMBERS: ReadonlySet<string> = new Set(['tolerance', 'letters', 'threshold']);
 const USUAL = ['answer', 'gold', 'label', 'expected', 'target', 'solution', 'output'];
 
 export const METRICS: readonly (readonly [string, string])[] = [
@@ -11,8 +13,27 @@ export const METRICS: readonly (readonly [string, string])[] = [
   ['choice', 'chooses the right option'],
   ['f1', 'has the words of the right answer; a part of them counts in part'],
   ['math', 'the same mathematics (needs merrow[evaluate])'],
-  ['judge', 'a model says so, which costs calls'],
+  ['judge', 'a model says so by a rubric, which costs calls'],
 ];
+
+/** Those that fewer need. */
+export const OTHER_METRICS: readonly (readonly [string, string])[] = [
+  ['regex', 'has a pattern in it'],
+  ['json-schema', 'is JSON that fits a schema'],
+  ['python', 'a function in a file of yours says so'],
+  ['labels', 'a person called it good'],
+  ['pass@1', 'its program passes all hidden tests'],
+  ['product', 'is a product, such as a game, that is as its item says'],
+  ['reward', 'its environment rewards it'],
+  ['gsm8k', 'its last number is the right one, by the published rule'],
+  ['math-published', 'the same mathematics, by the published rule (needs merrow[evaluate])'],
+];
+
+/** An option of a metric, which the user typed: a number where it is one of those that are numbers. */
+export function optionValue(name: string, text: string): string | number {
+  const isNumber = NUMBERS.has(name) && text.trim() !== '' && Number.isFinite(Number(text));
+  return isNumber ? Number(text) : text;
+}
 
 export function hasReader(name: string): boolean {
   return READERS.test(name);
@@ -74,6 +95,17 @@ interface OperatorNode {
 /** The nodes that ask people. */
 export function asksPeople<Node extends OperatorNode>(nodes: readonly Node[]): Node[] {
   return nodes.filter(({ operator }) => operator === 'Human');
+}
+
+/** Data files by their places, those that batches wrote last. */
+export function byPlace<One extends { readonly place: string }>(files: readonly One[]): One[] {
+  const isAnswers = ({ place }: One) => Number(/\.answers\.(?:csv|jsonl)$/i.test(place));
+  return [...files].sort((one, other) => isAnswers(one) - isAnswers(other) || one.place.localeCompare(other.place));
+}
+
+/** Whether a workflow acts in an environment. */
+export function actsSomewhere(nodes: readonly OperatorNode[]): boolean {
+  return nodes.some(({ operator }) => operator === 'Environment');
 }
 
 /** Whether a workflow calls tools. */

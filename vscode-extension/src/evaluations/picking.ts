@@ -5,6 +5,6 @@ export interface Choice<Value> extends vscode.QuickPickItem {
 }
 
 /** One of these; undefined where the user leaves. */
-export async function pick<Value>(title: string, placeHolder: string, choices: readonly Choice<Value>[]): Promise<Value | undefined> {
+export async function pick<Value>(title: string, placeHolder: string, choices: readonly Choice<Value>[] | Promise<Choice<Value>[]>): Promise<Value | undefined> {
   return (await vscode.window.showQuickPick(choices, { title, placeHolder, ignoreFocusOut: true, matchOnDescription: true }))?.value;
 }

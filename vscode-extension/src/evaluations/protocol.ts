@@ -28,6 +28,15 @@ export interface Question {
   readonly tools?: 'live' | 'replay';
   /** A file with functions in the place of tools. */
   readonly fakeTools?: string;
+  readonly repeat?: number;
+  readonly seed?: number;
+  readonly judgeModel?: string;
+  readonly concurrency?: number;
+  /** Whether known answers are asked for again. */
+  readonly fresh?: boolean;
+  /** The folder whose recipes the environment textcraft has. */
+  readonly recipes?: string;
+  readonly budget?: { readonly usd?: number; readonly tokens?: number; readonly seconds?: number };
 }
 
 /** An evaluation in a list. */
@@ -73,10 +82,12 @@ export interface Metric {
 export interface AnswerFields {
   readonly fields: readonly { readonly name: string; readonly type: string; readonly metric: string }[];
   readonly metrics: readonly Metric[];
+  /** The names of data sets that come with Merrow. */
+  readonly datasets: readonly string[];
 }
 
 /** What `merrow.batch` takes besides the workflow. */
-export type Rows = Pick<Question, 'dataset' | 'reader' | 'mapping' | 'answers' | 'person' | 'tools' | 'fakeTools'> & { readonly output: string };
+export type Rows = Omit<Question, 'gold' | 'golds' | 'metric' | 'metrics' | 'metricOptions' | 'gates' | 'repeat' | 'judgeModel'> & { readonly output: string };
 
 /** A batch in a list. */
 export interface Batch extends WorkflowJob<'batch'> {

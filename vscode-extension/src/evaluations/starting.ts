@@ -7,13 +7,15 @@ import type { RunServer } from '../run/server';
 import { nameOf } from '../run/targets';
 import { scoring } from './choosing';
 import { pick, type Choice } from './picking';
-import { asksPeople, callsTools, fieldsOf, hasReader, unfed } from './fields';
+import { actsSomewhere, asksPeople, byPlace, callsTools, fieldsOf, hasReader, unfed } from './fields';
+import { offered, optionProblem, withOption, type MoreOption } from './options';
 import type { Question, Rows } from './protocol';
 import type { BatchServer, EvaluationServer } from './server';
 
 const LAST = 'merrow.lastEvaluations';
 const DATA = '**/*.{jsonl,ndjson,json,csv}';
 const IGNORED = '**/{node_modules,.git,.venv,.vscode,dist}/**';
+const DATA_ASKED = 'The data: JSON Lines, a JSON array or CSV';
 const MOST_FILES = 200;
 /** Characters of a data file that are read for its fields. */
 const BEGINNING = 200_000;
@@ -34,29 +36,46 @@ export class EvaluationStart {
     const title = `Evaluate ${nameOf(target)}`;
     const found = await this.fields(target, title);
     if (found === undefined || found.isWhole) return found?.question;
-    const question: { -readonly [Key in keyof Question]: Question[Key] } = found.question;
-    const part = await pick(title, 'Which part of the data?', [
-      { label: 'As usual', description: 'all of your own data, validate of a published set', value: '' },
-      { label: 'validate', description: 'a fifth, for trying things out', value: 'validate' },
-      { label: 'test', description: 'held out: for final figures', value: 'test' },
-      { label: 'all', description: '', value: 'all' },
-    ]);
-    if (part === undefined) return undefined;
-    if (part !== '') question.part = part;
+    const limited = await this.limited(title, found.question);
+    return limited && this.more(target, title, limited, { isScored: true });
+  }
+
+  /** How many of the items at most; undefined where the user leaves. */
+  private async limited<Asked extends Partial<Question>>(title: string, asked: Asked): Promise<Asked | undefined> {
     const sizes = [10, 50, 200].map((size) => ({ label: `${size} items`, value: size }));
     const limit = await this.count(title, 'At most how many items?', [{ label: 'All items', value: 0 }, ...sizes]);
     if (limit === undefined) return undefined;
-    if (limit > 0) question.limit = limit;
-    const gates = await this.gates(title, question);
-    if (gates === undefined) return undefined;
-    if (Object.keys(gates).length > 0) question.gates = gates;
-    return question;
+    return limit > 0 ? { ...asked, limit } : asked;
+  }
+
+  /** What else the user wants to say, which most want nothing of; undefined where they leave. */
+  private async more<Asked extends Partial<Question>>(target: Target, title: string, asked: Asked, { isScored }: { readonly isScored: boolean }): Promise<Asked | undefined> {
+    const { nodes } = await this.runs.graph(target);
+    const options = offered({ isScored, hasEnvironment: actsSomewhere(nodes) });
+    const gates = { label: 'Scores that must be reached', description: 'of the whole, or of fields' };
+    const items: (vscode.QuickPickItem & { readonly option?: MoreOption })[] = [...(isScored ? [gates] : []), ...options.map((option) => ({ label: option.label, description: option.about, option }))];
+    const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: 'Anything else? Nothing: press Enter', canPickMany: true, ignoreFocusOut: true, matchOnDescription: true });
+    if (chosen === undefined) return undefined;
+    let whole = asked;
+    for (const item of chosen) {
+      if (item.option === undefined) {
+        const least = await this.gates(title, asked);
+        if (least === undefined) return undefined;
+        whole = { ...whole, gates: least };
+        continue;
+      }
+      const value = await valueOf(title, item.option);
+      if (value === undefined) return undefined;
+      whole = withOption(whole, item.option, value);
+    }
+    return whole;
   }
 
   /** The least scores that pass, of the whole and of fields; undefined where the user leaves. */
-  private async gates(title: string, { golds = {}, metrics = {} }: Question): Promise<Record<string, number> | undefined> {
-    const items = [{ label: 'The Whole', field: '' }, ...scoredFields(golds, metrics).map((field) => ({ label: field, field }))];
-    const chosen = await vscode.window.showQuickPick(items, { title, placeHolder: 'Which scores must be reached? None: press Enter', canPickMany: true, ignoreFocusOut: true });
+  private async gates(title: string, { golds = {}, metrics = {} }: Partial<Question>): Promise<Record<string, number> | undefined> {
+    const fields = scoredFields(golds, metrics);
+    const items = [{ label: 'The Whole', field: '', picked: fields.length === 0 }, ...fields.map((field) => ({ label: field, field }))];
+    const chosen = fields.length === 0 ? items : await vscode.window.showQuickPick(items, { title, placeHolder: 'Which scores must be reached?', canPickMany: true, ignoreFocusOut: true });
     if (chosen === undefined) return undefined;
     const gates: Record<string, number> = {};
     for (const { label, field } of chosen) {
@@ -78,13 +97,14 @@ export class EvaluationStart {
 
   /** The data with the fields and the metric; `isWhole` where all is as last time. */
   private async fields(target: Target, title: string): Promise<{ readonly question: Question; readonly isWhole: boolean } | undefined> {
-    const file = await this.dataset(target, title);
+    const known = await this.server.answerFields(target);
+    const file = await this.dataset(target, title, known.datasets);
     if (file === undefined) return undefined;
-    if ('dataset' in file) return { question: file, isWhole: true };
-    const question: { -readonly [Key in keyof Question]: Question[Key] } = { dataset: file.fsPath };
-    const fields = (await describes(file)) ? [] : fieldsOf(fileName(file.path), await beginning(file));
+    if (typeof file !== 'string' && 'dataset' in file) return { question: file, isWhole: true };
+    const { dataset, fields } = await dataOf(file);
+    const question: { -readonly [Key in keyof Question]: Question[Key] } = { dataset };
     if (fields.length > 0) {
-      const scored = await scoring(title, fields, await this.server.answerFields(target));
+      const scored = await scoring(title, fields, known);
       if (scored === undefined) return undefined;
       Object.assign(question, scored);
       const mapping = await this.mapping(target, title, fields.filter((field) => !isGold(question, field)));
@@ -111,17 +131,22 @@ export class EvaluationStart {
   /** What a batch is of, and the file that it writes, once the user agreed to what it may cost; undefined where they leave. */
   async rows(target: Target, server: BatchServer): Promise<Rows | undefined> {
     const title = `Run ${nameOf(target)} on Every Row`;
-    const file = await dataFile(title, 'The data: JSON Lines, a JSON array or CSV', 'Run on This File');
+    const { datasets } = await this.server.answerFields(target);
+    const file = await dataFile(title, DATA_ASKED, 'Run on This File', [], shipped(datasets));
     if (file === undefined) return undefined;
-    const fields = (await describes(file)) ? [] : fieldsOf(fileName(file.path), await beginning(file));
+    const { dataset, fields } = await dataOf(file);
     const mapping = fields.length === 0 ? {} : await this.mapping(target, title, fields);
     if (mapping === undefined) return undefined;
     const standIns = await this.standIns(target, title, fields);
     if (standIns === undefined) return undefined;
-    const defaultUri = file.with({ path: file.path.replace(/(?:\.[^./]*)?$/, '.answers.csv') });
+    const beside = typeof file === 'string' ? vscode.Uri.joinPath(vscode.Uri.parse(target.uri), '..', file) : file;
+    const defaultUri = beside.with({ path: beside.path.replace(/(?:\.[^./]*)?$/, '.answers.csv') });
+    const limited = await this.limited(title, { dataset, ...(Object.keys(mapping).length > 0 ? { mapping } : {}), ...standIns });
+    const whole = limited && (await this.more(target, title, limited, { isScored: false }));
+    if (whole === undefined) return undefined;
     const output = await vscode.window.showSaveDialog({ title, defaultUri, saveLabel: 'Write Answers Here', filters: { CSV: ['csv'], 'JSON Lines': ['jsonl'] } });
     if (output === undefined) return undefined;
-    const rows: Rows = { dataset: file.fsPath, ...(Object.keys(mapping).length > 0 ? { mapping } : {}), ...standIns, output: output.fsPath };
+    const rows: Rows = { ...whole, output: output.fsPath };
     const forecast = await server.forecast({ ...target, ...rows });
     const cost = { endpoint: forecast.endpoint, asks: confirms() && forecast.mayCost, details: [forecast.text, ...forecast.notices] };
     return (await agreed(this.context, cost, `${title}?`, 'Run')) ? rows : undefined;
@@ -173,10 +198,10 @@ export class EvaluationStart {
   }
 
   /** The data file, or all that was asked last time. */
-  private async dataset(target: Target, title: string): Promise<vscode.Uri | Question | undefined> {
+  private async dataset(target: Target, title: string, datasets: readonly string[]): Promise<vscode.Uri | Question | string | undefined> {
     const last = this.lasts[keyOf(target)];
     const before = last === undefined ? [] : [{ label: '$(history) As Last Time', description: describe(last), value: last }];
-    return dataFile(title, 'The data: JSON Lines, a JSON array or CSV', 'Evaluate on This File', before);
+    return dataFile<Question | string>(title, DATA_ASKED, 'Evaluate on This File', before, shipped(datasets));
   }
 
   /** A number, of those that are offered or another one; undefined where the user leaves. */
@@ -189,17 +214,47 @@ export class EvaluationStart {
   }
 }
 
-/** A data file of the workspace or another one, or what is offered `before` them; undefined where the user leaves. */
-export async function dataFile<Value = never>(title: string, placeHolder: string, openLabel: string, before: readonly Choice<Value>[] = []): Promise<vscode.Uri | Value | undefined> {
+/** Data sets that come with Merrow, to choose from. */
+function shipped(names: readonly string[]): Choice<string>[] {
+  return names.map((name) => ({ label: name, description: 'comes with Merrow', value: name }));
+}
+
+/** The data in a file, or of a name: how they are asked for, and the fields that are not known otherwise. */
+async function dataOf(data: vscode.Uri | string): Promise<{ readonly dataset: string; readonly fields: readonly string[] }> {
+  if (typeof data === 'string') return { dataset: data, fields: [] };
+  return { dataset: data.fsPath, fields: (await describes(data)) ? [] : fieldsOf(fileName(data.path), await beginning(data)) };
+}
+
+/** A data file of the workspace or another one, or what is offered `before` or `after` them; undefined where the user leaves. */
+export async function dataFile<Value = never>(title: string, placeHolder: string, openLabel: string, before: readonly Choice<Value>[] = [], after: readonly Choice<Value>[] = []): Promise<vscode.Uri | Value | undefined> {
   const files = (await vscode.workspace.findFiles(DATA, IGNORED, MOST_FILES)).filter(({ path }) => !CONFIGURATION.test(path));
-  const found = files
-    .sort((one, other) => one.path.localeCompare(other.path))
-    .map((uri) => ({ label: fileName(uri.path), description: vscode.workspace.asRelativePath(uri), value: uri }));
+  const found = byPlace(files.map((uri) => ({ place: vscode.workspace.asRelativePath(uri), uri }))).map(({ place, uri }) => {
+    const label = fileName(uri.path);
+    return { label, description: place.slice(0, -label.length - 1), value: uri };
+  });
   const other = { label: '$(folder-opened) Another File...', value: 'browse' as const };
-  const chosen = await pick<vscode.Uri | Value | 'browse'>(title, placeHolder, [...before, ...found, other]);
+  const chosen = await pick<vscode.Uri | Value | 'browse'>(title, placeHolder, [...before, ...found, ...after, other]);
   if (chosen !== 'browse') return chosen;
   const filters = { 'Data sets': ['jsonl', 'ndjson', 'json', 'csv'] };
   return (await vscode.window.showOpenDialog({ title, openLabel, filters }))?.[0];
+}
+
+/** The value of an option, as text; undefined where the user leaves. */
+async function valueOf(title: string, option: MoreOption): Promise<string | undefined> {
+  const { form, label, about } = option;
+  if (form === 'yes') return '';
+  if (form === 'part') {
+    return pick(title, 'Which part of the data?', [
+      { label: 'validate', description: 'a fifth, for trying things out', value: 'validate' },
+      { label: 'test', description: 'held out: for final figures', value: 'test' },
+      { label: 'all', description: 'as usual for your own data', value: 'all' },
+    ]);
+  }
+  if (form === 'folder') {
+    const folders = await vscode.window.showOpenDialog({ title: `${title}: ${label}`, openLabel: 'Use This Folder', canSelectFolders: true, canSelectFiles: false });
+    return folders?.[0]?.fsPath;
+  }
+  return vscode.window.showInputBox({ title, prompt: `${label}: ${about}`, validateInput: (text) => optionProblem(option, text), ignoreFocusOut: true });
 }
 
 function keyOf({ uri, diagram }: Target): string {

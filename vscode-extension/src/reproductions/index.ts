@@ -22,6 +22,8 @@ const PAPERS = [
   { label: 'Flow', value: 'flow' },
   { label: 'A2Flow', value: 'a2flow' },
 ];
+/** The paper that plays TextCraft. */
+const PLAYS = 'a2flow';
 const LOOK = 3;
 const SIZES: readonly Choice<Pick<ReproductionQuestion, 'items' | 'simulate'>>[] = [
   { label: 'A look', description: `${LOOK} items a row, without a verdict`, value: { items: LOOK } },
@@ -81,9 +83,10 @@ class Reproducing {
     const paper = await pick(title, 'The paper', PAPERS);
     const size = paper === undefined ? undefined : await pick(title, 'How much of it?', SIZES);
     const data = size === undefined ? undefined : await dataFolder(title);
-    if (paper === undefined || size === undefined || data === undefined) return undefined;
+    const recipes = paper === undefined || data === undefined ? undefined : await recipesOf(title, paper);
+    if (paper === undefined || size === undefined || data === undefined || recipes === undefined) return undefined;
     const isSimulated = size.simulate === true;
-    let whole: ReproductionQuestion = { paper, data, ...size };
+    let whole: ReproductionQuestion = { paper, data, ...recipes, ...size };
     let forecast = await this.server.forecast(whole);
     const other = await otherDataOf(title, forecast);
     const models = other === undefined ? undefined : isSimulated ? {} : await modelsOf(title, forecast);
@@ -117,6 +120,22 @@ async function dataFolder(title: string): Promise<string | undefined> {
   ]);
   const chosen = await pick(title, 'The folder with the data; “merrow datasets” in a terminal lists the files', [...own, { label: '$(folder-opened) Another Folder...', value: '' }]);
   if (chosen !== '') return chosen;
+  return folder(title);
+}
+
+/** The recipes of the game that a paper plays, where not Merrow's own; undefined where the user leaves. */
+async function recipesOf(title: string, paper: string): Promise<Pick<ReproductionQuestion, 'recipes'> | undefined> {
+  if (paper !== PLAYS) return {};
+  const isOwn = await pick(title, 'The recipes of TextCraft', [
+    { label: 'Merrow’s Own', description: 'so the paper’s figure is not beside ours', value: true },
+    { label: '$(folder-opened) Those of a Folder...', description: 'Minecraft’s crafting recipes as JSON', value: false },
+  ]);
+  if (isOwn !== false) return isOwn === undefined ? undefined : {};
+  const recipes = await folder(title);
+  return recipes === undefined ? undefined : { recipes };
+}
+
+async function folder(title: string): Promise<string | undefined> {
   const folders = await vscode.window.showOpenDialog({ title, openLabel: 'Use This Folder', canSelectFolders: true, canSelectFiles: false });
   return folders?.[0]?.fsPath;
 }

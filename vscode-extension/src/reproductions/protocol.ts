@@ -12,6 +12,8 @@ export interface ReproductionQuestion {
   readonly models?: Readonly<Record<string, string>>;
   /** Whether files that are not the published ones are taken, too; their rows have no verdict. */
   readonly otherData?: boolean;
+  /** The folder whose recipes TextCraft is played with, in the place of Merrow's own. */
+  readonly recipes?: string;
   readonly budget?: { readonly usd: number };
 }
 

@@ -12,6 +12,7 @@ const allowedCommands = new Set([
   'merrow.mutations',
   'merrow.mutate',
   'merrow.crossover',
+  'merrow.templates',
   'merrow.cancel',
 ]);
 

@@ -1,6 +1,7 @@
 import assert from 'node:assert/strict';
 import { test } from 'node:test';
-import { asksPeople, byGold, callsTools, fieldsOf, hasReader, unfed } from '../../src/evaluations/fields';
+import { actsSomewhere, asksPeople, byGold, byPlace, callsTools, fieldsOf, hasReader, optionValue, unfed } from '../../src/evaluations/fields';
+import { MORE, offered, optionProblem, withOption } from '../../src/evaluations/options';
 import type { Evaluation, Outcome, Row } from '../../src/evaluations/protocol';
 import { idsOf } from '../../src/jobs/item';
 import { batchItem, evaluationItem, scoreText } from '../../src/evaluations/words';
@@ -67,4 +68,34 @@ test('who asks people is asked about, and tools where there are any', () => {
   assert.deepEqual(asksPeople(nodes).map(({ id }) => id), ['ASK', 'AGAIN']);
   assert.equal(callsTools(nodes), false);
   for (const operator of ['Tool', 'ToolAgent']) assert.equal(callsTools([...nodes, { id: 'USE', operator }]), true);
+});
+
+test('options of metrics that are numbers are sent as numbers, others as they were written', () => {
+  assert.deepEqual(['threshold', 'tolerance', 'letters'].map((name) => optionValue(name, '7.5')), [7.5, 7.5, 7.5]);
+  assert.deepEqual([optionValue('rubric', '7'), optionValue('threshold', 'seven'), optionValue('threshold', ' ')], ['7', 'seven', ' ']);
+});
+
+test('data files are listed by their places, those that batches wrote last', () => {
+  const places = ['z.csv', 'mails.answers.csv', 'a/mails.csv', 'b.answers.jsonl'].map((place) => ({ place }));
+  assert.deepEqual(byPlace(places).map(({ place }) => place), ['a/mails.csv', 'z.csv', 'b.answers.jsonl', 'mails.answers.csv']);
+});
+
+test('what else can be said is checked where it is typed, and asked of the server', () => {
+  const option = (key: string) => {
+    const found = MORE.find((one) => one.key === key);
+    assert.ok(found);
+    return found;
+  };
+  assert.deepEqual([optionProblem(option('repeat'), '0'), optionProblem(option('repeat'), '1.5'), optionProblem(option('repeat'), ' 3 ')], ['A number from 1.', 'A whole number.', undefined]);
+  assert.deepEqual([optionProblem(option('seed'), '-4'), optionProblem(option('usd'), '-1'), optionProblem(option('usd'), '0.5'), optionProblem(option('usd'), 'much')], [undefined, 'A number from 0.', undefined, 'A number.']);
+  assert.deepEqual([optionProblem(option('items'), ', ,'), optionProblem(option('items'), 'a, b'), optionProblem(option('judgeModel'), '  ')], ['Ids of items, with commas between them.', undefined, 'Write something, or press Escape.']);
+  const asked = [['usd', '2'], ['tokens', '90'], ['repeat', ' 3 '], ['items', 'a, b,'], ['fresh', ''], ['judgeModel', ' m-1 '], ['part', 'test']].reduce((all, [key = '', text = '']) => withOption(all, option(key), text), { dataset: 'd' });
+  assert.deepEqual(asked, { dataset: 'd', budget: { usd: 2, tokens: 90 }, repeat: 3, items: ['a', 'b'], fresh: true, judgeModel: 'm-1', part: 'test' });
+});
+
+test('nothing is offered that is of no use', () => {
+  const keys = (isScored: boolean, hasEnvironment: boolean) => offered({ isScored, hasEnvironment }).map(({ key }) => key);
+  assert.deepEqual(keys(true, true), MORE.map(({ key }) => key));
+  assert.deepEqual(MORE.map(({ key }) => key).filter((key) => !keys(false, false).includes(key)), ['repeat', 'judgeModel', 'recipes']);
+  assert.deepEqual([actsSomewhere([{ id: 'A', operator: 'Environment' }]), actsSomewhere([{ id: 'A', operator: 'Tool' }, { id: 'B' }])], [true, false]);
 });

@@ -101,33 +101,18 @@ def _reproduced(paper: str, given: dict[str, Any]) -> int:
     from merrow_optimizer.evaluation.plan import EvaluationLimits
     from merrow_runtime.store.database import Store
     from merrow_server.cli.sessions.reproduction import carry_out
-    from merrow_server.reproductions.request import ReproductionRequest, models_of
+    from merrow_server.reproductions.request import ReproductionRequest, check_recipes, models_of
 
     rows = tuple(row.strip() for row in (given["rows"] or "").split(",") if row.strip())
     limits = EvaluationLimits(given["budget_usd"], given["budget_tokens"], given["budget_seconds"])
     same = ("data", "out", "items", "base_url", "concurrency", "simulate", "other_data", "recipes")
-    if given["recipes"] is not None:
-        _check_recipes(paper, Path(given["recipes"]))
     request = ReproductionRequest(
         paper, rows, models=models_of(given["models"]), limits=limits, **{name: given[name] for name in same}
     )
+    check_recipes(request)
     agreed = not given["only_plan"] and (given["agreed"] or limits.usd is not None)
     with closing(Store.open()) as user:
         return asyncio.run(carry_out(user, request, given["output"], given["file"], agreed=agreed))
-
-
-def _check_recipes(paper: str, folder: Path) -> None:
-    """Raise `InputError` where a folder of recipes is of no use."""
-    from merrow_optimizer.reproducing.papers import read_paper
-    from merrow_runtime.environments.textcraft.recipe_files import read_book
-    from merrow_runtime.environments.textcraft.recipes import RecipesError
-
-    if not any(row.own_tasks for row in read_paper(paper).rows.values()):
-        raise InputError(f"{paper} plays no game: leave out --recipes.")
-    try:
-        read_book(folder)
-    except RecipesError as problem:
-        raise InputError(str(problem)) from None
 
 
 def _exact(name: str, data: Path, output: str) -> int:

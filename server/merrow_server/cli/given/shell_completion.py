@@ -36,7 +36,7 @@ def files(_context: click.Context, _parameter: click.Parameter, typed: str) -> I
 
 def datasets(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """The data sets that come with Merrow, and files."""
-    known = ((name, "comes with Merrow") for name in ("arithmetic", "flow-tasks", "textcraft", "handbook"))
+    known = ((name, "comes with Merrow") for name in ("arithmetic", "mails", "flow-tasks", "textcraft", "handbook"))
     return _fitting(known, typed) + _files(typed)
 
 

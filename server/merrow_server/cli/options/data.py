@@ -34,7 +34,7 @@ DATA_OPTIONS = (
         "--dataset",
         metavar="F",
         shell_complete=shell_completion.datasets,
-        help="The data: JSON Lines, a JSON array or CSV; or `arithmetic`, `flow-tasks` or `textcraft`, which come with Merrow.",
+        help="The data: JSON Lines, a JSON array or CSV; or a set that comes with Merrow, such as `arithmetic` or `mails`.",
     ),
     click.option(
         "--recipes",

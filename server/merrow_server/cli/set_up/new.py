@@ -5,7 +5,11 @@ from __future__ import annotations
 import json
 import os
 import shlex
+from collections.abc import Collection
+from itertools import groupby
+from operator import attrgetter
 from pathlib import Path
+from typing import TYPE_CHECKING
 
 import click
 
@@ -14,6 +18,9 @@ from merrow_server.cli.given import shell_completion
 from merrow_server.cli.options.common import format_option
 from merrow_server.rendering.output import complain
 from merrow_server.rendering.terminal import echo, emit, style
+
+if TYPE_CHECKING:
+    from merrow_server.templates import WorkflowTemplate
 
 _DEFAULT = "chain_of_thought"
 _SUFFIXES = (".mmd", ".mermaid")
@@ -47,21 +54,14 @@ def command(ctx: click.Context, name: str | None, template: str, listing: bool, 
 
     .mmd is added to a NAME that does not end with .mmd or .mermaid.
     """
-    from merrow_runtime.provenance import listed
     from merrow_server.templates import templates
 
     known = templates()
     if listing:
         if output == "json":
-            told = [
-                {"name": known_template.name, "title": known_template.title, "source": known_template.source}
-                for known_template in known.values()
-            ]
-            emit(json.dumps(told, indent=2, ensure_ascii=False))
+            emit(json.dumps([template.listed() for template in known.values()], indent=2, ensure_ascii=False))
         else:
-            width = max(map(len, known), default=0)
-            for known_template in known.values():
-                echo(f"{style(f'{known_template.name:<{width}}', bold=True)}  {known_template.title}")
+            _print_list(known.values())
         return
     if name is None:
         raise click.UsageError("Name the new file, such as `merrow new flow.mmd`.", ctx)
@@ -81,20 +81,19 @@ def command(ctx: click.Context, name: str | None, template: str, listing: bool, 
         ctx.exit(MISUSED)
     quoted = shlex.quote(str(path))
     echo(f"{path} is written: {known[template].title}.")
-    tools = known[template].tools
-    if tools:
-        server = tools[0].partition(".")[0]
-        echo(
-            f"It uses {listed(tools)}. Pin the tools that it is to use: merrow tools add {server}, merrow tools pull {server}"
-        )
-    documents = known[template].documents
-    if documents:
-        echo(f"It looks things up in {listed(documents)}, which you write.")
-    servers = known[template].servers
-    if servers:
-        echo(f"It acts in an environment of {listed(servers)}, a server that you add: see merrow env --help.")
+    for need in known[template].needs():
+        echo(need)
     echo(f"Next: merrow check {quoted}, then merrow run {quoted} --dry-run")
     ctx.exit(OK)
+
+
+def _print_list(known: Collection[WorkflowTemplate]) -> None:
+    """All patterns, under what they are for."""
+    width = max((len(template.name) for template in known), default=0)
+    for group, members in groupby(known, attrgetter("group")):
+        echo(style(group, bold=True))
+        for template in members:
+            echo(f"  {template.name:<{width}}  {template.title}")
 
 
 def _no_name(name: str) -> str | None:

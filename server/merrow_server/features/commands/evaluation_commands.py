@@ -8,8 +8,8 @@
 - ``reader``, ``mapping`` (a field by input), ``gold``, ``golds`` (by fields of the output the field of the data with the right
   value), ``metrics`` (by fields of the output), ``part``, ``limit``, ``items`` (ids), ``metric``, ``metricOptions``,
   ``repeat``, ``seed``, ``model``, ``judgeModel``, ``baseUrl``, ``concurrency``, ``fresh``, ``answers`` (a field by node),
-  ``person``, ``tools``, ``fakeTools`` (a file), ``gates`` (the least score by fields of the output, that of the whole under ""):
-  as the options of ``merrow evaluate``;
+  ``person``, ``tools``, ``fakeTools`` (a file), ``recipes`` (a folder), ``gates`` (the least score by fields of the output,
+  that of the whole under ""): as the options of ``merrow evaluate``;
 - ``budget``, ``{usd, tokens, seconds}``;
 - ``resume``, an evaluation to go on with; ``uri`` and ``dataset`` are then those that it has;
 - ``dryRun``: only say what it may cost; ``agreed``: the user knows that, who is asked otherwise where it may cost something.
@@ -19,7 +19,8 @@ an error with a sentence and data, as for runs. ``merrow.batch`` takes the same 
 to write (a URI, or a path from the workflow's folder), or
 ``resume``; it answers the batch as ``merrow runs --kind batch`` lists it.
 ``merrow.answerFields`` ``{uri, diagram?}`` says which ``fields`` the workflow returns, ``{name, type, metric}`` each, and which
-``metrics`` there are, ``{name, options: [{name, needed, file}], whole}``: ``whole`` ones score no fields. Meanwhile each answer
+``metrics`` there are, ``{name, options: [{name, needed, file}], whole}``: ``whole`` ones score no fields; and which ``datasets``
+come with Merrow. Meanwhile each answer
 that is scored goes out in ``merrow/evaluationEvent``, ``{uri, diagram, evaluation, done, total, text, rows}``.
 """
 
@@ -76,6 +77,7 @@ _FIELDS = {
     "tools": text(),
     "fakeTools": text(),
     "gates": JobArgument(dict, "an object of scores, such as {category: 0.9}"),
+    "recipes": text(),
 }
 """What may be told beside the data."""
 
@@ -135,16 +137,19 @@ async def batch(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
 def answer_fields(server: MerrowServer, arguments: list[Any]) -> dict[str, Any]:
     """Which fields a workflow returns, and which metrics there are."""
     from merrow_optimizer.evaluation.answer_fields import AnswerFields
+    from merrow_optimizer.evaluation.data.names import shipped_names
     from merrow_optimizer.evaluation.metrics import METRICS, described
     from merrow_optimizer.evaluation.metrics.fields import WHOLE, metric_name
 
     asked = asked_of(arguments)
     diagram = runnable(server, asked)
+    _folder_of(text_of(diagram, asked["diagram"]))
     graph = diagram.analysis.typed
     fields = () if graph is None else AnswerFields(graph)
     return {
         "fields": [{"name": field.name, "type": str(field.type), "metric": metric_name(field)} for field in fields],
         "metrics": [{"name": name, "options": described(name), "whole": name in WHOLE} for name in METRICS],
+        "datasets": shipped_names(),
     }
 
 
@@ -221,9 +226,7 @@ def with_data(
     if not isinstance(dataset, str) or not dataset:
         raise InvalidParameters("`dataset` must be a file with data: a URI, or a path from the workflow's folder.")
     number, text = asked["diagram"], text_of(diagram, asked["diagram"])
-    if text.file is None:
-        raise refused("Save the workflow first: its evaluations are kept by its file.", "workflow")
-    folder = text.file.parent
+    folder = _folder_of(text)
     file = _file(folder, dataset)
     from merrow_optimizer.evaluation.data.names import is_shipped
     from merrow_optimizer.evaluation.metrics import FILE_OPTIONS
@@ -236,11 +239,19 @@ def with_data(
     }
     if named:
         settings["metric_options"] = {**options, **named}
-    if (fakes := settings.get("fake_tools")) is not None:
-        settings["fake_tools"] = str(_file(folder, fakes) or fakes)
+    for key in ("fake_tools", "recipes"):
+        if (beside := settings.get(key)) is not None:
+            settings[key] = str(_file(folder, beside) or beside)
     is_name = is_shipped(dataset) and file is not None and not file.exists()
     settings["dataset"] = dataset if is_name else str(Path(dataset) if file is None else file)
     return text, JobLocation(diagram.document.uri, number, ref(diagram)), name_of(diagram)
+
+
+def _folder_of(text: EditorWorkflow) -> Path:
+    """The folder of a workflow's file. Raises `FeatureError` where it has none."""
+    if text.file is None:
+        raise refused("Save the workflow first: its evaluations are kept by its file.", "workflow")
+    return text.file.parent
 
 
 def _file(folder: Path, named: str) -> Path | None:

@@ -4,8 +4,8 @@
 ``merrow.reproduce`` takes one object, of which all but ``paper`` may be left out:
 
 - ``paper``: mermaidflow, flow or a2flow; ``rows``, a list of their ids, or of beginnings with a ``*``;
-- ``data``, the folder with the data, and ``out``, the one for operators and candidates: a URI or a path, from the workspace's
-  folder where it is not absolute;
+- ``data``, the folder with the data, ``out``, the one for operators and candidates, and ``recipes``, the one with recipes for
+  a2flow: a URI or a path, from the workspace's folder where it is not absolute;
 - ``items``, ``models`` (a model by role), ``baseUrl``, ``concurrency``, ``simulate``, ``otherData``: as the options of ``merrow
   reproduce``; ``budget``, ``{usd, tokens, seconds}``;
 - ``resume``, a reproduction to go on with, which has its ``paper``;
@@ -44,6 +44,7 @@ _FIELDS = {
     "concurrency": whole(),
     "simulate": flag(),
     "otherData": flag("other_data"),
+    "recipes": text(),
 }
 
 
@@ -70,8 +71,9 @@ async def reproduce(server: MerrowServer, arguments: list[Any]) -> dict[str, Any
 def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[ReproductionOrder, str]:
     from merrow_optimizer.evaluation.plan import EvaluationLimits
     from merrow_optimizer.reproducing.papers import PAPERS
+    from merrow_server.errors import InputError
     from merrow_server.jobs.orders import ReproductionOrder
-    from merrow_server.reproductions.request import ROLES, ReproductionRequest
+    from merrow_server.reproductions.request import ROLES, ReproductionRequest, check_recipes
 
     paper = fields_of(asked, {"paper": text(None, *PAPERS)}).get("paper")
     if paper is None:
@@ -83,10 +85,15 @@ def _new(server: MerrowServer, asked: dict[str, Any]) -> tuple[ReproductionOrder
     if not all(role in ROLES and isinstance(model, str) and model for role, model in models.items()):
         raise InvalidParameters(f"`models` must have a model by role; the roles are {', '.join(ROLES)}.")
     settings["data"] = str(file_of(server, settings.get("data", "."), None))
-    if "out" in settings:
-        settings["out"] = str(file_of(server, settings["out"], None))
+    for key in ("out", "recipes"):
+        if key in settings:
+            settings[key] = str(file_of(server, settings[key], None))
     limits = EvaluationLimits(**asked.get("budget", {}))
     request = ReproductionRequest(paper, tuple(rows), limits=limits, **settings)
+    try:
+        check_recipes(request)
+    except InputError as problem:
+        raise InvalidParameters(str(problem)) from None
     return ReproductionOrder(Ticket(), request), paper
 
 

@@ -163,6 +163,45 @@ export class Workbench {
     await input.press('Enter');
   }
 
+  /** Answer the list that asks this, however slow it is in coming and in taking words, with the first choice that has these words. */
+  async pick(asked, choice) {
+    const box = this.page.locator('.quick-input-widget');
+    const input = box.locator(`input[placeholder^="${asked}"]`);
+    await input.waitFor();
+    await this.until(async () => {
+      if (!(await input.isVisible())) return true;
+      await input.fill(choice, { timeout: 2000 }).catch(() => undefined);
+      await box.locator('.monaco-list-row', { hasText: choice }).first().click({ timeout: 2000 }).catch(() => undefined);
+      return !(await input.isVisible());
+    }, `the question “${asked}” takes no answer`);
+  }
+
+  /** Answer the list that asks this, of which several may be chosen, with exactly the choices that have these labels. */
+  async pickSeveral(asked, labels) {
+    const box = this.page.locator('.quick-input-widget');
+    const input = box.locator(`input[placeholder^="${asked}"]`);
+    await input.waitFor();
+    const rows = box.locator('.monaco-list-row');
+    await this.still(rows);
+    for (const row of await rows.all()) {
+      const label = (await row.locator('.label-name').first().innerText()).trim();
+      const wanted = labels.includes(label);
+      const check = row.getByRole('checkbox').first();
+      if ((await check.isChecked()) !== wanted) await row.click();
+    }
+    await this.page.keyboard.press('Enter');
+    await input.waitFor({ state: 'hidden' });
+  }
+
+  /** Answer the box that asks this with a text; undefined leaves what is in it. */
+  async type(asked, text) {
+    const question = this.page.locator('.quick-input-widget', { hasText: asked });
+    await question.waitFor();
+    if (text === undefined) await this.page.keyboard.press('Enter');
+    else await this.answer(text);
+    await question.waitFor({ state: 'hidden' });
+  }
+
   /** Write a file, open it and give its editor the focus. */
   async open(name, text) {
     if (text !== undefined) this.write(name, text);

@@ -54,7 +54,7 @@ describe(
         ['The field that PROBLEM gets', 'question'],
         ['Which part of the data?', 'As usual'],
         ['At most how many items?', 'All items'],
-      ]) await step(w, asked, choice);
+      ]) await w.pick(asked, choice);
       await w.page.locator('.quick-input-widget input[placeholder^="Which scores must be reached?"]').waitFor();
       await w.page.locator('.quick-input-widget .monaco-list-row', { hasText: 'The Whole' }).click();
       await page.keyboard.press('Enter');
@@ -141,7 +141,7 @@ describe(
       await w.shot('evaluation-lens');
       await w.command('Merrow: Evaluate This Workflow...');
       // All answers are known by now: nothing is paid, so nobody is asked.
-      await step(w, 'The data:', 'As Last Time');
+      await w.pick('The data:', 'As Last Time');
       await w.frame('.grid');
       const shown = (await w.runsOf('Evaluations')).filter({ hasText: /sums\.mmd: 0\./ });
       await w.until(async () => (await shown.count()) >= 2, 'the tree does not have both evaluations');
@@ -210,18 +210,3 @@ describe(
   },
   { profile: 'endpoint' },
 );
-
-/** Answer a quick pick that asks this, however slow it is in coming and in taking words. */
-async function step(w, asked, choice) {
-  const { page } = w;
-  const box = page.locator('.quick-input-widget');
-  const input = box.locator(`input[placeholder^="${asked}"]`);
-  await input.waitFor();
-  await w.until(async () => {
-    if (!(await input.isVisible())) return true;
-    await input.fill(choice, { timeout: 2000 }).catch(() => undefined);
-    const row = box.locator('.monaco-list-row', { hasText: choice }).first();
-    await row.click({ timeout: 2000 }).catch(() => undefined);
-    return !(await input.isVisible());
-  }, `the question “${asked}” takes no answer`);
-}

@@ -22,7 +22,7 @@ describe('Extracting operators', (workbench) => {
       ['The field with the worked solution', 'worked'],
       ['The field with the right answer', 'answer'],
       ['An answer is right when', 'numeric'],
-    ]) await step(w, question, choice);
+    ]) await w.pick(question, choice);
     await page.locator('.quick-input-widget input[placeholder^="The stages"]').waitFor();
     await w.shot('extract-stages');
     await page.keyboard.press('Enter');
@@ -64,15 +64,3 @@ describe('Extracting operators', (workbench) => {
     model.answerWith(undefined);
   });
 }, { profile: 'endpoint' });
-
-async function step(w, asked, choice) {
-  const box = w.page.locator('.quick-input-widget');
-  const input = box.locator(`input[placeholder^="${asked}"]`);
-  await input.waitFor();
-  await w.until(async () => {
-    if (!(await input.isVisible())) return true;
-    await input.fill(choice).catch(() => undefined);
-    await box.locator('.monaco-list-row', { hasText: choice }).first().click({ timeout: 2000 }).catch(() => undefined);
-    return !(await input.isVisible());
-  }, `the question “${asked}” takes no answer`);
-}

@@ -47,7 +47,7 @@ describe(
         ['The field that PROBLEM gets', 'question'],
         ['Who makes candidates?', 'Safe changes'],
         ['At most how many answers', '500 answers'],
-      ]) await step(w, question, choice);
+      ]) await w.pick(question, choice);
       const dialog = page.locator('.monaco-dialog-box');
       await dialog.waitFor();
       await w.shot('optimize-consent');
@@ -122,18 +122,3 @@ describe(
   },
   { profile: 'endpoint' },
 );
-
-/** Answer a quick pick that asks this, however slow it is in coming and in taking words. */
-async function step(w, asked, choice) {
-  const { page } = w;
-  const box = page.locator('.quick-input-widget');
-  const input = box.locator(`input[placeholder^="${asked}"]`);
-  await input.waitFor();
-  await w.until(async () => {
-    if (!(await input.isVisible())) return true;
-    await input.fill(choice).catch(() => undefined);
-    const row = box.locator('.monaco-list-row', { hasText: choice }).first();
-    await row.click({ timeout: 2000 }).catch(() => undefined);
-    return !(await input.isVisible());
-  }, `the question “${asked}” takes no answer`);
-}

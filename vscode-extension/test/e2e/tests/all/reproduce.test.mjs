@@ -16,16 +16,16 @@ describe(
       w.write('data/gsm8k_validate.jsonl', DATA);
       await w.open('notes.txt', 'Open while the questions are asked.\n');
       await w.command('Merrow: Reproduce a Paper...');
-      await step(w, 'The paper', 'MermaidFlow');
-      await step(w, 'How much of it?', 'A look');
-      await step(w, 'The folder with the data', '/data');
+      await w.pick('The paper', 'MermaidFlow');
+      await w.pick('How much of it?', 'A look');
+      await w.pick('The folder with the data', '/data');
       await page.locator('.quick-input-widget input[placeholder^="Files in this folder"]').waitFor();
       await w.shot('reproduce-other-data');
-      await step(w, 'Files in this folder', 'Use Them Anyway');
+      await w.pick('Files in this folder', 'Use Them Anyway');
       await page.locator('.quick-input-widget input[placeholder^="The models"]').waitFor();
       await w.shot('reproduce-models');
-      await step(w, 'The models', 'Others...');
-      await typed(w, 'The model that answers the items (exec)', `tiny ${HOSTILE}`);
+      await w.pick('The models', 'Others...');
+      await w.type('The model that answers the items (exec)', `tiny ${HOSTILE}`);
       const question = page.locator('.quick-input-widget', { hasText: 'The model that ' });
       const rows = page.locator('.quick-input-widget input[placeholder^="The rows"]');
       // The other roles that rows have keep the paper's models.
@@ -39,7 +39,7 @@ describe(
       await w.shot('reproduce-rows');
       assert.equal(model.questions.length, 0);
       await page.locator('.quick-input-widget').getByRole('button', { name: 'OK', exact: true }).click();
-      await typed(w, 'Stop once this many US dollars', '');
+      await w.type('Stop once this many US dollars', '');
       const dialog = page.locator('.monaco-dialog-box');
       await dialog.waitFor();
       await w.shot('reproduce-consent');
@@ -74,22 +74,3 @@ describe(
   },
   { profile: 'endpoint' },
 );
-
-/** Answer a quick pick that asks this, however slow it is in coming and in taking words. */
-async function step(w, asked, choice) {
-  const box = w.page.locator('.quick-input-widget');
-  const input = box.locator(`input[placeholder^="${asked}"]`);
-  await input.waitFor();
-  await w.until(async () => {
-    if (!(await input.isVisible())) return true;
-    await input.fill(choice).catch(() => undefined);
-    await box.locator('.monaco-list-row', { hasText: choice }).first().click({ timeout: 2000 }).catch(() => undefined);
-    return !(await input.isVisible());
-  }, `the question “${asked}” takes no answer`);
-}
-
-/** Answer an input box whose prompt begins so. */
-async function typed(w, asked, text) {
-  await w.page.locator('.quick-input-widget', { hasText: asked }).waitFor();
-  await w.answer(text);
-}

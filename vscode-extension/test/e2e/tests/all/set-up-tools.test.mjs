@@ -81,7 +81,7 @@ describe('Setting up tools', (workbench) => {
 
   it('is taken back, and nothing is left', async () => {
     const w = workbench();
-    await w.command('Merrow: Remove Model Access');
+    await w.command('Merrow: Remove Model Access and Tools');
     await w.notification('The packages for model endpoints and tools are removed.');
     await w.command('Notifications: Clear All Notifications');
     await w.command('Merrow: Set Up Tools');
