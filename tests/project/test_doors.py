@@ -95,7 +95,6 @@ KNOWN = {
     ("merrow_server/lsp/logs.py", "format"): _OWN,
     ("merrow_server/optimizations/starts.py", "glob"): "one star",
     ("merrow_server/optimizations/search_words.py", "format"): _OWN,
-    ("merrow_server/templates.py", "glob"): "one star",
 }
 """Places outside of that room, each with what bounds it."""
 

@@ -19,8 +19,12 @@ LINE = 240
 _FIGURES = ("number", "score", "cost", "seconds")
 _PAGE = 256
 """Rows that are read at once."""
+_READ_AT_ONCE = 16
+"""Rows that a search reads again at once, of which each may be long."""
 _SEARCHED, _SEARCHED_LEAST = 16_000_000, 400
 """Characters of all rows, and of one cell at least, that are kept to be searched and sorted by."""
+_WHOLE, _READ = 200_000, 64_000_000
+"""Characters of a cell, and of all rows, that a search reads again where what is kept of a row is cut and has not all words."""
 
 
 @dataclass(frozen=True, slots=True)
@@ -72,6 +76,8 @@ class ResultTable:
     def __init__(self) -> None:
         self._ordered: tuple[PageRequest, Sequence[int]] | None = None
         self._texts: list[list[str]] | None = None
+        self._cut: set[int] = set()
+        """The rows of which not all is kept."""
 
     def head(self) -> Json:
         """What the whole job came to."""
@@ -147,11 +153,22 @@ class ResultTable:
         # Figures are no words: half of all costs have a 3 somewhere. Last is the reason, which has no column.
         at = named or [*(at for at, one in enumerate(self.columns) if one.kind not in _FIGURES), len(self.columns)]
 
-        def has(place: int) -> bool:
-            row = texts[place]
+        def has(row: Sequence[str]) -> bool:
             return all(any(word in row[each] for each in at) for word in words)
 
-        return [place for place in places if has(place)]
+        found = {place for place in places if has(texts[place])}
+        unsure = [place for place in places if place in self._cut and place not in found]
+        read = 0
+        for start in range(0, len(unsure), _READ_AT_ONCE):
+            some = unsure[start : start + _READ_AT_ONCE]
+            for place, (row, cells) in zip(some, self.read(some, _WHOLE), strict=True):
+                whole = _texts_of_row(row, cells)
+                read += sum(map(len, whole))
+                if has(whole):
+                    found.add(place)
+            if read > _READ:
+                break
+        return [place for place in places if place in found]
 
     def _values(self, column: Column) -> Sequence[Any]:
         """What rows are sorted by: numbers where all that a column has are."""
@@ -169,19 +186,24 @@ class ResultTable:
         """The cells of all rows as texts without case, by columns. The reason of a row is the last."""
         if self._texts is None:
             longest = max(_SEARCHED_LEAST, _SEARCHED // (1 + len(self.verdicts) * len(self.columns)))
-            self._texts = [
-                [
-                    *("" if cell is None else str(cell).casefold() for cell in cells),
-                    str(row.get("reason", "")).casefold(),
-                ]
-                for row, cells in self._all_rows(longest)
-            ]
+            texts: list[list[str]] = []
+            for row, cells in self._all_rows(longest):
+                if any(isinstance(cell, str) and len(cell) > longest for cell in cells):
+                    self._cut.add(len(texts))
+                texts.append(_texts_of_row(row, cells))
+            self._texts = texts
         return self._texts
 
     def _all_rows(self, longest: int) -> Iterator[tuple[Json, list[Cell]]]:
         everything = range(len(self.verdicts))
         for start in range(0, len(everything), _PAGE):
             yield from self.read(everything[start : start + _PAGE], longest)
+
+
+def _texts_of_row(row: Json, cells: Sequence[Cell]) -> list[str]:
+    """What is searched of a row: its cells as texts without case, and its reason."""
+    texts = ["" if cell is None else str(cell).casefold() for cell in cells]
+    return [*texts, str(row.get("reason", "")).casefold()]
 
 
 def cut(text: str, longest: int) -> str:

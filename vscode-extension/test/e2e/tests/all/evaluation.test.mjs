@@ -52,16 +52,11 @@ describe(
         ['The field with the right answer', 'answer'],
         ['An answer is right when', 'contains'],
         ['The field that PROBLEM gets', 'question'],
-        ['Which part of the data?', 'As usual'],
         ['At most how many items?', 'All items'],
       ]) await w.pick(asked, choice);
-      await w.page.locator('.quick-input-widget input[placeholder^="Which scores must be reached?"]').waitFor();
-      await w.page.locator('.quick-input-widget .monaco-list-row', { hasText: 'The Whole' }).click();
-      await page.keyboard.press('Enter');
-      const least = page.locator('.quick-input-widget', { hasText: 'The least score that passes' });
-      await least.waitFor();
-      await page.keyboard.press('Enter');
-      await least.waitFor({ state: 'hidden' });
+      await w.pickSeveral('Anything else?', ['Scores that must be reached', 'Several answers to each item']);
+      await w.type('The least score that passes');
+      await w.type('Several answers to each item: how many', '1');
       const dialog = page.locator('.monaco-dialog-box');
       await dialog.waitFor();
       await w.shot('evaluation-consent');

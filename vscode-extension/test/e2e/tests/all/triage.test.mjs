@@ -63,11 +63,8 @@ describe(
       await w.type('Budget in tokens: stop at this many', '90000');
       const save = page.locator('.quick-input-widget', { hasText: 'Show Local' });
       await save.waitFor();
-      assert.match(await save.locator('input').first().inputValue(), /\/mails\.answers\.csv$/);
-      await w.until(async () => {
-        if (await save.isVisible()) await page.keyboard.press('Enter');
-        return !(await save.isVisible());
-      }, 'the file is not taken');
+      await w.until(async () => (await save.locator('input').first().inputValue()).endsWith('/mails.answers.csv'), 'no file is proposed');
+      await save.getByRole('button', { name: 'OK', exact: true }).click();
       const dialog = page.locator('.monaco-dialog-box');
       await dialog.waitFor();
       await w.shot('triage-batch-consent');

@@ -1,0 +1,62 @@
+"""Rows of results are searched in whole values, also where only the beginnings of long ones are kept."""
+
+from __future__ import annotations
+
+from collections.abc import Sequence
+
+from merrow_server.results.table import Cell, Column, Json, PageRequest, ResultTable
+
+ROWS, COLUMNS = 1_000, 40
+
+
+class Letters(ResultTable):
+    """Some rows have a long letter, whose last word is a name; it notes how much is read of how many."""
+
+    def __init__(self, letters: dict[int, str]) -> None:
+        super().__init__()
+        self.letters = letters
+        self.columns = [Column("item", "Item", "item"), *(Column(f"c{at}", "", "answer") for at in range(COLUMNS - 1))]
+        self.verdicts = ["right"] * ROWS
+        self.reads: list[tuple[int, int]] = []
+
+    def read(self, places: Sequence[int], longest: int) -> list[tuple[Json, list[Cell]]]:
+        self.reads.append((len(places), longest))
+        texts = (self.letters.get(place, "short") for place in places)
+        rest: list[Cell] = [""] * (COLUMNS - 2)
+        return [
+            ({"key": str(place)}, [f"i{place}", text if len(text) <= longest else f"{text[:longest]}…", *rest])
+            for place, text in zip(places, texts, strict=True)
+        ]
+
+    def known(self, column: Column) -> Sequence[float] | None:
+        return None
+
+    def found(self, **asked: str) -> list[str]:
+        return [row["key"] for row in self.page(PageRequest(**asked))["rows"]]
+
+
+def test_a_word_at_the_end_of_a_long_value_is_found_in_the_order_of_the_rows() -> None:
+    letters = {7: "x" * 9_000 + " Osei", 500: "osei " + "x" * 9_000, 900: "x" * 9_000 + " Ruiz", 3: "osei"}
+    table = Letters(letters)
+    assert table.found(search="OSEI") == ["3", "7", "500"]
+    assert table.found(search="osei", within="c0") == ["3", "7", "500"]
+    assert table.found(search="osei", within="item") == []
+    assert table.found(search="osei x") == ["7", "500"]
+    assert table.found(search="i900 ruiz") == ["900"]
+
+
+def test_only_rows_that_are_not_known_whole_are_read_again() -> None:
+    table = Letters({7: "x" * 9_000 + " Osei"})
+    assert table.found(search="i7") == [f"{number}" for number in range(ROWS) if f"i{number}".startswith("i7")][:100]
+    before = len(table.reads)
+    assert table.found(search="osei") == ["7"]
+    again = [(count, longest) for count, longest in table.reads[before:] if longest > 9_000]
+    assert again == [(1, max(longest for _, longest in again))]
+
+
+def test_a_search_reads_again_no_more_than_a_bounded_part_of_all() -> None:
+    long = "x" * 190_000
+    table = Letters(dict.fromkeys(range(ROWS), long) | {ROWS - 1: f"{long} Osei"})
+    assert table.found(search="osei") == []
+    again = sum(count for count, longest in table.reads if longest > 100_000)
+    assert 300 < again < 400
