@@ -1,4 +1,4 @@
-"""What the journal keeps of the items of an evaluation: their ids, right answers and hashes, packed into one text."""
+"""What the journal keeps of the items of an evaluation: their ids, right answers, hashes and lines, packed into one text."""
 
 from __future__ import annotations
 
@@ -7,7 +7,8 @@ import gzip
 import io
 import json
 import zlib
-from collections.abc import Iterable, Iterator, Mapping
+from array import array
+from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
 from merrow_optimizer.evaluation.items import Item, hash_of
@@ -25,16 +26,17 @@ def packed(items: Iterable[Item]) -> str:
     with gzip.GzipFile(fileobj=file, mode="wb", mtime=0) as lines:
         for item in items:
             gold = "" if item.gold is None else as_text(item.gold)[:_GOLD]
-            lines.write(f"{json.dumps([item.id, gold, hash_of(item)])}\n".encode())
+            line = 0 if item.place is None else item.place.line
+            lines.write(f"{json.dumps([item.id, gold, hash_of(item), line])}\n".encode())
     return base64.b64encode(file.getbuffer()).decode()
 
 
 class KnownItems:
     """The items of an evaluation, in their order."""
 
-    def __init__(self, places: dict[str, int], golds: list[str], hashes: bytes) -> None:
-        """Use `of`. ``hashes`` are 32 bytes for each item, or none at all."""
-        self._places, self._golds, self._hashes = places, golds, hashes
+    def __init__(self, places: dict[str, int], golds: list[str], hashes: bytes, lines: Sequence[int] = ()) -> None:
+        """Use `of`. ``hashes`` are 32 bytes for each item, or none at all; ``lines`` those of all items, or none."""
+        self._places, self._golds, self._hashes, self._lines = places, golds, hashes, lines
 
     @classmethod
     def of(cls, plan: Mapping[str, Any]) -> Self:
@@ -42,11 +44,13 @@ class KnownItems:
         places: dict[str, int] = {}
         golds: list[str] = []
         hashes = bytearray()
+        in_file = array("q")
         text = plan.get(NAME)
         try:
             if text is not None:
                 with gzip.GzipFile(fileobj=io.BytesIO(base64.b64decode(text, validate=True))) as lines:
-                    for item, gold, digest in map(json.loads, lines):
+                    for item, gold, digest, *line in map(json.loads, lines):
+                        in_file.extend(line)
                         places[item] = len(golds)
                         golds.append(gold)
                         hashes += bytes.fromhex(digest)
@@ -60,7 +64,7 @@ class KnownItems:
                 list(known.values()),
                 b"".join(bytes.fromhex(of_items[item]) for item in known) if of_items else b"",
             )
-        return cls(places, golds, bytes(hashes))
+        return cls(places, golds, bytes(hashes), in_file if len(in_file) == len(golds) else ())
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -76,6 +80,10 @@ class KnownItems:
     def place(self, item: str) -> int:
         """The place of an item, from 0, also of one that is not known."""
         return self._places.get(item, 0)
+
+    def line(self, place: int) -> int:
+        """The line in the data of the item at a place, from 1; 0 where an older Merrow did not keep it."""
+        return self._lines[place] if self._lines else 0
 
     def gold(self, item: str) -> str:
         """The right answer to an item, cut; empty where there is none."""

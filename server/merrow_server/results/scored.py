@@ -55,7 +55,8 @@ class ScoredTable(ResultTable):
                 yield score
 
         self._head = evaluation_object(user, record, noted())
-        order.sort()
+        # Who looks at a batch knows the rows as their file has them; an evaluation's have no order that anybody knows.
+        order.sort(key=self._row_of_file if self._is_batch else None)
         self._numbers = array("q", (number for _, number, _ in order))
         self._cost: list[float | None] = [None if cost[at] < 0 else cost[at] for *_, at in order]
         self._seconds = [seconds[at] for *_, at in order]
@@ -68,6 +69,10 @@ class ScoredTable(ResultTable):
         self._answers = _answer_fields(record) if self._is_batch else []
         self.columns = (ITEM, *input_columns(self._inputs), *self._answer_columns(), *LAST)
         self._pairs: tuple[str, list[tuple[str, str]]] | None = None
+
+    def _row_of_file(self, entry: tuple[int, int, int]) -> tuple[int, int, int]:
+        status, place = entry[0] >> 60, entry[0] & (1 << 60) - 1
+        return status, self._known.line(place // self._record.repeats), place
 
     def head(self) -> Json:
         """The evaluation, or the batch, as it is listed."""

@@ -142,6 +142,7 @@ async def test_batches_are_listed_and_have_rows_and_two_evaluations_are_compared
             *("category", "urgent", "amount", "reply")
         ]
         assert column(shown, "answer category") == ["billing", "sales", "technical", "sales"]
+        assert column(await page(editor, "batch", batch["batch"]), "item") == ["m0", "m1", "m2", "m3"], "as in the file"
         row = await editor.ask("merrow/result", kind="batch", id=batch["batch"], key=shown["rows"][0]["key"])
         assert (row["canRate"], row["answers"][2]["read"]) == (False, "12")
         with pytest.raises(JsonRpcException, match="is a batch"):
