@@ -115,10 +115,13 @@ export interface Gate {
   readonly passed: boolean;
 }
 
-/** Right values by rows and answers by columns, with the recall of each row and the precision of each column. */
+/**
+ * Right values by rows and answers by columns, with the recall of each row and the precision of each column. No count is null, which
+ * an undefined one would become on its way to the page.
+ */
 export interface Confusion {
   readonly reads: readonly string[];
-  readonly rows: readonly { readonly gold: string; readonly counts: readonly (number | undefined)[]; readonly recall: string }[];
+  readonly rows: readonly { readonly gold: string; readonly counts: readonly (number | null)[]; readonly recall: string }[];
   readonly precision: readonly string[];
 }
 

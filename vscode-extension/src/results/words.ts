@@ -120,7 +120,7 @@ export function confusionOf({ confusion, precision = {}, recall = {} }: FieldSco
   const share = (value: number | null | undefined) => (value === null || value === undefined ? '' : value.toFixed(3));
   return {
     reads,
-    rows: golds.map(([gold, row]) => ({ gold, counts: reads.map((read) => row[read]), recall: share(recall[gold]) })),
+    rows: golds.map(([gold, row]) => ({ gold, counts: reads.map((read) => row[read] ?? null), recall: share(recall[gold]) })),
     precision: reads.map((read) => share(precision[read])),
   };
 }

@@ -30,9 +30,11 @@ test('above an evaluation are its score, its gates, its fields with what was tak
 test('values that were taken for others are counted, with the recall of right values and the precision of answers', () => {
   assert.deepEqual(confusionOf(field), {
     reads: ['billing', 'sales', ''],
-    rows: [{ gold: 'billing', counts: [1, 1, undefined], recall: '0.500' }, { gold: 'sales', counts: [undefined, undefined, 1], recall: '0.000' }],
+    rows: [{ gold: 'billing', counts: [1, 1, null], recall: '0.500' }, { gold: 'sales', counts: [null, null, 1], recall: '0.000' }],
     precision: ['1.000', '', ''],
   });
+  // As it is after its way to the page.
+  assert.deepEqual(JSON.parse(JSON.stringify(confusionOf(field))), confusionOf(field));
   assert.equal(confusionOf({ ...field, confusion: null }), undefined);
 });
 

@@ -46,7 +46,7 @@ function confusionTable(name: string, { reads, rows, precision }: Confusion, fil
   const lines = rows.map(({ gold, counts, recall }) => {
     const cells = counts.map((count, at) => {
       const read = reads[at] ?? '';
-      if (count === undefined) return element('td', { class: 'number' });
+      if (count === null) return element('td', { class: 'number' });
       const button = element('button', { type: 'button', class: `count ${read === gold ? 'right' : 'wrong'}`, title: `Show these rows: ${gold} answered as ${read === '' ? 'nothing' : read}` }, count.toLocaleString('en'));
       button.addEventListener('click', () => { filters({ name, read, gold }); });
       return element('td', { class: 'number' }, button);
