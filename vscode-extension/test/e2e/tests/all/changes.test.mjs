@@ -34,7 +34,7 @@ async function distance(frame, pane) {
 
 /** Where two parts that a change joins lie far from each other, one of them is in the middle. */
 async function inTheMiddle(w, frame, pane) {
-  await frame.locator(`.pane:${pane}-child`).locator('.touched, .touched-edge').first().waitFor();
+  await frame.locator(`.pane:${pane}-child`).locator('.touched, .touched-edge').first().waitFor({ state: 'attached' });
   await w.until(async () => (await distance(frame, pane)) < 0.4, `the change is not in the middle of the ${pane} picture`);
 }
 
