@@ -117,7 +117,7 @@ async def test_a_failed_case_says_what_was_expected_and_read_and_where() -> None
         done = await merrow("test", "--junit", "report.xml", server=server)
     assert done.code == 1
     assert "flow.cases.yaml:5: failed: spider" in done.out
-    assert "contains `eight`: doesn't contain the gold answer" in done.out
+    assert "contains `eight`: doesn't contain the right answer" in done.out
     assert "expected  contains: eight" in done.out
     assert "actual    It has six legs." in done.out
     root = ET.fromstring(Path("report.xml").read_text())  # noqa: S314 (our own)
@@ -452,7 +452,7 @@ async def test_several_files_of_cases_are_tested_one_after_the_other(folder: Pat
             for line in (
                 "",
                 f"{name}.cases.yaml:5: failed: spider",
-                "    contains `nine`: doesn't contain the gold answer",
+                "    contains `nine`: doesn't contain the right answer",
                 "    expected  contains: nine",
                 "    actual    It has eight legs.",
                 "    merrow show RUN",
@@ -756,7 +756,7 @@ async def test_programs_get_all_results_of_all_files(folder: Path) -> None:
         "There is no recording beside the workflow and no endpoint to ask: set OPENAI_API_KEY (see docs/models.md), or record the"
         " cases where there is one, with: merrow test --record"
     )
-    xfailed = "Expected to fail (see 41): exact `9`: differs from the gold answer"
+    xfailed = "Expected to fail (see 41): exact `9`: differs from the right answer"
     usual = {
         "file": "flow.cases.yaml",
         "workflow": "flow.mmd",
@@ -773,7 +773,7 @@ async def test_programs_get_all_results_of_all_files(folder: Path) -> None:
         "changed": [],
         "cost_usd": 0.0,
     }
-    wrong = {"message": "exact `<7>`: differs from the gold answer", "expected": "<7>", "actual": "It has 6 legs."}
+    wrong = {"message": "exact `<7>`: differs from the right answer", "expected": "<7>", "actual": "It has 6 legs."}
     other = {"file": "other/b.cases.yaml", "workflow": "other/b.mmd", "tags": ["x", "y"], "source": None}
     total = f"{shown.pop('seconds'):.3f}"
     assert shown == {
@@ -800,7 +800,7 @@ async def test_programs_get_all_results_of_all_files(folder: Path) -> None:
         f'  <testsuite name="flow.cases.yaml" tests="4" failures="1" errors="1" skipped="1" time={of_file}',
         case("spider", "flow.cases.yaml", 3, 0) + "/>",
         case("ant", "flow.cases.yaml", 10, 1)
-        + '><failure type="failed" message="exact `&lt;7&gt;`: differs from the gold answer">'
+        + '><failure type="failed" message="exact `&lt;7&gt;`: differs from the right answer">'
         "input PROBLEM: How many legs has an ant?",
         "expected: &lt;7&gt;",
         "actual: It has 6 legs.</failure></testcase>",

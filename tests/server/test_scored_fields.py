@@ -99,7 +99,7 @@ def test_each_field_has_a_score_by_its_type(server: OpenAIServer, capsys: pytest
         "value": 0.0,
         "read": "sales",
         "gold": "billing",
-        "reason": "differs from the gold answer",
+        "reason": "differs from the right answer",
     }
     assert row["fields"]["amount"]["value"] == 1
     assert "category: differs" in row["reason"]

@@ -67,6 +67,19 @@ def test_contains() -> None:
     assert metric("contains").fault(item("a")) is None
 
 
+@pytest.mark.parametrize(
+    ("gold", "said", "read"),
+    [
+        ("sorry", "We are\n Sorry, Ada.", "We are Sorry, Ada."),
+        ("refund", "We are Sorry, Ada.", "We are Sorry, Ada."),
+        ("York", f"{'Far ' * 40}New York{' Far' * 40}", f"{'Far ' * 14}New York{' Far' * 15}"),
+        ("strasse", "In der Stra\u00dfe.", "in der strasse."),
+    ],
+)
+async def test_contains_reads_the_answer_as_it_was_written(gold: str, said: str, read: str) -> None:
+    assert (await metric("contains").score(item(gold), said)).read == read
+
+
 F1: list[Row] = [
     ("Chicago Bears", "the Chicago Bears!", 1.0, "articles and punctuation"),
     ("Chicago Bears", "Chicago", 2 / 3, "half of it"),

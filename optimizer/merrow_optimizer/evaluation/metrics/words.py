@@ -29,10 +29,10 @@ class Exact(BaseMetric):
         for gold in golds_of(item.gold) or [[]]:
             if isinstance(gold, str):
                 if _plain(gold) == _plain(read):
-                    return right(read, "equal to the gold answer")
+                    return right(read, "equal to the right answer")
             elif any(_same(gold, value) for value in _values(output)):
-                return right(read, "equal to the gold answer as JSON")
-        return wrong(read, "differs from the gold answer")
+                return right(read, "equal to the right answer as JSON")
+        return wrong(read, "differs from the right answer")
 
 
 def _plain(text: str) -> str:
@@ -74,18 +74,25 @@ class Contains(BaseMetric):
         return "an empty text is part of every answer; give the words that the answer must contain"
 
     async def score(self, item: Item, output: Any) -> Score:
-        text = _folded(text_of(output))
+        said = _spaced(text_of(output))
+        text = said.casefold()
+        # Letters that become several without case would move what is shown.
+        read = said if len(said) == len(text) else text
         for gold in golds_of(item.gold):
             words = _folded(as_text(gold))
             place = _place_of(words, text)
             if place is not None:
-                around = text[max(0, place - 60) : place + len(words) + 60].strip()
+                around = read[max(0, place - 60) : place + len(words) + 60].strip()
                 return right(around, f"contains {as_text(gold).strip()!r}")
-        return wrong(text, "doesn't contain the gold answer")
+        return wrong(read, "doesn't contain the right answer")
 
 
 def _folded(text: str) -> str:
-    return " ".join(unicodedata.normalize("NFC", text).casefold().split())
+    return _spaced(text).casefold()
+
+
+def _spaced(text: str) -> str:
+    return " ".join(unicodedata.normalize("NFC", text).split())
 
 
 def _place_of(words: str, text: str) -> int | None:
