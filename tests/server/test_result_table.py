@@ -28,9 +28,6 @@ class Letters(ResultTable):
             for place, text in zip(places, texts, strict=True)
         ]
 
-    def known(self, column: Column) -> Sequence[float] | None:
-        return None
-
     def found(self, **asked: str) -> list[str]:
         return [row["key"] for row in self.page(PageRequest(**asked))["rows"]]
 
