@@ -7,6 +7,7 @@ from dataclasses import dataclass
 
 from merrow_analysis.graph.nodes import TypedNode
 from merrow_runtime.frontier.frame import Frame
+from merrow_runtime.frontier.inflow import Told
 from merrow_runtime.frontier.outcomes import Closes, Consequence, Inputs, JudgeTurn, LoopEnds, LoopReopens, Opens, Skip
 from merrow_runtime.frontier.past import FrameAddress, Past
 from merrow_runtime.visit import Visit
@@ -139,17 +140,20 @@ def once_more(frame: Frame) -> set[tuple[str, str]]:
     which there is something, with the paths of their frames.
     """
     shared, nodes = frame.shared, set[tuple[str, str]]()
-    for inner in _frames(frame):
+    told: dict[tuple[str, int], Told] = {}
+    for inner in _told(frame):
         for handle, visit in _visits(inner):
             if handle not in inner.told:
                 continue
             nodes.add((shared.graph.node(handle).id, inner.path))
-            if shared.past is None:
-                shared.elsewhere.setdefault(inner.path, []).append(inner.as_told(handle))
-            else:
+            told[inner.path, handle] = inner.as_told(handle)
+            if shared.past is not None:
                 shared.past.give_back(visit)
-        if inner.judged is not None and inner is not frame:
+        if inner.judged is not None and inner.path != frame.path:
             shared.early_judged[inner.path] = inner.judged
+    if shared.past is None:
+        for (path, _), outcome in told.items():
+            shared.elsewhere.setdefault(path, []).append(outcome)
     return nodes
 
 
