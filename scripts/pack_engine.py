@@ -1,7 +1,8 @@
-"""Renew the copy of the extension's drawing engine that `merrow render` draws with: ``python scripts/pack_engine.py``.
+"""Renew the copies of the extension's drawing engine and preview that `merrow render` and `merrow view` have:
+``python scripts/pack_engine.py``.
 
-The copy is in the package, compressed, so that an installation from a plain checkout draws without npm. ``--check`` changes
-nothing, and fails where the copy is not what the sources of the extension and its locked packages make.
+The copies are in the package, compressed, so that an installation from a plain checkout draws without npm. ``--check`` changes
+nothing, and fails where they are not what the sources of the extension and its locked packages make.
 """
 
 from __future__ import annotations
@@ -16,30 +17,41 @@ from pathlib import Path
 ROOT = Path(__file__).resolve().parent.parent
 EXTENSION = ROOT / "vscode-extension"
 PACKED = ROOT / "server" / "merrow_server" / "drawing"
-ENGINE, LICENCES = PACKED / "engine.js.gz", PACKED / "LICENCES.txt"
+LICENCES = "LICENCES.txt"
 
 
-def built() -> tuple[bytes, bytes]:
-    """The engine as it is built now, and the licences of the packages in it."""
+def built() -> dict[str, bytes]:
+    """What is built now, by the name of the file: the scripts and styles, and the licences of the packages in them."""
     with tempfile.TemporaryDirectory() as folder:
         subprocess.run(["node", "scripts/build.mjs", "--engine", folder], cwd=EXTENSION, check=True)  # noqa: S603, S607
-        return (Path(folder) / "engine.js").read_bytes(), (Path(folder) / "LICENCES.txt").read_bytes()
+        return {file.name: file.read_bytes() for file in sorted(Path(folder).iterdir())}
+
+
+def packed() -> dict[str, bytes]:
+    """The same as the package has it."""
+    found = {file.name.removesuffix(".gz"): gzip.decompress(file.read_bytes()) for file in PACKED.glob("*.gz")}
+    licences = PACKED / LICENCES
+    return found | ({LICENCES: licences.read_bytes()} if licences.is_file() else {})
 
 
 def main() -> int:
-    """Renew or check the copy; the exit code."""
+    """Renew or check the copies; the exit code."""
     options = argparse.ArgumentParser(description=__doc__)
     options.add_argument("--check", action="store_true")
-    engine, licences = built()
-    is_current = ENGINE.is_file() and gzip.decompress(ENGINE.read_bytes()) == engine
-    is_current = is_current and LICENCES.is_file() and LICENCES.read_bytes() == licences
-    if is_current:
+    is_check = options.parse_args().check
+    wanted = built()
+    if packed() == wanted:
         return 0
-    if options.parse_args().check:
-        sys.stderr.write("The copy of the drawing engine is out of date; renew it with: make engine\n")
+    if is_check:
+        sys.stderr.write(
+            "The copies of the drawing engine and the preview are out of date; renew them with: make engine\n"
+        )
         return 1
-    ENGINE.write_bytes(gzip.compress(engine, 9, mtime=0))
-    LICENCES.write_bytes(licences)
+    for old in PACKED.glob("*.gz"):
+        old.unlink()
+    for name, data in wanted.items():
+        is_text = name == LICENCES
+        (PACKED / (name if is_text else f"{name}.gz")).write_bytes(data if is_text else gzip.compress(data, 9, mtime=0))
     return 0
 
 

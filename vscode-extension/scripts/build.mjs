@@ -1,5 +1,6 @@
 // Bundle the extension and what runs in its webviews: node scripts/build.mjs [--watch] [--development]
-// or only the drawing engine with its licences, into a folder, for `merrow render`: node scripts/build.mjs --engine FOLDER
+// or only what the Python packages draw with, and the licences of it: the engine for `merrow render`, and for `merrow view` the
+// preview and the pages around it, into a folder: node scripts/build.mjs --engine FOLDER
 import { cpSync, existsSync, readdirSync, writeFileSync } from 'node:fs';
 import path from 'node:path';
 import { fileURLToPath } from 'node:url';
@@ -46,7 +47,12 @@ const browser = {
 
 const engineFolder = process.argv.includes('--engine') ? path.resolve(process.argv[process.argv.indexOf('--engine') + 1]) : undefined;
 if (engineFolder !== undefined) {
-  const { metafile } = await esbuild.build({ ...browser, entryPoints: { engine: 'webview/engine/main.ts' }, outdir: engineFolder, legalComments: 'none' });
+  const entryPoints = {
+    engine: 'webview/engine/main.ts',
+    preview: 'webview/preview/main.ts',
+    ...Object.fromEntries(['frame', 'file', 'document'].map((name) => [name, `webview/browser/${name}.ts`])),
+  };
+  const { metafile } = await esbuild.build({ ...browser, entryPoints, outdir: engineFolder, legalComments: 'none' });
   writeFileSync(path.join(engineFolder, 'LICENCES.txt'), licences(root, [metafile]));
   process.exit();
 }

@@ -36,6 +36,7 @@ GROUPS: dict[str, dict[str, str]] = {
         "run": "Run a workflow.",
         "runs": "List the runs in the journal.",
         "show": "Show one run of the journal, or an evaluation, a search, a plan, ...",
+        "view": "Show a workflow, a run, an evaluation, ... in a browser, while it changes.",
         "share": "Write a run, an evaluation, a search, ... as one page to pass on.",
         "resume": "Continue a run, an evaluation, a search, a plan, ... that stopped before it finished.",
         "answer": "Answer a question that a run asks people, and continue the run.",

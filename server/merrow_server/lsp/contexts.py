@@ -5,6 +5,7 @@ from __future__ import annotations
 import os
 from collections.abc import Callable, Iterable
 from dataclasses import replace
+from itertools import islice
 from pathlib import Path
 from typing import TYPE_CHECKING
 
@@ -40,6 +41,10 @@ class RequestedPaths:
     def has_one_of(self, paths: Iterable[Path]) -> bool:
         """Whether one of ``paths`` was asked for; also true where too many were to tell."""
         return self._any or not self._paths.isdisjoint(paths)
+
+    def some(self, most: int) -> list[Path]:
+        """At most so many of them."""
+        return list(islice(self._paths.copy(), most))
 
 
 class OpenResources:

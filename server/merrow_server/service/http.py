@@ -17,6 +17,7 @@ from starlette.routing import Route
 from merrow_runtime.events import LAST, Event
 from merrow_runtime.running.run import Run
 from merrow_server.service.interface import openapi, title_of
+from merrow_server.service.listening import HOSTS
 from merrow_server.service.page import PATH, people_page
 from merrow_server.service.questions import SentAnswer
 from merrow_server.service.runs import RequestRefusedError, ServedRuns, of_result
@@ -37,7 +38,6 @@ _MOST_DIGITS = 18
 """Digits of the number of an event; Python reads no number of thousands of them."""
 _STATUS = {"finished": 200, "waiting": 202, "failed": 500, "cancelled": 503}
 _EVENTS = "text/event-stream"
-_SERVES = ("127.0.0.1", "localhost")
 
 
 def application(runs: ServedRuns, token: str, address: str) -> ASGIApp:
@@ -67,7 +67,7 @@ def application(runs: ServedRuns, token: str, address: str) -> ASGIApp:
     app.add_exception_handler(404, _nothing_there)
     app.add_exception_handler(405, _nothing_there)
     app.add_exception_handler(Exception, _fault)
-    return _Guard(TrustedHostMiddleware(app, allowed_hosts=list(_SERVES), www_redirect=False), token)
+    return _Guard(TrustedHostMiddleware(app, allowed_hosts=list(HOSTS), www_redirect=False), token)
 
 
 class _Guard:

@@ -10,6 +10,8 @@ from importlib.resources import files
 
 from starlette.responses import HTMLResponse
 
+from merrow_server.service.listening import sealed
+
 PATH = "/people"
 
 
@@ -20,13 +22,7 @@ def people_page() -> HTMLResponse:
         f"default-src 'none'; script-src 'nonce-{nonce}'; style-src 'nonce-{nonce}'; connect-src 'self'; base-uri 'none';"
         " form-action 'none'; frame-ancestors 'none'"
     )
-    headers = {
-        "Content-Security-Policy": policy,
-        "Cache-Control": "no-store",
-        "Referrer-Policy": "no-referrer",
-        "X-Content-Type-Options": "nosniff",
-    }
-    return HTMLResponse(_text().replace("NONCE", nonce), headers=headers)
+    return HTMLResponse(_text().replace("NONCE", nonce), headers=sealed(policy))
 
 
 @cache

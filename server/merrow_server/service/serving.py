@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import asyncio
-import logging
 import os
 import secrets
 import signal
@@ -33,16 +32,15 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.workflow import Workflow
 from merrow_server.errors import InputError
 from merrow_server.rendering.forecast_text import bounds_text, cost_text
-from merrow_server.service.connections import connections
 from merrow_server.service.http import application
 from merrow_server.service.interface import name_of
+from merrow_server.service.listening import configured, listening, quiet
 from merrow_server.service.page import PATH
 from merrow_server.service.runs import ServedRuns
 
 TOKEN = "MERROW_UP_TOKEN"  # noqa: S105 (the name of a variable)
 """The environment variable that has the token, where whoever starts the service chooses it."""
 _SHORTEST_TOKEN = 16
-_MOST_CONNECTIONS = 500
 _LAST_WORDS = 5
 """Seconds in which clients may take what is sent to them at the end."""
 
@@ -71,25 +69,9 @@ def serve(workflow: Workflow, options: RunOptions, port: int, limits: ServiceLim
         raise InputError(
             f"The token in {TOKEN} must have {_SHORTEST_TOKEN} or more letters, digits and signs, and no spaces."
         )
-    for name in ("uvicorn", "mcp", "sse_starlette", "asyncio"):
-        logging.getLogger(name).setLevel(logging.CRITICAL + 1)  # What a person must know is said in sentences.
-    with _listening(port) as listener:
+    quiet("uvicorn", "mcp", "sse_starlette", "asyncio")
+    with listening(port) as listener:
         return asyncio.run(_serve(workflow, options, listener, token, limits, say))
-
-
-def _listening(port: int) -> socket.socket:
-    listener = socket.socket(socket.AF_INET, socket.SOCK_STREAM)
-    if os.name == "posix":
-        listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
-    try:
-        listener.bind(("127.0.0.1", port))
-        listener.listen(_MOST_CONNECTIONS)  # before anyone is told where
-    except OSError as problem:
-        listener.close()
-        raise InputError(
-            f"Port {port} can't be used: {problem.strerror or problem}. Name another one with --port, or 0 for any free one."
-        ) from None
-    return listener
 
 
 async def _serve(
@@ -125,18 +107,7 @@ class _Server(uvicorn.Server):
     """
 
     def __init__(self, app: Any, runs: ServedRuns, grace: float, say: Say) -> None:
-        super().__init__(
-            uvicorn.Config(
-                app,
-                log_config=None,
-                access_log=False,
-                server_header=False,
-                ws="none",
-                http=connections(),
-                limit_concurrency=_MOST_CONNECTIONS,
-                timeout_graceful_shutdown=int(grace) + _LAST_WORDS,
-            )
-        )
+        super().__init__(configured(app, int(grace) + _LAST_WORDS))
         self._runs, self._grace, self._say = runs, grace, say
         self.ended_by = self._signals = 0
 

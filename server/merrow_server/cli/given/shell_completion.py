@@ -98,6 +98,11 @@ def anything(_context: click.Context, _parameter: click.Parameter, typed: str) -
     return _jobs(typed, _ANY_RUN, "run") + _jobs(typed, _ANY, *_SESSIONS)
 
 
+def anything_or_files(context: click.Context, parameter: click.Parameter, typed: str) -> Items:
+    """What `merrow view` can show: jobs where what is typed begins the id of one, and files."""
+    return (anything(context, parameter, typed) if typed else []) + _files(typed)
+
+
 def unfinished(_context: click.Context, _parameter: click.Parameter, typed: str) -> Items:
     """What `merrow resume` can continue."""
     return unfinished_runs(_context, _parameter, typed) + _jobs(typed, ("stopped", "cancelled", "running"), *_SESSIONS)

@@ -8,6 +8,7 @@ from __future__ import annotations
 import base64
 import re
 from collections.abc import Iterator, Mapping
+from functools import lru_cache
 from pathlib import PurePath
 from typing import Any
 
@@ -89,18 +90,24 @@ def _summary(report: Mapping[str, Any]) -> Iterator[str]:
 
 def _picture(report: Mapping[str, Any]) -> Iterator[str]:
     """The workflow with a coloured border for each step that ran; its text where no browser can draw it."""
-    from merrow_server.drawing.picture import draw
-
     text = report["text"]
     if not text:
         return
     try:
-        drawn = base64.b64encode(draw(_coloured(text, report), "svg", "light", _SECONDS)).decode()
+        drawn = _drawn(_coloured(text, report))
     except RunFailure as problem:
         yield f'<p class="odd">There is no picture: {safe(problem)}</p>'
     else:
         yield f'<figure><img alt="{safe(_name(report)).replace(chr(34), "")}" src="data:image/svg+xml;base64,{drawn}"></figure>'
     yield f"<details><summary>The workflow</summary><pre>{safe(text)}</pre></details>"
+
+
+@lru_cache(maxsize=2)
+def _drawn(text: str) -> str:
+    """The SVG as base64, kept: the page of a run that goes on is made often between two changes of it. Raises `RunFailure`."""
+    from merrow_server.drawing.picture import draw
+
+    return base64.b64encode(draw(text, "svg", "light", _SECONDS)).decode()
 
 
 def _coloured(text: str, report: Mapping[str, Any]) -> str:
