@@ -141,7 +141,7 @@ extension-checks: $(DEV) $(NPM)
 vsix: $(RUNTIME) $(call npm_stamp,vscode-extension) $(call npm_stamp,tests/oracle)
 	@cd vscode-extension && npm run --silent package
 
-# The copy of the extension's drawing engine that `merrow render` has; a test says when it is out of date.
+# The copies of the extension's drawing engine and preview that `merrow render` and `merrow view` have; a test says when they are out of date.
 engine: $(DEV) $(call npm_stamp,vscode-extension)
 	@$(BIN)/python scripts/pack_engine.py
 

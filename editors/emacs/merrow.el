@@ -109,6 +109,17 @@
   (merrow--execute "merrow.cancel" nil (lambda (_result) (message "Merrow: stopped"))))
 
 ;;;###autoload
+(defun merrow-preview ()
+  "Show the workflow of this file in a browser, as it is while you type."
+  (interactive)
+  (let ((server (eglot-current-server)))
+    (unless server (user-error "Merrow's language server does not run here; M-x eglot starts it"))
+    (jsonrpc-async-request
+     server :merrow/preview (list :uri (plist-get (eglot--TextDocumentIdentifier) :uri))
+     :success-fn (lambda (page) (browse-url (plist-get page :url)))
+     :error-fn (lambda (problem) (message "Merrow: %s" (plist-get problem :message))))))
+
+;;;###autoload
 (defun merrow-compile ()
   "Show the workflow of this file as a Python program."
   (interactive)

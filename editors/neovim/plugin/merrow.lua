@@ -6,6 +6,7 @@
 --   :MerrowEvaluate FILE [KEY=VALUE...]   evaluate the workflow on a data set, such as: own.jsonl gold=answer metric=numeric limit=10
 --   :MerrowEvaluations                    choose an evaluation of this file and show it
 --   :MerrowPlan [TASK]                    plan a workflow for a task (or for the lines of a range), choose a plan, open it as a new file
+--   :MerrowPreview [N]                    show the diagram, its findings and its runs in a browser, as they are while you type
 --   :MerrowCompile [N]                    show the workflow as a Python program
 --   :MerrowSaveAsCase [RUN]               make a case of a run, without RUN of the last one of this file, and open its cases file
 local LONGEST_WAIT = 24 * 60 * 60 * 1000 -- milliseconds that a prompt may stay open
@@ -239,6 +240,23 @@ vim.api.nvim_create_user_command('MerrowCompile', function(command)
     open(vim.split(program.text, '\n', { plain = true }), 'python')
   end)
 end, { nargs = '?', desc = 'Show the workflow of this file as a Python program' })
+vim.api.nvim_create_user_command('MerrowPreview', function(command)
+  local client = client_of(vim.api.nvim_get_current_buf())
+  if client == nil then
+    vim.notify('Merrow does not look after this file. Open a *.mmd, *.mermaid or *.md file.', vim.log.levels.ERROR)
+    return
+  end
+  local wanted = { uri = vim.uri_from_bufnr(0), diagram = tonumber(command.args) }
+  client.request('merrow/preview', wanted, function(problem, page)
+    if problem then
+      vim.notify('Merrow: ' .. problem.message, vim.log.levels.ERROR)
+    elseif vim.ui and vim.ui.open then -- since 0.10
+      vim.ui.open(page.url)
+    else
+      vim.notify(page.url)
+    end
+  end, 0)
+end, { nargs = '?', desc = 'Show the workflow of this file in a browser' })
 vim.api.nvim_create_user_command('MerrowStop', function()
   execute('merrow.cancel', {}, function(result)
     vim.notify(('Merrow: %d stopped'):format(#(result.cancelled or {})))

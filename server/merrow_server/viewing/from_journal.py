@@ -5,7 +5,6 @@ from __future__ import annotations
 import asyncio
 import json
 import tempfile
-import time
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
 from dataclasses import dataclass
@@ -13,7 +12,6 @@ from pathlib import Path, PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
-from merrow_runtime.errors import UsageFailure
 from merrow_runtime.store.rows import SENT
 from merrow_server.cli.kinds import KINDS, View, door
 from merrow_server.errors import InputError, RunFailure
@@ -155,7 +153,7 @@ def page_of(user: Store, job: str) -> JobPage:
         entry = user.listing.exactly(job)
         kind = "run" if entry is None else entry.kind
         status = _status_of_run(user, job) if kind == "run" or entry is None else entry.status
-        html = _shared(user, kind, job)
+        html = _shared(user, kind, job, has_data=entry is not None)
     except RunFailure as problem:
         return JobPage(_whole(page("Merrow", _sentence("It can't be shown", str(problem)))), goes_on=False)
     return JobPage(html, goes_on=status == "running")
@@ -166,14 +164,14 @@ def _status_of_run(user: Store, run: str) -> str:
         return store.run(run).status
 
 
-def _shared(user: Store, kind: str, job: str) -> str:
+def _shared(user: Store, kind: str, job: str, *, has_data: bool) -> str:
     with tempfile.TemporaryDirectory(prefix="merrow-view-") as folder:
         file = Path(folder, "page.html")
         try:
             door(kind).show(user, job, View("html", str(file)))
-        except UsageFailure:
-            raise
         except InputError as problem:
+            if not has_data or kind == "run":
+                raise
             return _whole(_data_page(user, kind, job, str(problem)))
         return file.read_text("utf-8", "surrogatepass")
 
@@ -227,8 +225,3 @@ def _sentence(title: str, text: str) -> Iterator[str]:
 
 def _whole(lines: Iterator[str]) -> str:
     return "\n".join(lines)
-
-
-def moment() -> float:
-    """Seconds of a clock that only goes forward."""
-    return time.monotonic()

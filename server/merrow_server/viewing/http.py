@@ -6,6 +6,7 @@ import asyncio
 import hmac
 import json
 import secrets
+import time
 from collections.abc import AsyncIterator, Callable, Coroutine, Mapping
 from functools import cache
 from importlib.resources import files
@@ -19,7 +20,7 @@ from starlette.routing import Route
 from merrow_server.errors import RunFailure
 from merrow_server.rendering.snippet import plain
 from merrow_server.service.listening import HOSTS, sealed
-from merrow_server.viewing.from_journal import JobPage, JournalViews, moment
+from merrow_server.viewing.from_journal import JobPage, JournalViews
 from merrow_server.viewing.outer_pages import file_page, frame_page, job_page
 from merrow_server.viewing.shown import NothingToShowError, ShownFile
 
@@ -192,7 +193,7 @@ class _Doors:
 
 async def _file_events(shown: Shown, file: ShownFile, diagram: int) -> AsyncIterator[str]:
     """``graph``, or ``problem`` where there is none; and ``runs`` with the newest runs of the file."""
-    version, told, known, look, said = 0, "", None, 0.0, moment()
+    version, told, known, look, said = 0, "", None, 0.0, time.monotonic()
     while not shown.over.is_set():
         if file.version != version:
             version = file.version
@@ -200,47 +201,50 @@ async def _file_events(shown: Shown, file: ShownFile, diagram: int) -> AsyncIter
                 yield _event("graph", {**await file.graph(diagram), "asDrawn": False})
             except NothingToShowError as problem:
                 yield _event("problem", plain(str(problem)))
-            said = moment()
+            said = time.monotonic()
         name = file.in_journal(diagram)
-        if name is not None and moment() >= look:
-            began = moment()
+        if name is not None and time.monotonic() >= look:
+            began = time.monotonic()
             try:
                 runs = await shown.journal.runs(name, known)
             except RunFailure as problem:
                 runs = {"runs": [], "picture": None, "problem": plain(str(problem))}
-            look = moment() + max(_RUNS_EVERY, _SHARE * (moment() - began))
+            look = time.monotonic() + max(_RUNS_EVERY, _SHARE * (time.monotonic() - began))
             words = json.dumps(runs)
             if words != told:
-                told, said = words, moment()
+                told, said = words, time.monotonic()
                 yield _event("runs", runs)
             if runs["picture"] is not None:
                 known = (runs["picture"]["run"], runs["picture"]["status"])
-        if moment() - said > _QUIET:
-            said = moment()
+        if time.monotonic() - said > _QUIET:
+            said = time.monotonic()
             yield ": still there\n\n"
-        await _either(shown.over, file.changed(version, max(0.05, min(_QUIET, (look or _QUIET + moment()) - moment()))))
+        await _either(
+            shown.over,
+            file.changed(version, max(0.05, min(_QUIET, (look or _QUIET + time.monotonic()) - time.monotonic()))),
+        )
 
 
 async def _page_events(shown: Shown, made: Callable[[], Coroutine[Any, Any, JobPage]]) -> AsyncIterator[str]:
     """``page`` with its HTML whenever that is another one, and ``over`` at the end."""
-    told, said = "", moment()
+    told, said = "", time.monotonic()
     while not shown.over.is_set():
-        began = moment()
+        began = time.monotonic()
         try:
             page = await made()
         except RunFailure as problem:
             yield _event("problem", plain(str(problem)))
             return
         if page.html != told:
-            told, said = page.html, moment()
+            told, said = page.html, time.monotonic()
             yield _event("page", page.html)
         if not page.goes_on:
             yield _event("over", None)
             return
-        if moment() - said > _QUIET:
-            said = moment()
+        if time.monotonic() - said > _QUIET:
+            said = time.monotonic()
             yield ": still there\n\n"
-        await _either(shown.over, asyncio.sleep(max(_PAGE_EVERY, _SHARE * (moment() - began))))
+        await _either(shown.over, asyncio.sleep(max(_PAGE_EVERY, _SHARE * (time.monotonic() - began))))
 
 
 async def _either(over: asyncio.Event, other: Coroutine[Any, Any, None]) -> None:

@@ -41,10 +41,9 @@ class FileOnDisk(ShownFile):
         """Look at the disk until this is cancelled."""
         while True:
             stamps = await asyncio.to_thread(_stamps, [self._path, *self._beside()])
-            # A file that is asked for only now is no change.
             if any(self._stamps.get(path, stamp) != stamp for path, stamp in stamps.items()):
                 self.touch()
-            self._stamps = stamps
+            self._stamps.update(stamps)
             await asyncio.sleep(_LOOK)
 
     def _beside(self) -> Iterable[Path]:
@@ -63,6 +62,8 @@ class FileOnDisk(ShownFile):
             version = self.version
             document = self._document = self._opened(document)
             self._read = version
+            # What was asked for may be written before the next look.
+            self._stamps.update(_stamps(path for path in self._beside() if path not in self._stamps))
         count = len(document.diagrams)
         if not 1 <= diagram <= count:
             raise no_diagram(self.name, diagram, count, too_large=document.kind == "too large")
@@ -70,6 +71,7 @@ class FileOnDisk(ShownFile):
 
     def _opened(self, document: OpenDocument | None) -> OpenDocument:
         """The document with the text on disk; what did not change of it keeps its analysis."""
+        self._stamps[self._path] = _stamp(self._path)
         try:
             text = read_path(self._path, self.name, LARGEST_TEXT).text
         except InputError as problem:
