@@ -173,7 +173,7 @@ def test_a_file_is_shown_with_its_findings_and_followed() -> None:
         assert "MW105" not in codes(graph)
         assert [name for name, _ in stream.seen if name == "problem"] == []
         # What it asks for beside itself is looked at as well.
-        calling = GOOD.replace('["Custom<br/>(role: solver)"]:::CustomOp', "@{ op: Call, file: part.mmd }")
+        calling = GOOD.replace('["Custom<br/>(role: solver)"]:::CustomOp', "@{ op: Call, workflow: ./part.mmd }")
         write("flow.mmd", calling)
         alone = stream.until(lambda name, data: is_graph(name, data) and data["text"] == calling)
 

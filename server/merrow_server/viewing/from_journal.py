@@ -4,18 +4,14 @@ from __future__ import annotations
 
 import asyncio
 import json
-import tempfile
 from collections.abc import Callable, Iterator, Mapping
 from contextlib import closing
-from dataclasses import dataclass
-from pathlib import Path, PurePath
+from pathlib import PurePath
 from typing import TYPE_CHECKING, Any, TypeVar
 from urllib.parse import quote
 
 from merrow_runtime.store.rows import SENT
-from merrow_server.cli.kinds import KINDS, View, door
-from merrow_server.errors import InputError, RunFailure
-from merrow_server.evaluations.journals import journal_with
+from merrow_server.job_pages import JobPage, page_of, whole_page
 from merrow_server.jobs.worker import JobThread
 from merrow_server.rendering.html_page import page, safe
 from merrow_server.reports.run_report import cost_text, run_object, run_report
@@ -28,7 +24,6 @@ _RUNS = 12
 _JOBS = 100
 _LONGEST_VALUE = 400
 _MOST_VALUES = 8
-_LONGEST_DATA = 200_000
 _LIST_STYLE = """
 table { width: 100%; } td.name { overflow-wrap: anywhere; } a { color: inherit; }
 .finished { color: var(--good); } .failed { color: var(--bad); } .running, .waiting { color: var(--blue); }
@@ -37,14 +32,6 @@ table { width: 100%; } td.name { overflow-wrap: anywhere; } a { color: inherit; 
 """
 _T = TypeVar("_T")
 Json = dict[str, Any]
-
-
-@dataclass(frozen=True, slots=True)
-class JobPage:
-    """A job as a page of HTML; ``goes_on``: it may look otherwise soon."""
-
-    html: str
-    goes_on: bool
 
 
 class JournalViews:
@@ -63,7 +50,7 @@ class JournalViews:
 
     async def list(self, root: str) -> JobPage:
         """The newest jobs of all kinds as a page; its links begin with ``root``."""
-        return await _asked(self._quick, lambda store: JobPage(_whole(_list_page(store, root)), goes_on=True))
+        return await _asked(self._quick, lambda store: JobPage(whole_page(_list_page(store, root)), goes_on=True))
 
 
 async def _asked(thread: JobThread, work: Callable[[Store], _T]) -> _T:
@@ -142,56 +129,6 @@ def _beginning(value: Any) -> str:
     return text if len(text) <= _LONGEST_VALUE else f"{text[: _LONGEST_VALUE - 1]}…"
 
 
-# A job as a page
-
-
-def page_of(user: Store, job: str) -> JobPage:
-    """The page that ``merrow share`` writes of a job, by its whole id; of what has none, its data. What can't be shown is said on
-    the page.
-    """
-    try:
-        entry = user.listing.exactly(job)
-        kind = "run" if entry is None else entry.kind
-        status = _status_of_run(user, job) if kind == "run" or entry is None else entry.status
-        html = _shared(user, kind, job, has_data=entry is not None)
-    except RunFailure as problem:
-        return JobPage(_whole(page("Merrow", _sentence("It can't be shown", str(problem)))), goes_on=False)
-    return JobPage(html, goes_on=status == "running")
-
-
-def _status_of_run(user: Store, run: str) -> str:
-    with journal_with(user, run) as store:
-        return store.run(run).status
-
-
-def _shared(user: Store, kind: str, job: str, *, has_data: bool) -> str:
-    with tempfile.TemporaryDirectory(prefix="merrow-view-") as folder:
-        file = Path(folder, "page.html")
-        try:
-            door(kind).show(user, job, View("html", str(file)))
-        except InputError as problem:
-            if not has_data or kind == "run":
-                raise
-            return _whole(_data_page(user, kind, job, str(problem)))
-        return file.read_text("utf-8", "surrogatepass")
-
-
-def _data_page(user: Store, kind: str, job: str, why: str) -> Iterator[str]:
-    """A job of a kind that has no page, or none yet: how it stands, and what the journal has of it."""
-    found = next((entry for entry in door(kind).listed(user, 1_000, None) if entry.get(kind) == job), None)
-    status = "" if found is None else f": {found['status']}"
-    return page(f"{kind} {job}{status}", _data(kind, job, status, why, found))
-
-
-def _data(kind: str, job: str, status: str, why: str, found: Json | None) -> Iterator[str]:
-    yield f"<h1>{safe(KINDS[kind].partition(' ')[2].capitalize())} {safe(job)}{safe(status)}</h1><p>{safe(why)}</p>"
-    yield f"<p>In a terminal: <code>merrow show {safe(job)}</code></p>"
-    if found is not None:
-        text = json.dumps(found, indent=2, ensure_ascii=False)
-        cut = "" if len(text) <= _LONGEST_DATA else "\n..."
-        yield f"<details open><summary>What the journal has</summary><pre>{safe(text[:_LONGEST_DATA] + cut)}</pre></details>"
-
-
 # All jobs
 
 
@@ -217,11 +154,3 @@ def _list(entries: list[Any], root: str) -> Iterator[str]:
             f'<td class="name">{safe(name)}{error}</td></tr>'
         )
     yield "</tbody></table>"
-
-
-def _sentence(title: str, text: str) -> Iterator[str]:
-    yield f"<h1>{safe(title)}</h1><p>{safe(text)}</p>"
-
-
-def _whole(lines: Iterator[str]) -> str:
-    return "\n".join(lines)

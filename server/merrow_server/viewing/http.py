@@ -18,9 +18,10 @@ from starlette.responses import PlainTextResponse, RedirectResponse, Response, S
 from starlette.routing import Route
 
 from merrow_server.errors import RunFailure
+from merrow_server.job_pages import JobPage
 from merrow_server.rendering.snippet import plain
 from merrow_server.service.listening import HOSTS, sealed
-from merrow_server.viewing.from_journal import JobPage, JournalViews
+from merrow_server.viewing.from_journal import JournalViews
 from merrow_server.viewing.outer_pages import file_page, frame_page, job_page
 from merrow_server.viewing.shown import NothingToShowError, ShownFile
 
@@ -54,7 +55,7 @@ _IN_FRAME = (
 )
 
 
-class Shown:
+class ServedPages:
     """What one server shows: files by number, and the journal. ``over`` ends all streams."""
 
     def __init__(self) -> None:
@@ -88,9 +89,9 @@ class Shown:
         return self._tickets.pop(ticket, None)
 
 
-def application(shown: Shown, token: str) -> ASGIApp:
+def application(shown: ServedPages, token: str) -> ASGIApp:
     """The pages of ``shown``, below ``/TOKEN``."""
-    doors = _Doors(shown, f"/{token}")
+    doors = _PageDoors(shown, f"/{token}")
     routes = [
         Route("/", doors.jobs),
         Route("/job/{job:path}", doors.job),
@@ -104,13 +105,13 @@ def application(shown: Shown, token: str) -> ASGIApp:
         Route("/static/{name}", doors.static),
     ]
     app = Starlette(routes=routes, exception_handlers={404: _nothing, 405: _nothing, Exception: _fault})
-    return TrustedHostMiddleware(_Guard(app, shown, token), allowed_hosts=list(HOSTS), www_redirect=False)
+    return TrustedHostMiddleware(_TokenGuard(app, shown, token), allowed_hosts=list(HOSTS), www_redirect=False)
 
 
-class _Guard:
+class _TokenGuard:
     """Lets only those pass whose address has the token, or a ticket that nobody has used."""
 
-    def __init__(self, app: ASGIApp, shown: Shown, token: str) -> None:
+    def __init__(self, app: ASGIApp, shown: ServedPages, token: str) -> None:
         self._app, self._shown, self._token = app, shown, token.encode()
 
     async def __call__(self, scope: Scope, receive: Receive, send: Send) -> None:
@@ -126,8 +127,8 @@ class _Guard:
         await app(scope, receive, send)
 
 
-class _Doors:
-    def __init__(self, shown: Shown, root: str) -> None:
+class _PageDoors:
+    def __init__(self, shown: ServedPages, root: str) -> None:
         self._shown, self._root = shown, root
 
     async def jobs(self, request: Request) -> Response:
@@ -191,7 +192,7 @@ class _Doors:
         return _stream(_page_events(self._shown, lambda: self._shown.journal.page(job)))
 
 
-async def _file_events(shown: Shown, file: ShownFile, diagram: int) -> AsyncIterator[str]:
+async def _file_events(shown: ServedPages, file: ShownFile, diagram: int) -> AsyncIterator[str]:
     """``graph``, or ``problem`` where there is none; and ``runs`` with the newest runs of the file."""
     version, told, known, look, said = 0, "", None, 0.0, time.monotonic()
     while not shown.over.is_set():
@@ -225,7 +226,7 @@ async def _file_events(shown: Shown, file: ShownFile, diagram: int) -> AsyncIter
         )
 
 
-async def _page_events(shown: Shown, made: Callable[[], Coroutine[Any, Any, JobPage]]) -> AsyncIterator[str]:
+async def _page_events(shown: ServedPages, made: Callable[[], Coroutine[Any, Any, JobPage]]) -> AsyncIterator[str]:
     """``page`` with its HTML whenever that is another one, and ``over`` at the end."""
     told, said = "", time.monotonic()
     while not shown.over.is_set():

@@ -10,12 +10,11 @@ from typing import Any
 from merrow_analysis.text import LARGEST_TEXT
 from merrow_runtime.program.workflow_files import whole_path
 from merrow_server.errors import InputError
-from merrow_server.features.commands.preview import drawn
 from merrow_server.files import MARKDOWN_SUFFIXES, read_path
 from merrow_server.lsp.contexts import Contexts, OpenResources
 from merrow_server.lsp.documents import OpenDocument
 from merrow_server.lsp.settings import EditorSettings
-from merrow_server.viewing.shown import NothingToShowError, ShownFile, no_diagram
+from merrow_server.viewing.shown import Drawn, NothingToShowError, ShownFile, no_diagram
 
 _LOOK = 0.25
 """Seconds between two looks at the disk."""
@@ -28,9 +27,9 @@ Stamp = tuple[int, int, int] | None
 class FileOnDisk(ShownFile):
     """See `ShownFile`; `follow` is to be running."""
 
-    def __init__(self, path: Path) -> None:
+    def __init__(self, path: Path, drawn: Drawn) -> None:
         super().__init__(path.name)
-        self._path = Path(whole_path(path))
+        self._path, self._drawn = Path(whole_path(path)), drawn
         self._contexts = Contexts(lambda _: None, lambda _: EditorSettings())
         self._document: OpenDocument | None = None
         self._read = 0
@@ -62,12 +61,13 @@ class FileOnDisk(ShownFile):
             version = self.version
             document = self._document = self._opened(document)
             self._read = version
-            # What was asked for may be written before the next look.
-            self._stamps.update(_stamps(path for path in self._beside() if path not in self._stamps))
         count = len(document.diagrams)
         if not 1 <= diagram <= count:
             raise no_diagram(self.name, diagram, count, too_large=document.kind == "too large")
-        return drawn(document, diagram)
+        drawn = self._drawn(document, diagram)
+        # What was asked for may be written before the next look.
+        self._stamps.update(_stamps([path for path in self._beside() if path not in self._stamps]))
+        return drawn
 
     def _opened(self, document: OpenDocument | None) -> OpenDocument:
         """The document with the text on disk; what did not change of it keeps its analysis."""

@@ -12,15 +12,15 @@ from types import FrameType
 import uvicorn
 
 from merrow_server.service.listening import configured, listening, quiet
-from merrow_server.viewing.http import Shown, application
+from merrow_server.viewing.http import ServedPages, application
 
 _LAST_SECONDS = 1
 
 
 class PageServer(uvicorn.Server):
-    """Serves `Shown` at ``origin``, below ``root``, which is the token. ``ends_on_signals``: Ctrl-C and SIGTERM end it."""
+    """Serves `ServedPages` at ``origin``, below ``root``, which is the token. ``ends_on_signals``: Ctrl-C and SIGTERM end it."""
 
-    def __init__(self, shown: Shown, port: int, *, ends_on_signals: bool) -> None:
+    def __init__(self, shown: ServedPages, port: int, *, ends_on_signals: bool) -> None:
         """Raises `InputError` where the port can't be used."""
         quiet("uvicorn", "asyncio") if ends_on_signals else quiet("uvicorn")
         token = secrets.token_urlsafe(32)
@@ -62,13 +62,13 @@ class PageServer(uvicorn.Server):
         asyncio.get_running_loop().call_soon_threadsafe(self.end)
 
 
-def serve(begin: Callable[[Shown, PageServer], None], port: int) -> int:
+def serve(begin: Callable[[ServedPages, PageServer], None], port: int) -> int:
     """Serve on a port until a signal ends it; the number of that. ``begin`` is called in the event loop, once pages can be asked
     for. Raises `InputError` where the port can't be used.
     """
 
     async def served() -> int:
-        shown = Shown()
+        shown = ServedPages()
         server = PageServer(shown, port, ends_on_signals=True)
         begin(shown, server)
         await server.run_to_end()

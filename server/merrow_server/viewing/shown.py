@@ -5,9 +5,14 @@ from __future__ import annotations
 import asyncio
 import contextlib
 from abc import ABC, abstractmethod
+from collections.abc import Callable
 from typing import Any
 
 from merrow_server.errors import InputError
+from merrow_server.lsp.documents import OpenDocument
+
+Drawn = Callable[[OpenDocument, int], dict[str, Any]]
+"""A diagram of a document, by its number, as the request ``merrow/graph`` answers it."""
 
 
 class NothingToShowError(InputError):

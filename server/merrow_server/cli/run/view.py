@@ -38,18 +38,18 @@ def command(ctx: click.Context, /, what: str | None, port: int, opens: bool) -> 
     Only programs on this machine can reach it, and only with the token in the address that is printed. Ctrl-C ends it.
     """
     try:
-        from merrow_server.viewing.http import Shown
+        from merrow_server.viewing.http import ServedPages
         from merrow_server.viewing.serving import PageServer, serve
     except ModuleNotFoundError as problem:
         if (problem.name or "").partition(".")[0] not in ("starlette", "uvicorn"):
             raise
         raise InputError(f"merrow view needs packages that are not installed; {how_to_install('up')}") from None
+    from merrow_server.cli.given.wanted import wanted
     from merrow_server.viewing.desktop import has_desktop, open_in_browser
-    from merrow_server.viewing.wanted import wanted
 
     meant = wanted(what)
 
-    def begin(shown: Shown, server: PageServer) -> None:
+    def begin(shown: ServedPages, server: PageServer) -> None:
         path = server.root + meant.path(shown)
         echo(f"{visible(meant.title)} is shown at {server.origin}{path}")
         echo("Stop it with Ctrl-C.")

@@ -15,7 +15,7 @@ from merrow_server.features.commands.preview import drawn
 from merrow_server.features.commands.run_journal import text_in, workflow_in_journal
 from merrow_server.lsp.protocol import FeatureError, InvalidParameters
 from merrow_server.lsp.server import MerrowServer
-from merrow_server.lsp.work.browser_pages import BrowserPages
+from merrow_server.viewing.in_editor import BrowserPages
 
 PREVIEW = "merrow/preview"
 

@@ -14,7 +14,7 @@ from merrow_runtime.program.workflow_files import DIAGRAM_SUFFIXES, MARKDOWN_SUF
 from merrow_server.errors import InputError
 
 if TYPE_CHECKING:
-    from merrow_server.viewing.http import Shown
+    from merrow_server.viewing.http import ServedPages
 
 
 class Wanted(ABC):
@@ -23,7 +23,7 @@ class Wanted(ABC):
     title: str
 
     @abstractmethod
-    def path(self, shown: Shown) -> str:
+    def path(self, shown: ServedPages) -> str:
         """Where it is, below the token. Called in the event loop, once."""
 
 
@@ -33,12 +33,13 @@ class WantedFile(Wanted):
     def __init__(self, target: Target) -> None:
         self.title, self._target = target.name, target
 
-    def path(self, shown: Shown) -> str:
+    def path(self, shown: ServedPages) -> str:
         """See `Wanted`."""
+        from merrow_server.features.commands.preview import drawn
         from merrow_server.viewing.on_disk import FileOnDisk
 
         assert self._target.path is not None  # noqa: S101 (it is no standard input)
-        file = FileOnDisk(self._target.path)
+        file = FileOnDisk(self._target.path, drawn)
         shown.keep(file.follow())
         block = "" if self._target.block is None else f"?diagram={self._target.block}"
         return shown.add(file) + block
@@ -50,7 +51,7 @@ class WantedJob(Wanted):
     def __init__(self, kind: str, identity: str) -> None:
         self.title, self._identity = f"The {kind} {identity}", identity
 
-    def path(self, shown: Shown) -> str:
+    def path(self, shown: ServedPages) -> str:
         """See `Wanted`."""
         del shown
         return f"/job/{quote(self._identity)}"
@@ -61,7 +62,7 @@ class WantedList(Wanted):
 
     title = "The list of jobs"
 
-    def path(self, shown: Shown) -> str:
+    def path(self, shown: ServedPages) -> str:
         """See `Wanted`."""
         del shown
         return "/"

@@ -10,14 +10,12 @@ from urllib.parse import unquote
 
 from merrow_server.lsp.documents import OpenDocument
 from merrow_server.lsp.host import Host
-from merrow_server.viewing.shown import NothingToShowError, ShownFile, no_diagram
+from merrow_server.viewing.shown import Drawn, NothingToShowError, ShownFile, no_diagram
 
 if TYPE_CHECKING:
-    from merrow_server.viewing.http import Shown
+    from merrow_server.viewing.http import ServedPages
     from merrow_server.viewing.serving import PageServer
 
-Drawn = Callable[[OpenDocument, int], dict[str, Any]]
-"""A diagram of a document, by its number, as the request ``merrow/graph`` answers it."""
 Named = Callable[[str, int], str | None]
 """What the journal calls the diagram with a number of the document with a URI."""
 
@@ -58,7 +56,7 @@ class BrowserPages:
     def __init__(self, host: Host, drawn: Drawn, named: Named) -> None:
         self._host, self._drawn, self._named = host, drawn, named
         self._files: dict[str, tuple[OpenFile, str]] = {}
-        self._shown: Shown | None = None
+        self._shown: ServedPages | None = None
         self._server: PageServer | None = None
         self._serving: asyncio.Task[None] | None = None
 
@@ -78,11 +76,11 @@ class BrowserPages:
         return f"{self._server.origin}{self._server.root}{path}" + (f"?diagram={diagram}" if diagram != 1 else "")
 
     def _begin(self) -> None:
-        from merrow_server.viewing.http import Shown
+        from merrow_server.viewing.http import ServedPages
         from merrow_server.viewing.serving import PageServer
 
         self._files.clear()
-        self._shown = Shown()
+        self._shown = ServedPages()
         self._server = PageServer(self._shown, 0, ends_on_signals=False)
         self._serving = asyncio.ensure_future(self._serve(self._server))
 
