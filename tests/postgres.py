@@ -7,7 +7,7 @@ import shutil
 import signal
 import subprocess
 import tempfile
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import contextmanager, suppress
 from dataclasses import dataclass, field
 from itertools import count
@@ -145,6 +145,18 @@ class PostgresServer:
         if done.returncode:
             log = self.folder / "log"
             raise RuntimeError(f"{program}: {done.stderr}\n{log.read_text() if log.exists() else ''}")
+
+
+def crashes(database: PostgresServer) -> Callable[[], None]:
+    """Let it be away; what brings it back."""
+    database.stop()
+    return database.start
+
+
+def freezes(database: PostgresServer) -> Callable[[], None]:
+    """The same, with its sockets open."""
+    database.freeze()
+    return database.thaw
 
 
 def started(found: Path) -> PostgresServer:

@@ -17,14 +17,14 @@ from pathlib import Path
 
 import pytest
 from tests.patience import PATIENCE
-from tests.postgres import PostgresServer, server
+from tests.postgres import PostgresServer, crashes, freezes, server
 from tests.runtime.openai_server import Hang, Received, Step, echo, serving
 from tests.runtime.store.making import call, node, run
 from tests.server.program import GOOD, merrow, write
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.spending.ledger import ledger
-from merrow_runtime.store import glance, sql
+from merrow_runtime.store import glance, journal, sql
 from merrow_runtime.store.address import INSECURE_VARIABLE, read_address
 from merrow_runtime.store.database import Store
 from merrow_runtime.store.postgres import connection, opening
@@ -455,20 +455,65 @@ def test_who_stopped_while_it_sent_statements_holds_nobody_up(url: str, monkeypa
         assert another.asked("SELECT journal FROM merrow").fetchall() == [("own",)]
 
 
-async def test_what_would_wait_for_a_server_does_not_begin_while_something_waits(
+@pytest.mark.parametrize("goes_away", [crashes, freezes])
+async def test_the_event_loop_goes_on_while_a_server_is_away(
+    own: PostgresServer, monkeypatch: pytest.MonkeyPatch, goes_away: Callable[[PostgresServer], Callable[[], None]]
+) -> None:
+    """Whatever the runs of an evaluation ask of the journal. What waited in the event loop would fail at once."""
+    monkeypatch.setenv("MERROW_JOURNAL", own.url())
+    monkeypatch.setattr(connection, "_SILENCE", 0.2)
+    monkeypatch.setattr(connection, "_PROBE", 1)
+    with closing(Store.open()) as user, closing(user.of_job("e", alone=True)) as runs:
+        begun = runs.begin(run("e/0"))
+        known = await begun.record_call(call())
+        await begun.close()
+        _, resumed = runs.take("e/0")
+        person = user.begin(run("run-1"))
+        monkeypatch.setattr(journal, "STALE", 0.0)  # each looks whether it still has the run
+        work = [
+            user.until_there(),
+            user.cache.get(b"key"),
+            user.evaluations.off_loop(lambda kept: kept.known(b"work")),
+            runs.off_loop(lambda runs: runs.status("e/0")),
+            runs.beat(),
+            runs._writer.beating._beat(),
+            resumed.recall(known.key, known.request_hash),
+            resumed.record_call(call(number=1)),
+            person.until_there(),
+            person.record_unusable(call(), None),
+            runs.begin_off_loop(run("e/1")),
+        ]
+        for store in (user, runs):
+            monkeypatch.setattr(store._database, "waits", 0.0)
+        comes_back = goes_away(own)
+        waiting = [asyncio.ensure_future(each) for each in work]
+        async with asyncio.timeout(PATIENCE):
+            while (sql.Absence.seconds() or 0.0) < 0.5:
+                await asyncio.sleep(0.01)
+        assert [each for each in waiting if each.done()] == []
+        comes_back()
+        *_, recalled, kept, _, _, another = await asyncio.gather(*waiting)
+        assert (recalled.result_text, kept.key.step) == (known.result_text, "answer 1")
+        for one in (resumed, person, another):
+            await one.close()
+        assert [each.key.step for each in runs.calls("e/0")] == ["answer 0", "answer 1"]
+        assert runs.statuses(["e/1"]) == {"e/1": "running"}
+
+
+async def test_who_is_stopped_before_a_run_has_begun_leaves_it_to_others(
     url: str, monkeypatch: pytest.MonkeyPatch
 ) -> None:
+    """The thread puts it in all the same."""
     monkeypatch.setenv("MERROW_JOURNAL", url)
-    with closing(Store.open()) as store:
-        await asyncio.wait_for(store.until_there(), PATIENCE)
-        with sql.Absence.noted():
-            waiting = asyncio.ensure_future(store.until_there())
-            with pytest.raises(StoreFailure, match="is away"):
-                store._writer.attempt(lambda database: database.now())
-            await asyncio.sleep(0.3)
-            assert not waiting.done()
-        await asyncio.wait_for(waiting, PATIENCE)
-        assert store._writer.attempt(lambda database: database.now()) > 0
+    with closing(Store.open()) as user, closing(user.of_job("e", alone=True)) as runs:
+        beginning = asyncio.ensure_future(runs.begin_off_loop(run("e/0")))
+        await asyncio.sleep(0)
+        beginning.cancel()
+        with pytest.raises(asyncio.CancelledError):
+            await beginning
+        await runs.until_there()
+        _, taken = await runs.off_loop(lambda runs: runs.take("e/0"))
+        await taken.close()
 
 
 async def test_a_server_that_stays_away_is_told_and_what_waited_is_kept_when_it_is_back(

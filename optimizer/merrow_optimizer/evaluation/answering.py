@@ -21,7 +21,7 @@ from merrow_runtime.errors import BudgetFailure, EndpointFailure
 from merrow_runtime.jobs.clock import Clock
 from merrow_runtime.models.endpoint import Endpoint
 from merrow_runtime.options import RunOptions
-from merrow_runtime.running.api import finish, resume, start
+from merrow_runtime.running.api import begin, finish, resume
 from merrow_runtime.running.run import RunResult
 from merrow_runtime.spending.meter import MonthSpent
 from merrow_runtime.store.contract import NodeRecord, RunStatus
@@ -86,12 +86,12 @@ class Answering:
         self._by_repeat: dict[int, RunOptions] = {}
         self._looked_up: dict[str, RunStatus | None] = {}
 
-    def look_up(self, tasks: Sequence[tuple[Item, int]]) -> None:
+    async def look_up(self, tasks: Sequence[tuple[Item, int]]) -> None:
         """Read at once what the journal has of runs that answered items and repeats which follow now: a shared one takes as long
         for one as for all. What has begun since is noticed when it is begun. Raises `StoreFailure`.
         """
         names = [run_name(self._beginning, item.id, repeat) for item, repeat in tasks]
-        found = self._own.statuses(names)
+        found = await self._own.off_loop(lambda own: own.statuses(names))
         self._looked_up.update((name, found.get(name)) for name in names)
 
     async def answer(self, item: Item, repeat: int, *, again: bool) -> tuple[ScoreRecord, Fatal | None]:
@@ -102,12 +102,12 @@ class Answering:
         work = plan.work_key(item.id, repeat)
         scored = score_key(work, item, plan.metric)
         if not plan.options.fresh:
-            for known in self._user.evaluations.known(work):
+            for known in await self._user.evaluations.off_loop(lambda kept: kept.known(work)):
                 earlier = await self._known(item, repeat, known, scored)
                 if earlier is not None:
                     return earlier
         name = run_name(self._beginning, item.id, repeat)
-        paid = self._cleared(name, again=again)
+        paid = await self._cleared(name, again=again)
         try:
             result = await self._run_when_free(name, item, repeat)
         except MonthSpent as failure:  # before it began
@@ -179,23 +179,22 @@ class Answering:
         fields = self.plan.metric.failed(item, outcome.reason) if outcome.status is Status.FAILED else None
         return outcome._replace(fields=_plain(fields))
 
-    def _status(self, name: str) -> RunStatus | None:
+    async def _status(self, name: str) -> RunStatus | None:
         """How a run of this name ended, as far as recorded; None where there is none. What was looked up counts once."""
         if name in self._looked_up:
             return self._looked_up.pop(name)
-        return self._own.status(name) if self._is_resumed else None
+        return await self._own.off_loop(lambda own: own.status(name)) if self._is_resumed else None
 
-    def _cleared(self, name: str, *, again: bool) -> Usage:
+    async def _cleared(self, name: str, *, again: bool) -> Usage:
         """Take an earlier run of this name out that finished without an answer that counts; what it had paid."""
-        status = self._status(name)
+        status = await self._status(name)
         if self._is_resumed:
             self._looked_up[name] = status  # for the run that follows
-        if status != "finished" or not (again or self._went_without(name)):
+        if status != "finished":
             return NOTHING
-        # It went on without an answer that an endpoint owed it, or another endpoint answered; what this one answered is in the
-        # cache.
-        paid = self._own.run(name).usage
-        self._own.delete(name)
+        paid = await self._own.off_loop(lambda own: _taken_out(own, name, whatever=again))
+        if paid is None:
+            return NOTHING
         self._looked_up[name] = None
         return paid
 
@@ -216,7 +215,7 @@ class Answering:
 
     async def _run(self, name: str, item: Item, repeat: int) -> RunResult:
         """The run that answers a task, begun or gone on with, at its end. Raises `MonthSpent` where none may begin."""
-        status = self._status(name)
+        status = await self._status(name)
         if status is None:
             options = self._by_repeat.get(repeat)
             if options is None:
@@ -225,7 +224,7 @@ class Answering:
                 options = replace(options, mask_key=item.id)
             if answers := self.plan.answers.get(item.id):
                 options = with_answers(self.plan.workflow, options, answers)
-            begun = start(
+            begun = await begin(
                 self.plan.workflow,
                 self.plan.inputs[item.id],
                 options=options,
@@ -237,6 +236,7 @@ class Answering:
                 tools=self.plan.tools,
             )
             return await finish(begun)
+        await self._own.until_there()
         return await finish(
             resume(
                 name,
@@ -248,11 +248,6 @@ class Answering:
                 tools=self.plan.tools,
             )
         )
-
-    def _went_without(self, run: str) -> bool:
-        """Whether a finished run, whose process died before its score was kept, went on without an answer of an endpoint."""
-        nodes = (record for record in self._own.told(run) if isinstance(record, NodeRecord))
-        return any(record.failed is not None and record.failed.code == EndpointFailure.code for record in nodes)
 
     async def _scored(
         self, item: Item, repeat: int, output: Any, others: Mapping[str, Any] | None
@@ -295,6 +290,23 @@ class Answering:
             return ItemOutcome(Status.INVALID, None, score.read, reason)
         status = Status.RIGHT if score.value == 1 else Status.WRONG
         return ItemOutcome(status, float(score.value), score.read, score.reason, _plain(score.fields))
+
+
+def _taken_out(own: Store, run: str, *, whatever: bool) -> Usage | None:
+    """What a finished run had paid that was taken out; None where it stays: it did not go on without an answer that an endpoint
+    owed it, and not ``whatever`` it has is to be had again. What an endpoint answered is in the cache.
+    """
+    if not whatever and not _went_without(own, run):
+        return None
+    paid = own.run(run).usage
+    own.delete(run)
+    return paid
+
+
+def _went_without(own: Store, run: str) -> bool:
+    """Whether a finished run, whose process died before its score was kept, went on without an answer of an endpoint."""
+    nodes = (record for record in own.told(run) if isinstance(record, NodeRecord))
+    return any(record.failed is not None and record.failed.code == EndpointFailure.code for record in nodes)
 
 
 def _plain(fields: Mapping[str, FieldScore] | None) -> dict[str, dict[str, Any]] | None:

@@ -46,7 +46,7 @@ class LocalEngine:
         """See `AnswerEngine`."""
         if self._is_shared:
             tasks = list(tasks)
-            self._answering.look_up([(task.item, task.repeat) for task in tasks])
+            await self._answering.look_up([(task.item, task.repeat) for task in tasks])
         left = iter(tasks)
         # While one item is asked, kept and scored, another waits at the gate, ready to be asked: answers that come at the same
         # moment are worked on one after the other, and the endpoint would be idle meanwhile. One at a time stays one at a time.
@@ -71,7 +71,6 @@ class LocalEngine:
 
     async def _work(self, tasks: Iterator[AnswerTask], tally: Tally) -> None:
         for task in tasks:
-            await self._user.until_there()
             try:
                 record, fatal = await self._answering.answer(task.item, task.repeat, again=task.again)
             except asyncio.CancelledError:

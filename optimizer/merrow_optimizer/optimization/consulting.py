@@ -180,6 +180,7 @@ class Consulting:
             return None
         if failure is None and proposals is not None and not self._usable(proposals.proposals, search):
             failure = "Nothing that the model proposed can be used: each candidate was invalid, known or too dear."
+        await self._user.until_there()
         self._known[number] = _said(before, proposals, used, failure)
         self._user.optimizations.propose(self._id, number, self._known[number])
         return failure
@@ -225,7 +226,7 @@ class Consulting:
         candidate = question.parents[0].number
         items = {item.id: item for item in self._plan.split.shown[:_LOOKED_AT]}
         await self._answers.all([WantedAnswer(candidate, SHOWN, item, 0) for item in items.values()])
-        kept = self._user.optimizations.trials(self._id, outputs=True)
+        kept = await self._user.optimizations.off_loop(lambda kept: kept.trials(self._id, outputs=True))
         scores = {
             trial.score.item: trial.score for trial in kept if (trial.candidate, trial.draw) == (candidate, SHOWN)
         }

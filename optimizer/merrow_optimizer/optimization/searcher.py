@@ -216,6 +216,7 @@ class Searcher:
 
     async def _draw(self) -> Draw | None:
         """Another draw, saved before anything is asked for it; None if outcomes have to come first, or the search is over."""
+        await self._user.until_there()
         why = self._why_over()
         if why is not None:
             self._end(why)
@@ -304,6 +305,7 @@ class Searcher:
         records = await answers.all(
             [WantedAnswer(draw.candidate, draw.number, items[place.item], place.repeat) for place in draw.places]
         )
+        await self._user.until_there()
         if answers.stopped_by is not None:
             return
         if not answers.is_cut and all(record is not None and record.status == Status.UNANSWERED for record in records):

@@ -30,6 +30,7 @@ from merrow_runtime.running.retelling import retell
 from merrow_runtime.running.revisions import called_before
 from merrow_runtime.running.run import Run, RunResult
 from merrow_runtime.running.set_outputs import inherited
+from merrow_runtime.spending.meter import Meter
 from merrow_runtime.store.contract import CallRecord, NodeRecord, RunRecord
 from merrow_runtime.store.database import Store, damaged_run
 from merrow_runtime.store.names import check_name, new_id
@@ -52,8 +53,7 @@ async def run(
     run_id: str | None = None,
 ) -> RunResult:
     """Run a workflow to its end; see `start`. Cancelling cancels the run."""
-    begun = start(source, inputs, options=options, endpoint=endpoint, store=store, run_id=run_id)
-    return await finish(begun)
+    return await finish(await begin(source, inputs, options=options, endpoint=endpoint, store=store, run_id=run_id))
 
 
 async def finish(begun: Run) -> RunResult:
@@ -92,61 +92,100 @@ def start(
     another endpoint would be reused and ``options.reuse`` says nothing) or `StoreFailure` before anything is called.
     """
     options = RunOptions() if options is None else options
+    workflow = _named(source, run_id)
+    with RunResources(options, endpoint, store, limits, tools) as resources:
+        job, record, meter = _prepared(workflow, inputs, options, resources, run_id, reviser, root)
+        return job.begin(record, resources.store.begin(record), meter)
+
+
+async def begin(
+    source: str | os.PathLike[str] | Workflow,
+    inputs: Mapping[str, Value] | None = None,
+    *,
+    options: RunOptions | None = None,
+    endpoint: Endpoint | None = None,
+    store: Store | None = None,
+    run_id: str | None = None,
+    reviser: Reviser | None = None,
+    limits: SpendingLimits | None = None,
+    tools: ToolServers | None = None,
+) -> Run:
+    """The same as `start`, while the event loop goes on: calls of other runs don't wait where a journal on a server is away."""
+    options = RunOptions() if options is None else options
+    workflow = _named(source, run_id)
+    with RunResources(options, endpoint, store, limits, tools) as resources:
+        job, record, meter = _prepared(workflow, inputs, options, resources, run_id, reviser)
+        return job.begin(record, await resources.store.begin_off_loop(record), meter)
+
+
+def _named(source: str | os.PathLike[str] | Workflow, run_id: str | None) -> Workflow:
+    """The workflow of a run with this name, both of which are checked."""
     if run_id is not None:
         check_name(run_id)
-    workflow = source if isinstance(source, Workflow) else load(source)
-    with RunResources(options, endpoint, store, limits, tools) as resources:
-        earlier: RunRecord | None = None
-        nodes: list[NodeRecord] = []
-        damaged: list[str] = []
-        if options.from_run is not None:
-            earlier = resources.store.run(options.from_run)
-            options = replace(options, from_run=earlier.id)
-            nodes = resources.store.nodes(earlier.id, damaged.append)
-        given = dict(inputs or {})
-        if earlier is not None:
-            named = {name.casefold() for name in given}
-            here = {node.id for node in workflow.graph.inputs}
-            before = earlier.snapshot.get("inputs", {})
-            given.update({name: before[name] for name in before if name in here and name.casefold() not in named})
-            kept, problems = inherited(
-                workflow, _set_before(earlier), options.set_outputs, options.from_node or options.only
-            )
-            damaged += problems
-            if options.only is None:
-                options = replace(options, set_outputs={**kept, **options.set_outputs})
-        job = PreparedRun(
-            workflow,
-            options,
-            given,
-            resources,
-            nodes,
-            notices=[*workflow.how_read, *damaged],
-            reviser=reviser,
-            root=root,
+    return source if isinstance(source, Workflow) else load(source)
+
+
+def _prepared(
+    workflow: Workflow,
+    inputs: Mapping[str, Value] | None,
+    options: RunOptions,
+    resources: RunResources,
+    run_id: str | None,
+    reviser: Reviser | None,
+    root: Path | None = None,
+) -> tuple[PreparedRun, RunRecord, Meter | None]:
+    """A run that may begin, its record, and what counts its calls; see `start`."""
+    earlier: RunRecord | None = None
+    nodes: list[NodeRecord] = []
+    damaged: list[str] = []
+    if options.from_run is not None:
+        earlier = resources.store.run(options.from_run)
+        options = replace(options, from_run=earlier.id)
+        nodes = resources.store.nodes(earlier.id, damaged.append)
+    given = dict(inputs or {})
+    if earlier is not None:
+        named = {name.casefold() for name in given}
+        here = {node.id for node in workflow.graph.inputs}
+        before = earlier.snapshot.get("inputs", {})
+        given.update({name: before[name] for name in before if name in here and name.casefold() not in named})
+        kept, problems = inherited(
+            workflow, _set_before(earlier), options.set_outputs, options.from_node or options.only
         )
-        if earlier is not None:
-            job.check_reuse(earlier.id, job.answered_by_others())
-        asyncio.get_running_loop()  # Raises where there is none, before anything starts.
-        snapshot = {
-            "workflow": workflow.snapshot(),
-            "inputs": job.inputs,
-            "options": job.options.to_json(),
-            "base_url": resources.base_url,
-            "origin": job.endpoint,
-        }
-        place = workflow.name if workflow.path is None else whole_path((root or Path()) / workflow.name)
-        record = RunRecord(
-            new_id() if run_id is None else run_id,
-            place,
-            "running",
-            time.time(),
-            snapshot=snapshot,
-            parent=None if earlier is None else earlier.id,
-        )
-        meter = resources.meter(record.workflow)
-        resources.tidy()
-        return job.begin(record, resources.store.begin(record), meter)
+        damaged += problems
+        if options.only is None:
+            options = replace(options, set_outputs={**kept, **options.set_outputs})
+    job = PreparedRun(
+        workflow,
+        options,
+        given,
+        resources,
+        nodes,
+        notices=[*workflow.how_read, *damaged],
+        reviser=reviser,
+        root=root,
+    )
+    if earlier is not None:
+        job.check_reuse(earlier.id, job.answered_by_others())
+    asyncio.get_running_loop()  # Raises where there is none, before anything starts.
+    snapshot = {
+        "workflow": workflow.snapshot(),
+        "inputs": job.inputs,
+        "options": job.options.to_json(),
+        "base_url": resources.base_url,
+        "origin": job.endpoint,
+    }
+    place = workflow.name if workflow.path is None else whole_path((root or Path()) / workflow.name)
+    record = RunRecord(
+        new_id() if run_id is None else run_id,
+        place,
+        "running",
+        time.time(),
+        snapshot=snapshot,
+        parent=None if earlier is None else earlier.id,
+    )
+    meter = resources.meter(record.workflow)
+    resources.tidy()
+    return job, record, meter
 
 
 def resume(

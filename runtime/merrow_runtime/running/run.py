@@ -232,7 +232,7 @@ class RunExecution:
     revisions: Overseeing | None = None
     """Who changes the graph while it runs; None where nobody can."""
     _ended_by: list[RunFailure | None] = field(default_factory=list)
-    _looking: asyncio.TimerHandle | None = None
+    _looking: asyncio.TimerHandle | asyncio.Task[None] | None = None
     _late: asyncio.TimerHandle | None = None
     _waits: bool = False
     """Whether nothing is left to do until a person answers."""
@@ -289,7 +289,7 @@ class RunExecution:
         failure: BaseException | None = None
         done = False
         try:
-            self._look(main)
+            await self._look(main)
             await self.scheduler.run()
             failure = self.scheduler.failure
             done = failure is None
@@ -316,15 +316,19 @@ class RunExecution:
                 await self.revisions.close(failure, done=done)
         return "finished" if failure is None else "failed", failure
 
-    def _look(self, main: asyncio.Task[Any]) -> None:
+    async def _look(self, main: asyncio.Task[Any]) -> None:
         if self.effects.journal.cancel_requested():
             self._end(main, None)
         else:
             with contextlib.suppress(StoreFailure):  # the next write reports it, to a caller that can act on it
+                await self.effects.journal.until_there()
                 if self.revisions is not None:
                     self.revisions.look()
                 self.effects.people.look()
-            self._looking = main.get_loop().call_later(_CANCEL_LOOK, self._look, main)
+            self._looking = main.get_loop().call_later(_CANCEL_LOOK, self._look_again, main)
+
+    def _look_again(self, main: asyncio.Task[Any]) -> None:
+        self._looking = main.get_loop().create_task(self._look(main))
 
     def _look_at_people(self) -> None:
         self.effects.people.look()

@@ -4,7 +4,7 @@ from __future__ import annotations
 
 import asyncio
 import contextlib
-from collections.abc import Callable
+from collections.abc import Awaitable, Callable
 from typing import Any, Protocol
 
 from merrow_runtime.errors import StoreFailure
@@ -29,13 +29,16 @@ class Held(Protocol):
 
 
 class Beating:
-    """Shows that runs are alive, while there are any. ``attempt`` makes a transaction, or raises `StoreFailure`."""
+    """Shows that runs are alive, while there are any. ``attempt`` makes a transaction, while the event loop goes on, or raises
+    `StoreFailure`.
+    """
 
-    def __init__(self, attempt: Callable[[Callable[[Database], None]], Any]) -> None:
+    def __init__(self, attempt: Callable[[Callable[[Database], None]], Awaitable[Any]]) -> None:
         self._attempt = attempt
         self._runs: dict[str, Held] = {}
         self._loop: asyncio.AbstractEventLoop | None = None
         self._timer: asyncio.TimerHandle | None = None
+        self._beating: asyncio.Task[None] | None = None
 
     def begin(self, held: Held) -> None:
         """Show from now on that a run is alive."""
@@ -56,11 +59,15 @@ class Beating:
         if self._timer is not None:
             self._timer.cancel()
         self._loop = asyncio.get_running_loop()
-        self._timer = self._loop.call_later(BEAT / 4, self._beat)
+        self._timer = self._loop.call_later(BEAT / 4, self._begin_beat)
 
-    def _beat(self) -> None:
+    def _begin_beat(self) -> None:
+        self._beating = asyncio.ensure_future(self._beat())
+
+    async def _beat(self) -> None:
+        runs = dict(self._runs)  # others come and end meanwhile
         with contextlib.suppress(StoreFailure):  # The next write reports it, to a caller that can act on it.
-            self._attempt(lambda database: sign(database, self._runs))
+            await self._attempt(lambda database: sign(database, runs))
         if self._runs:
             self._wait()
 

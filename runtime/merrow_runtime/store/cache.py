@@ -36,7 +36,7 @@ class Cache:
         """
         if more:
             self.writer.begin_reading()
-        row = self._cursor.execute(_FIND, (key,)).fetchone()
+        row = await self.writer.off_loop(lambda writer: self._found(writer, key))
         if row is None:
             return None
         try:
@@ -47,6 +47,10 @@ class Cache:
         if not 0.0 <= now - row[1] < FRESH:
             self.writer.write_later((_MOVE, (now, key)))
         return reply
+
+    def _found(self, writer: Writer, key: bytes) -> Any:
+        cursor = self._cursor if writer is self.writer else writer.database.cursor()
+        return cursor.execute(_FIND, (key,)).fetchone()
 
 
 def kept(key: bytes, reply: str, now: float) -> Statement:

@@ -390,6 +390,10 @@ class RunJournal(Protocol):
         """Keep what has become known of a revision, at once where nothing is in the way. Never raises: the next write does."""
         ...
 
+    async def until_there(self) -> None:
+        """Wait until the journal answers, before what people have done is read at once (`asked_revisions`, `asks`)."""
+        ...
+
     def asked_revisions(self) -> Sequence[RevisionRecord]:
         """The revisions that a person has asked for, agreed to or declined, from whatever process, and that nobody has
         looked at.

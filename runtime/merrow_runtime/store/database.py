@@ -6,11 +6,12 @@ import contextlib
 import json
 import os
 from collections.abc import Callable, Iterator, Mapping, Sequence
+from copy import copy
 from dataclasses import replace
 from functools import partial
 from itertools import pairwise
 from pathlib import Path
-from typing import Any
+from typing import Any, Self, TypeVar
 
 from merrow_runtime.errors import StoreFailure, UsageFailure
 from merrow_runtime.provenance import Provenance
@@ -49,6 +50,8 @@ from merrow_runtime.store.sql import PLACES, Database, in_parts
 from merrow_runtime.store.writer import BALLAST, Writer
 from merrow_runtime.usage import NOTHING, Usage
 from merrow_runtime.visit import Visit
+
+T = TypeVar("T")
 
 RUN_PLACES = ", ".join("?" * (rows.RUN_COLUMNS.count(",") + 1))
 _BEGIN = f"INSERT INTO runs ({rows.RUN_COLUMNS}) VALUES ({RUN_PLACES}) RETURNING number"  # noqa: S608 (texts of this package)
@@ -224,6 +227,17 @@ class Store:
         """Whether a living process has the journal open as one of its own. Raises `StoreFailure`."""
         return lease.opened_by(self._database) is not None
 
+    async def off_loop(self, work: Callable[[Self], T]) -> T:
+        """What ``work`` gives, which reads or changes runs of the same journal; see `Writer.off_loop`."""
+        return await self._writer.off_loop(lambda writer: work(self._by(writer)))
+
+    def _by(self, writer: Writer) -> Self:
+        if writer is self._writer:
+            return self
+        other = copy(self)
+        other._writer, other._database = writer, writer.database
+        return other
+
     async def until_there(self) -> None:
         """See `merrow_runtime.store.writer.Writer.until_there`."""
         await self._writer.until_there()
@@ -253,6 +267,10 @@ class Store:
 
         number: int = self._writer.now(work)
         return self._journal(run.id, number, holder, is_new=True)
+
+    async def begin_off_loop(self, run: RunRecord) -> DatabaseJournal:
+        """The same, while the event loop goes on; see `Writer.off_loop`."""
+        return self.begin(run)
 
     def _journal(self, run: str, number: int, holder: lease.Holder | None, *, is_new: bool = False) -> DatabaseJournal:
         given = self._writer, run, number, holder, self.cache.writer

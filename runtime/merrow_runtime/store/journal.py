@@ -17,7 +17,7 @@ from merrow_runtime.store import asks, revisions, rows
 from merrow_runtime.store.beating import Lease, sign
 from merrow_runtime.store.cache import dropped, kept
 from merrow_runtime.store.contract import AskRecord, CallRecord, Pages, RevisionRecord, RunFailed, RunStatus, Told
-from merrow_runtime.store.lease import BEAT, STALE, Holder
+from merrow_runtime.store.lease import BEAT, STALE, Holder, releasing
 from merrow_runtime.store.packing import CALLS, NODES, pack
 from merrow_runtime.store.schema import DEFINITIONS
 from merrow_runtime.store.sql import Database, Statement
@@ -78,7 +78,7 @@ class DatabaseJournal:
         self._yielded = time.monotonic()
         self._release: Statement | None = None
         if holder is not None:
-            self._release = "UPDATE holders SET holder = NULL WHERE run = ? AND holder = ?", (run, holder.token)
+            self._release = releasing(run, holder)
         self._released = False
         self._known, self._spent = ({}, NOTHING) if is_new else _known(writer.database, number)
         self._before = 0 if is_new else _last_nodes(writer.database, number)
@@ -106,16 +106,14 @@ class DatabaseJournal:
         None also if its record is damaged. Raises `StoreFailure`.
         """
         self._show_life()
-        self._check()
+        await self._check()
         numbers = self._known.get((*_parts(key), request_hash), {})
         number = max(numbers.values(), default=None) if endpoint is None else numbers.get(endpoint)
         if number is None:
             return None
+        sql = f"SELECT {rows.CALL_COLUMNS} FROM {CALLS} WHERE run = ? AND number = ?"  # noqa: S608 (texts of this module)
+        row = await self._row(sql, (self._number, number))
         try:
-            row = self._writer.database.execute(
-                f"SELECT {rows.CALL_COLUMNS} FROM {CALLS} WHERE run = ? AND number = ?",  # noqa: S608 (texts of this module)
-                (self._number, number),
-            ).fetchone()
             call = None if row is None else rows.call_of(row)
             return call if call is not None and call.started >= since else None
         except rows.Damaged:
@@ -136,18 +134,18 @@ class DatabaseJournal:
         the one that another process had saved in its place by then. Raises `StoreFailure`.
         """
         self._show_life()
-        self._check()
+        await self._check()
+        statement = await self._keeping(call)
         elsewhere: asyncio.Future[bool] | None = None
         if answer is not None:
-            statement = kept(answer, call.result_text, time.time())
+            keeping = kept(answer, call.result_text, time.time())
             if self._answers is self._writer:
-                self._writer.write_later(statement)
+                self._writer.write_later(keeping)
             else:
                 # It is committed first: if the process dies between the two commits, it is not paid for again.
-                elsewhere = self._answers.write(statement, at_once=alone)
+                elsewhere = self._answers.write(keeping, at_once=alone)
         if call.origin == "endpoint":
             self.drop_sent(call.key, call.request_hash)
-        statement = self._keeping(call)
         done = self._writer.write(statement, at_once=alone)
         if elsewhere is None:
             await done
@@ -161,7 +159,7 @@ class DatabaseJournal:
             self._yielded = time.monotonic()
         return call
 
-    def _keeping(self, call: CallRecord) -> Statement:
+    async def _keeping(self, call: CallRecord) -> Statement:
         """What puts a call into the journal."""
         return _CALL, rows.call_values(self._number, call)
 
@@ -172,7 +170,7 @@ class DatabaseJournal:
 
     async def record_unusable(self, call: CallRecord, answer: bytes | None) -> None:
         """See `merrow_runtime.store.contract.RunJournal.record_unusable`. Raises `StoreFailure`."""
-        self._check()
+        await self._check()
         values = (*_parts(call.key), call.request_hash, call.endpoint)
         done = [self._writer.write((_UNUSABLE, (self._number, *values)))]
         if answer is not None:
@@ -182,14 +180,14 @@ class DatabaseJournal:
     async def record_sent(self, key: CallKey, request_hash: str, usage: Usage, *, alone: bool = False) -> None:
         """See `merrow_runtime.store.contract.RunJournal.record_sent`. Raises `StoreFailure`."""
         self._show_life()
-        self._check()
+        await self._check()
         # The moment names the mark: no two of a run have the same.
         self._last_sent = at = max(time.time(), math.nextafter(self._last_sent, math.inf))
         self.drop_sent(key, request_hash)
         done = self._writer.write(self._lost(key, request_hash, usage, rows.SENT, at), at_once=alone, lasts=False)
         self._sent[*_parts(key), request_hash] = at, done
         await asyncio.shield(done)  # who is cancelled here still has it taken away, once it is there
-        self._check()
+        await self._check()
 
     def drop_sent(self, key: CallKey, request_hash: str) -> None:
         """See `merrow_runtime.store.contract.RunJournal.drop_sent`: with the next commit."""
@@ -205,7 +203,7 @@ class DatabaseJournal:
 
     async def record_lost(self, key: CallKey, request_hash: str, usage: Usage, why: str) -> None:
         """Count a call that may have been paid for but has no result. Raises `StoreFailure`."""
-        self._check()
+        await self._check()
         self.drop_sent(key, request_hash)
         await self._writer.write(self._lost(key, request_hash, usage, why, time.time()))
 
@@ -224,13 +222,15 @@ class DatabaseJournal:
 
     def add_revision(self, made: Callable[[int], RevisionRecord]) -> RevisionRecord:
         """Save a new revision at once: ``made`` returns it for its number. Raises `StoreFailure`."""
-        self._check()
+        if self._is_unsure():
+            self._writer.database.transaction(self._sign)
+        self._refuse_lost()
         added: RevisionRecord = self._writer.now(lambda database: revisions.add(database, self.run, made))
         return added
 
     async def record_revision(self, revision: RevisionRecord, definitions: str = "") -> None:
         """Save the state of a revision, with all pending data, in one commit. Raises `StoreFailure`."""
-        self._check()
+        await self._check()
         if definitions:
             for statement in sharing(self._number, f"{DEFINITIONS} !{revision.number}", definitions):
                 self._writer.write_later(statement)
@@ -297,7 +297,7 @@ class DatabaseJournal:
 
         Raises `StoreFailure`.
         """
-        self._check()
+        await self._check()
         if self._release is not None:
             self._writer.write_later(self._release)
         if status == "finished":
@@ -352,12 +352,27 @@ class DatabaseJournal:
         with contextlib.suppress(StoreFailure):
             await self._writer.write(self._release)
 
-    def _check(self) -> None:
+    async def until_there(self) -> None:
+        """See `merrow_runtime.store.contract.RunJournal.until_there`. Raises `StoreFailure`."""
+        if self._holder is not None and not self._is_of_job:
+            await self._writer.until_there()
+
+    async def _row(self, sql: str, values: Sequence[Any]) -> Any:
+        """The first row of a query, read while the event loop goes on; None where there is none. Raises `StoreFailure`."""
+        return await self._writer.off_loop(lambda writer: writer.database.execute(sql, values).fetchone())
+
+    async def _check(self) -> None:
         """Raise `StoreFailure` where another process has the run. One that was frozen looks first: another may have made its next
         call meanwhile.
         """
-        if self._holder is not None and not self._released and _passed(self._signed) > STALE / 3:
-            self._writer.database.transaction(self._sign)
+        if self._is_unsure():
+            await self._writer.off_loop(lambda writer: writer.database.transaction(self._sign))
+        self._refuse_lost()
+
+    def _is_unsure(self) -> bool:
+        return self._holder is not None and not self._released and _passed(self._signed) > STALE / 3
+
+    def _refuse_lost(self) -> None:
         if self._lost_lease:
             raise self._taken_over()
 

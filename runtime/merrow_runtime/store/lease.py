@@ -11,7 +11,7 @@ from dataclasses import dataclass, field
 from pathlib import Path
 
 from merrow_runtime.errors import StoreFailure
-from merrow_runtime.store.sql import Database
+from merrow_runtime.store.sql import Database, Statement
 
 BEAT = 2.0
 """Seconds between two signs of life."""
@@ -65,6 +65,11 @@ def take(database: Database, run: str, holder: Holder) -> None:
         "INSERT OR REPLACE INTO holders (run, holder, host, pid, born, beat, cancel) VALUES (?, ?, ?, ?, ?, ?, 0)",
         (run, holder.token, holder.host, holder.pid, holder.born, database.now()),
     )
+
+
+def releasing(run: str, holder: Holder) -> Statement:
+    """What gives a run back that ``holder`` has."""
+    return "UPDATE holders SET holder = NULL WHERE run = ? AND holder = ?", (run, holder.token)
 
 
 def is_held(database: Database, run: str) -> bool:

@@ -76,6 +76,8 @@ class Listed(Generic[R]):
         return await self._writer.off_loop(lambda writer: work(self._by(writer)))
 
     def _by(self, writer: Writer) -> Self:
+        if writer is self._writer:
+            return self
         other = copy(self)
         other._writer, other._cursor = writer, writer.database.cursor()
         return other

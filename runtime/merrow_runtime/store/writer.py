@@ -56,7 +56,7 @@ class Writer:
         self._busy_since: float | None = None
         self._committed = 0.0
         self._gathering = 0
-        self.beating = Beating(lambda work: self.attempt(work))
+        self.beating = Beating(lambda work: self.off_loop(lambda writer: writer.attempt(work)))
         """Shows that the runs are alive whose leases this process has in the journal."""
         self.author: str | None = None
         """Whose work alone is listed; None: everybody's."""
@@ -182,8 +182,8 @@ class Writer:
         return work(self)
 
     async def until_there(self) -> None:
-        """Wait while something in this process waits for a server that is away: what used the journal would wait, too, and the
-        event loop with it. A file is always there.
+        """Wait until the server answers, for what then reads and writes in the event loop, which would wait with it. A file is
+        always there. Raises `StoreFailure`.
         """
 
     def close(self) -> None:

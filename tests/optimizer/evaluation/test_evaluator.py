@@ -3,7 +3,7 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Iterator
+from collections.abc import Callable, Iterator
 from contextlib import closing
 from dataclasses import replace
 from pathlib import Path
@@ -19,6 +19,7 @@ from tests.optimizer.evaluation.trials import (
     plan_of,
     statuses,
 )
+from tests.patience import PATIENCE
 from tests.runtime.engine.fakes import FakeEndpoint, workflow
 
 from merrow_optimizer.evaluation import sessions
@@ -31,6 +32,7 @@ from merrow_runtime import Store, UsageFailure
 from merrow_runtime.errors import EndpointFailure, StoreFailure
 from merrow_runtime.jobs import life
 from merrow_runtime.requests import ModelReply, ModelRequest
+from merrow_runtime.store.writer import Writer
 from merrow_runtime.usage import Usage
 
 
@@ -70,14 +72,16 @@ async def test_a_result_that_is_not_valid_fails_and_a_validator_that_breaks_says
 async def test_no_item_is_begun_while_the_journal_is_away(user: Store, monkeypatch: pytest.MonkeyPatch) -> None:
     there, waiting = asyncio.Event(), asyncio.Event()
 
-    async def until_there(_: Store) -> None:
+    async def off_loop(writer: Writer, work: Callable[[Writer], Any]) -> Any:
         waiting.set()
         await there.wait()
+        return work(writer)
 
-    monkeypatch.setattr(Store, "until_there", until_there)
+    monkeypatch.setattr(Writer, "off_loop", off_loop)
     endpoint = failing(lambda _: None)
     evaluating = asyncio.ensure_future(evaluated(user, plan_of(endpoint, numbered(3))))
-    await waiting.wait()
+    async with asyncio.timeout(PATIENCE):
+        await waiting.wait()
     for _ in range(100):
         await asyncio.sleep(0)
     assert endpoint.seen == []

@@ -33,6 +33,7 @@ from merrow_runtime.store.extractions import ExtractionRecord
 from merrow_runtime.store.jobs import JobRecord
 from merrow_runtime.store.optimizations import CandidateRecord, DrawRecord, OptimizationRecord, TrialRecord
 from merrow_runtime.store.sql import Database
+from merrow_runtime.store.writer import Writer
 from merrow_runtime.usage import NOTHING, Usage
 
 
@@ -552,8 +553,8 @@ async def test_one_transaction_shows_that_all_runs_of_a_process_are_alive(
     for journal in journals.values():
         await journal.record_definitions("{}")
     made = []
-    attempt = store._writer.attempt
-    monkeypatch.setattr(store._writer, "attempt", lambda work: made.append(attempt(work)))
+    attempt = Writer.attempt
+    monkeypatch.setattr(Writer, "attempt", lambda writer, work: made.append(attempt(writer, work)))
     with closing(Store.open()) as other:
         assert other.request_cancel("run-3")
         await journals["run-69"].close()
@@ -564,7 +565,7 @@ async def test_one_transaction_shows_that_all_runs_of_a_process_are_alive(
 
         before = dict(store._database.execute("SELECT run, beat FROM holders").fetchall())
         store._writer.now(later)
-        store._writer.beating._beat()
+        await store._writer.beating._beat()
         beats = dict(store._database.execute("SELECT run, beat FROM holders").fetchall())
     assert len(made) == 1
     assert [name for name, journal in journals.items() if journal.cancel_requested()] == ["run-3"]

@@ -15,7 +15,7 @@ from itertools import islice
 from pathlib import Path
 
 import pytest
-from tests.postgres import PostgresServer, server
+from tests.postgres import PostgresServer, crashes, freezes, server
 from tests.runtime.openai_server import serving
 from tests.server.program import merrow, write
 from tests.server.workers.cluster import FLOW, KEY, OWN, Shared, begun, data, newest, shared, slowly
@@ -34,16 +34,6 @@ SECONDS = 60
 def database() -> Iterator[PostgresServer]:
     with server() as own:
         yield own
-
-
-def crashes(database: PostgresServer) -> Callable[[], None]:
-    database.stop()
-    return database.start
-
-
-def freezes(database: PostgresServer) -> Callable[[], None]:
-    database.freeze()
-    return database.thaw
 
 
 @pytest.fixture

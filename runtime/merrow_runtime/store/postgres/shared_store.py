@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+import asyncio
 import contextlib
 from collections.abc import Callable, Iterator
 from typing import Any
@@ -123,8 +124,24 @@ class SharedStore(Store):
 
     def begin(self, run: RunRecord) -> DatabaseJournal:
         self._work()
-        holder, workflow = lease.Holder.here(), rows.workflow_text(run)
+        holder = lease.Holder.here()
         self._writer.flush()
+        return self._journal(run.id, self._put(run, holder), holder, is_new=True)
+
+    async def begin_off_loop(self, run: RunRecord) -> DatabaseJournal:
+        self._work()
+        holder = lease.Holder.here()
+        try:
+            number = await self.off_loop(lambda store: store._put(run, holder))
+        except asyncio.CancelledError:
+            # The thread may put it in all the same. Nobody works on it then.
+            self._writer.write_later(lease.releasing(run.id, holder))
+            raise
+        return self._journal(run.id, number, holder, is_new=True)
+
+    def _put(self, run: RunRecord, holder: lease.Holder) -> int:
+        """Put a new run into the journal, with its lease, by the connection of this store; its number."""
+        workflow = rows.workflow_text(run)
         key = b"" if workflow is None else rows.hash_of(workflow)
         if workflow is not None and key not in self._workflows:
             self._database.changed(BODY, (key, workflow))
@@ -137,15 +154,15 @@ class SharedStore(Store):
             begun = self._database.execute(_OURS, (run.id, holder.token)).fetchone()
         if begun is None:
             raise is_taken(run.id)
+        number: int
         number, used = begun
         body = () if workflow is None else ((BODY, (key, workflow)),)
         self._begun[number] = (*body, (_BEGIN, values))
         if workflow is not None and not used:
             # The text went since: with the last moments of a server, or when runs were pruned.
-            for statement in sharing(number, WORKFLOW, workflow):
-                self._writer.write_later(statement)
-            self._writer.flush()
-        return self._journal(run.id, number, holder, is_new=True)
+            for sql, given_values in sharing(number, WORKFLOW, workflow):
+                self._database.changed(sql, given_values)
+        return number
 
     def _journal(self, run: str, number: int, holder: lease.Holder | None, *, is_new: bool = False) -> DatabaseJournal:
         given = self._writer, run, number, holder, self.cache.writer
@@ -184,12 +201,12 @@ class SharedJournal(DatabaseJournal):
         self._again: dict[tuple[Any, ...], int] = {}
         """How many calls with a key are known; see `merrow_runtime.store.postgres.dialect.SHARED`."""
 
-    def _keeping(self, call: CallRecord) -> Statement:
+    async def _keeping(self, call: CallRecord) -> Statement:
         key = call.key
         place = (key.node, key.path, key.redo, key.sample, key.step, key.attempt, call.request_hash, call.endpoint)
         again = self._again.get(place, 0)
         if not again and self.resumed:
-            again = self._writer.database.execute(_COUNT, (self._number, *place)).fetchone()[0]
+            (again,) = await self._row(_COUNT, (self._number, *place))
         self._again[place] = again + 1
         run, *columns = rows.call_values(self._number, call)
         return _CALL, (run, again, *columns)
@@ -206,7 +223,7 @@ class SharedJournal(DatabaseJournal):
         key = call.key
         run, again = statement[1][:2]
         place = (key.node, key.path, key.redo, key.sample, key.step, key.attempt, call.request_hash, call.endpoint)
-        found = self._writer.database.execute(_SAME, (run, *place, again)).fetchone()
+        found = await self._row(_SAME, (run, *place, again))
         if found is None:
             return call
         try:

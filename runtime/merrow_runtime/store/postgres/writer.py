@@ -11,12 +11,10 @@ from typing import Any, TypeVar
 from merrow_runtime.errors import StoreFailure
 from merrow_runtime.store import sql
 from merrow_runtime.store.postgres.connection import PostgresConnection
-from merrow_runtime.store.sql import PATIENCE, Absence, Database, DatabaseFailure, Interruption
+from merrow_runtime.store.sql import PATIENCE, DatabaseFailure
 from merrow_runtime.store.writer import PendingWrite, Writer
 
 T = TypeVar("T")
-_PAUSE = 0.1
-"""Seconds between two looks at whether the server is there again."""
 
 
 class PostgresWriter(Writer):
@@ -56,12 +54,6 @@ class PostgresWriter(Writer):
             if not self._land(future):
                 return
 
-    def attempt(self, work: Callable[[Database], Any]) -> Any:
-        """See `Writer.attempt`: not while something waits for the server, which would be one more, in the event loop."""
-        if Absence.seconds() is not None:
-            raise DatabaseFailure("The journal is away.", "away")
-        return super().attempt(work)
-
     async def off_loop(self, work: Callable[[Writer], T]) -> T:
         """See `Writer.off_loop`: the thread does it, with its own connection."""
         if self._flight is None and self._waiting:
@@ -69,8 +61,7 @@ class PostgresWriter(Writer):
         return await asyncio.wrap_future(self._thread.submit(self._done_by_thread, work))
 
     async def until_there(self) -> None:
-        while Absence.seconds() is not None and not Interruption.is_wanted:
-            await asyncio.sleep(_PAUSE)
+        await self.off_loop(lambda writer: writer.database.execute("SELECT 1"))
 
     def close(self) -> None:
         """Write what waits, as far as the server is there, and close the connections."""
