@@ -17,7 +17,7 @@ from merrow_analysis.text import Position, Range, TextEdit
 
 pytestmark = pytest.mark.thinned(8, "memory")
 
-EDITS = sized(60, 600)
+EDITS = sized(60, 240)
 """Edits of each kind."""
 
 HEAD = [

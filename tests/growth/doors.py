@@ -25,6 +25,8 @@ from merrow_runtime.models.offline import OfflineEndpoint
 from merrow_runtime.running.forecast import dry_run
 from merrow_runtime.workflow import check_workflow
 
+_RESOLVED = 12
+"""Code actions that a door resolves, at most."""
 REFUSALS = (-32803, -32602)
 """Errors by which the server says in its own words that there is no answer."""
 
@@ -68,8 +70,12 @@ class Opened:
 
     @property
     def middle(self) -> int:
-        """A line well inside the text; not half way, where the nodes of many shapes end and their edges begin."""
-        return len(self.lines) * 3 // 8
+        """A line well inside the text; not half way, where the nodes of many shapes end and their edges begin.
+
+        At each size it is the same kind of line: what a shape repeats takes one to four lines, which twelve is a multiple of.
+        """
+        line = len(self.lines) * 3 // 8
+        return line - line % 12 or line
 
     def ask(self, method: str, params: Any) -> Any:
         """The answer; None where the server says in its own words why there is none."""
@@ -148,20 +154,23 @@ def _rename(it: Opened) -> None:
 
 
 def _actions(it: Opened) -> None:
-    """Code actions for the first, middle and last finding, resolved."""
+    """Code actions for the first, middle and last finding and at places; some are resolved."""
     found = it.diagnostics
+    actions: list[Json] = []
     for finding in [found[index] for index in sorted({0, len(found) // 2, len(found) - 1})] if found else []:
         params = it.document | {"range": finding["range"], "context": {"diagnostics": [finding]}}
-        _resolve(it, it.ask("textDocument/codeAction", params))
+        actions += it.ask("textDocument/codeAction", params) or []
     for place in it.places():
         params = it.document | {"range": {"start": place, "end": place}, "context": {"diagnostics": []}}
-        _resolve(it, it.ask("textDocument/codeAction", params))
+        actions += it.ask("textDocument/codeAction", params) or []
+    _resolve(it, actions)
 
 
 def _resolve(it: Opened, actions: list[Json] | None) -> None:
-    for action in actions or []:
-        if "edit" not in action and "data" in action:
-            it.ask("codeAction/resolve", action)
+    """Resolve the first action and others at equal distances, each title once: a resolve is alike for all of a kind."""
+    named = {action["title"]: action for action in actions or [] if "edit" not in action and "data" in action}
+    for action in list(named.values())[:: -(-len(named) // _RESOLVED) or 1]:
+        it.ask("codeAction/resolve", action)
 
 
 def _all_actions(it: Opened) -> None:

@@ -218,14 +218,21 @@ def test_how_many_real_prompts_show_tests() -> None:
 
 @pytest.mark.slow
 async def test_no_visible_test_fails_a_right_solution() -> None:
-    wrong = []
-    for row in with_visible_tests(rows("humaneval_test") + rows("humaneval_validate")):
-        solution = row["prompt"] + row["canonical_solution"]
-        tests = visible_tests_in(row["prompt"], row["entry_point"])
-        result = await Sandbox().test(solution, tests, row["entry_point"])
-        if not result.passed:
-            wrong.append((row["task_id"], [failure.test for failure in result.failures]))
-    assert {problem for problem, _ in wrong} == WRONG_EXAMPLES
+    problems, sandbox = with_visible_tests(rows("humaneval_test") + rows("humaneval_validate")), Sandbox()
+    results = await asyncio.gather(
+        *(
+            sandbox.test(
+                row["prompt"] + row["canonical_solution"],
+                visible_tests_in(row["prompt"], row["entry_point"]),
+                row["entry_point"],
+            )
+            for row in problems
+        )
+    )
+    wrong = {
+        row["task_id"]: result.failures for row, result in zip(problems, results, strict=True) if not result.passed
+    }
+    assert wrong.keys() == WRONG_EXAMPLES, wrong
 
 
 def test_the_box_of_a_solution_is_read_with_the_braces_inside() -> None:

@@ -26,7 +26,7 @@ from tests.sizes import sized
 
 from merrow_optimizer.evaluation.data.names import data_file
 
-KILLS = sized(8, 16)
+KILLS = sized(8, 10)
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 

@@ -12,7 +12,7 @@ from tests.server.program import write
 
 pytestmark = pytest.mark.skipif(not hasattr(os, "wait4"), reason="the memory of a process is measured as POSIX has it")
 NO_OP = "flowchart TD\n    PROBLEM([Problem]):::Interface\n    RETURN([Answer]):::Interface\n    PROBLEM --> RETURN\n"
-FEW, MANY = 1_000, 20_000
+FEW, MANY = 500, 5_500
 LEAST = 300
 """Bytes in which an item fits as a text, which its parts in memory don't."""
 

@@ -33,7 +33,7 @@ from merrow_server.positions import position_at
 
 ROOT = Path(__file__).parents[2]
 CORPUS = ROOT.parent / "shared" / "corpus"
-EXAMPLES = sized(38, 600)
+EXAMPLES = sized(38, 240)
 """What decides how many broken texts there are."""
 
 WEIGHT = {"error": 2, "warning": 1, "hint": 0}

@@ -31,7 +31,7 @@ from merrow_optimizer.planning.task_graph import TaskGraph
 from merrow_server.cli import main
 
 Capture = pytest.CaptureFixture[str]
-KILLS = sized(4, 10)
+KILLS = sized(4, 6)
 TASK = "Make a web page for our conference."
 CHAIN = plan_of("ABCD", "AB", "BC", "CD")
 DIAMOND = plan_of("ABCD", "AB", "AC", "BD", "CD")

@@ -26,8 +26,10 @@ from merrow_optimizer.reproducing.papers import PAPERS, read_paper, workflow_fil
 from merrow_server.cli.evaluate import reproduce as module
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-KILLS = sized(2, 20)
+KILLS = sized(2, 8)
 ROUND_1 = ("--rows", "round1-*")
+ALIKE = ("pareto-2-", "pareto-3-")
+"""Rows that are made as those of `pareto-1` are, by other models."""
 
 
 @pytest.fixture
@@ -80,12 +82,16 @@ def test_nothing_is_asked_before_it_is_agreed_to(server: OpenAIServer) -> None:
 @pytest.mark.parametrize("paper", PAPERS)
 @pytest.mark.slow
 def test_the_whole_plan_of_a_paper_ends_with_a_table(server: OpenAIServer, paper: str) -> None:
-    plan = reproduce(paper, "--items", "3", "--format", "json").json
-    done = reproduce(paper, "--items", "3", "--yes", "--format", "json")
-    assert done.code == 0, done.err
+    whole = [row.id for row in read_paper(paper).rows.values() if not row.only_named]
+    wanted = [row for row in whole if not row.startswith(ALIKE)]
+    look = ["--items", "1", *(["--rows", ",".join(wanted)] if wanted != whole else [])]
+    plan = reproduce(paper, *look, "--format", "json").json
+    done = reproduce(paper, *look, "--yes", "--format", "json")
+    # Rows that were named and are played elsewhere did not end.
+    assert done.code == (wanted != whole), done.err
     table = done.json
     rows = rows_of(table)
-    assert rows.keys() == {row.id for row in read_paper(paper).rows.values() if not row.only_named}
+    assert rows.keys() == set(wanted)
     for row in rows.values():
         said = read_paper(paper).rows[row["row"]]
         # The paper's figure is never beside one of other tasks.

@@ -28,7 +28,7 @@ from tests.sizes import sized
 
 Capture = pytest.CaptureFixture[str]
 RUN_ID = re.compile(r"merrow show (\S+)")
-KILLS = sized(6, 20)
+KILLS = sized(6, 10)
 """Processes killed at random points."""
 
 

@@ -19,7 +19,7 @@ from tests.server.searching import LIMITED, answer, begun, newest, optimize, pla
 from tests.sizes import sized
 
 __all__ = ["server"]
-KILLS = sized(4, 10)
+KILLS = sized(4, 6)
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 
 

@@ -18,7 +18,7 @@ from tests.server.test_search_killed import drawn
 from tests.server.test_search_rounds import MODELS, Rounds
 from tests.sizes import sized
 
-KILLS = sized(2, 20)
+KILLS = sized(2, 8)
 ROUNDS = (*OWN, *MODELS, "--strategy", "evolve", "--set", "max-rounds=3", "--jobs", "1", "--concurrency", "1")
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
 

@@ -43,7 +43,7 @@ def rows(folder: Path) -> list[int]:
         store.close()
 
 
-@pytest.mark.parametrize("seed", range(sized(1, 50)))
+@pytest.mark.parametrize("seed", range(sized(1, 3)))
 def test_a_text_is_kept_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, seed: int) -> None:
     monkeypatch.setenv("MERROW_STATE_DIR", str(tmp_path / "state"))
     monkeypatch.setenv("MERROW_CONFIG_DIR", str(tmp_path / "config"))
@@ -51,7 +51,8 @@ def test_a_text_is_kept_once(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, se
     (tmp_path / "flow.mmd").write_text(ROW)
     random = Random(seed)
     process = begun(tmp_path, "run", "flow.mmd", "--input", "PROBLEM=x", "--base-url", "offline")
-    for wanted in sorted(random.sample(range(1, TEXTS), sized(1, 2))):
+    for _ in range(sized(1, 5)):
+        wanted = len(rows(tmp_path)) + random.choice((1, 1, 2))
         end = time.monotonic() + PATIENCE
         while process.poll() is None and len(rows(tmp_path)) < wanted and time.monotonic() < end:
             time.sleep(0.001)

@@ -205,7 +205,7 @@ def coverage(kind: str, n: int, p: float, rounds: int) -> float:
 @pytest.mark.parametrize("n", SIZES)
 @pytest.mark.parametrize("p", TRUTHS)
 def test_students_interval_covers_the_truth_as_often_as_it_says(kind: str, n: int, p: float) -> None:
-    found = coverage(kind, n, p, 2_000)
+    found = coverage(kind, n, p, 1_000)
     assert found >= 0.93
     assert found <= 0.99 or n < 100 or (kind, n, p) in SMALL_SPREAD
 

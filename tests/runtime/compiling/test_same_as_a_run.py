@@ -29,7 +29,7 @@ UNATTENDED = [
     path for path in EXAMPLES if not any(word in path.read_text("utf-8") for word in ("Human", "\n  tools:", "server:"))
 ]
 """Those that ask no person, whose answers Merrow would have to keep, and use no tools, whose servers are not here."""
-NESTED = sized(6, 40)
+NESTED = sized(6, 16)
 """How many generated workflows with Loops and Maps are compiled and run."""
 AFTER_LOOPS = (13, 19, 38, 87, 99)
 """Seeds of workflows in which what a node after a Loop is given is easily got wrong."""

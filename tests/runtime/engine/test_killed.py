@@ -21,7 +21,7 @@ from merrow_runtime import RunResult
 from merrow_runtime.requests import ModelRequest
 from merrow_runtime.store.database import Store
 
-KILLS = sized(8, 60)
+KILLS = sized(8, 24)
 LENGTH = 30
 
 NODES = [f'{name}{n}@{{op: Custom, prompt: "{name}{n}"}}' for n in range(LENGTH) for name in "AB"]

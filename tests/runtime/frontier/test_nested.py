@@ -18,7 +18,7 @@ from tests.sizes import sized
 from merrow_analysis.check import analyse
 from merrow_analysis.graph.nodes import TypedGraph
 
-COUNT = sized(250, 2000)
+COUNT = sized(250, 800)
 PARTS = 8
 RUNS = 5
 """Runs of each workflow without errors, each with other choices, numbers of items and failures."""

@@ -37,7 +37,7 @@ from merrow_runtime.workflow import Workflow, check_workflow, restore
 
 FIRST = 7_000
 PARTS = 6
-COUNT = sized(75, 500)
+COUNT = sized(75, 200)
 """Seeds. From two in five of them comes a workflow that can be run."""
 FOUND = (7_272, 7_559, 7_707, 7_941, 11_926, 12_207, 12_570, 15_398, 16_630)
 """Runs with which more examples once found something."""

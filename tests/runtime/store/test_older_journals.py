@@ -251,9 +251,23 @@ async def test_what_is_written_from_now_on_is_as_in_a_new_journal(path: Path, tm
             await journal.close()
 
 
-@pytest.mark.thinned(40)
+def steps_from(number: int) -> int:
+    """The statements that carry a journal of this format over."""
+    return sum(len(list(statements(STEPS[step]))) for step in range(number, VERSION))
+
+
+MOMENTS = [
+    (number, when)
+    for number in FORMATS
+    for when in range(steps_from(number) + 1)
+    # What a later format passes through the first one does, too.
+    if number == FORMATS[0] or when in (0, steps_from(number) // 2, steps_from(number) - 1, steps_from(number))
+]
+
+
+@pytest.mark.thinned(10)
 @posix
-@pytest.mark.parametrize("when", range(sum(len(list(statements(script))) for script in STEPS.values()) + 1))
+@pytest.mark.parametrize(("path", "when"), MOMENTS, indirect=["path"])
 def test_killed_in_the_middle_it_is_the_old_one_and_is_carried_over_next_time(path: Path, when: int) -> None:
     before, old = rows(path), version(path)
 
@@ -269,8 +283,7 @@ def test_killed_in_the_middle_it_is_the_old_one_and_is_carried_over_next_time(pa
         opening.statements = killed  # in this process alone
         Store.open(path)
 
-    steps = sum(len(list(statements(STEPS[number]))) for number in range(old, VERSION))
-    when = min(when, steps)
+    steps = steps_from(old)
     assert apart(work) == (-signal.SIGKILL if when < steps else 0)
     assert version(path) == (old if when < steps else VERSION)
     with closing(Store.open(path)) as store:

@@ -85,6 +85,6 @@ def test_titles_for_a_broken_drawing(kind: str) -> None:
 @pytest.mark.parametrize("part", range(3))
 def test_titles_for_broken_texts(part: int) -> None:
     random = Random(part)
-    for _ in range(sized(6, 100)):
+    for _ in range(sized(6, 40)):
         text = broken(random.choice(SOUND)[1], random)
         assert _unfulfilled(text) == [], text

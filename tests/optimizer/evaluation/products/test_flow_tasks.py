@@ -61,7 +61,7 @@ needs_browser = pytest.mark.skipif(browser_program() is None, reason="there is n
 
 @needs_latex
 @pytest.mark.thinned(3, "products")
-@pytest.mark.parametrize("item", [f"slides-{number}" for number in range(1, 6)])
+@pytest.mark.parametrize("item", ["slides-1", "slides-3", "slides-4"])
 def test_slides_meet_exactly_the_criteria_of_their_configuration(item: str) -> None:
     assert missed(verdicts(gold(item), answer(slides_tex=deck(item)))) == {}
     assert set(missed(verdicts(gold(item), answer(slides_tex=deck(item, frames=gold(item)["frames"] * 2))))) == {
