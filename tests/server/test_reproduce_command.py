@@ -84,7 +84,8 @@ def test_nothing_is_asked_before_it_is_agreed_to(server: OpenAIServer) -> None:
 def test_the_whole_plan_of_a_paper_ends_with_a_table(server: OpenAIServer, paper: str) -> None:
     whole = [row.id for row in read_paper(paper).rows.values() if not row.only_named]
     wanted = [row for row in whole if not row.startswith(ALIKE)]
-    look = ["--items", "1", *(["--rows", ",".join(wanted)] if wanted != whole else [])]
+    # Of few calls the forecast is rough.
+    look = ["--items", "1" if paper == "a2flow" else "3", *(["--rows", ",".join(wanted)] if wanted != whole else [])]
     plan = reproduce(paper, *look, "--format", "json").json
     done = reproduce(paper, *look, "--yes", "--format", "json")
     # Rows that were named and are played elsewhere did not end.
