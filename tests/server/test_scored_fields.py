@@ -9,7 +9,7 @@ from collections.abc import Iterator
 from xml.etree import ElementTree
 
 import pytest
-from tests.runtime.openai_server import OpenAIServer, Received, Reply, Step, serving
+from tests.runtime.openai_server import OpenAIServer, Received, Reply, Status, Step, serving
 from tests.server.program import in_process, write
 
 from merrow_optimizer.evaluation.summary import summary_of
@@ -173,6 +173,32 @@ def test_a_judge_scores_one_field(server: OpenAIServer, capsys: pytest.CaptureFi
     done = in_process(capsys, *given, "--format", "json").json
     assert {name: field["score"] for name, field in done["fields"].items()} == {"category": 0.75, "reply": 1.0}
     assert len(server.requests) == 8
+
+
+@pytest.mark.parametrize(("said", "status"), [(Reply("I can't say."), "invalid"), (Status(400), "unanswered")])
+def test_fields_of_an_answer_without_a_verdict_have_their_scores(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str], said: Step, status: str
+) -> None:
+    def without_verdict(request: Received) -> Step:
+        asked = str(request.body["messages"])
+        return said if "judge" in asked and "Screen" in asked else answer(request)
+
+    server.answer = without_verdict
+    judged = ("--metric", "reply=judge", "--metric-option", "reply.rubric=Is it kind?", "--concurrency", "1")
+    done = in_process(capsys, *MAIN, *FIELDS, *judged, "--format", "json").json
+    row = next(row for row in done["rows"] if row["status"] == status)
+    assert "Screen" in str(row["inputs"])
+    assert row["fields"]["category"]["value"] == 1
+    assert {name: field["n"] for name, field in done["fields"].items()} == {
+        "category": 4, "urgent": 4, "amount": 4, "reply": 3,
+    }  # fmt: skip
+    assert sum(answers.get("technical", 0) for answers in done["fields"]["category"]["confusion"].values()) == 1
+    server.answer = answer
+    before = len(server.requests)
+    in_process(capsys, "resume", done["evaluation"])
+    again = in_process(capsys, "show", done["evaluation"], "--format", "json").json
+    now = {name: field["n"] for name, field in again["fields"].items()}
+    assert (now["reply"], len(server.requests) - before) == ((4, 1) if status == "unanswered" else (3, 0))
 
 
 @pytest.mark.parametrize(("threshold", "statuses"), [("", {"wrong"}), ("5", {"right"}), ("5.5", {"wrong"})])

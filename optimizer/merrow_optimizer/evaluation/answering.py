@@ -14,7 +14,7 @@ from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.keys import score_key
 from merrow_optimizer.evaluation.metrics.reward import with_episode
 from merrow_optimizer.evaluation.plan import Plan
-from merrow_optimizer.evaluation.scores import FieldScore, InvalidItemError, Status
+from merrow_optimizer.evaluation.scores import FieldScore, InvalidItemError, PartlyScoredError, Status
 from merrow_optimizer.evaluation.unattended import unattended, with_answers
 from merrow_runtime.asking.asker import ACCOUNT, PurposeAccount
 from merrow_runtime.errors import BudgetFailure, EndpointFailure
@@ -256,10 +256,19 @@ class Answering:
         scoring = PurposeAccount(run_name(self._beginning, item.id, repeat))
         ACCOUNT.set(scoring)
         fatal: Fatal | None = None
+        fields: Mapping[str, FieldScore] | None = None
         try:
-            outcome = await self._judged(item, all_outputs(output, others) if self.plan.metric.reads_all else output)
+            try:
+                outcome = await self._judged(
+                    item, all_outputs(output, others) if self.plan.metric.reads_all else output
+                )
+            except PartlyScoredError as partly:
+                fields = partly.fields
+                raise partly.cause from None
+        except InvalidItemError as problem:
+            outcome = ItemOutcome(Status.INVALID, None, "", str(problem), _plain(fields))
         except (EndpointFailure, BudgetFailure) as failure:  # of a metric that asks a model
-            outcome = ItemOutcome(Status.UNANSWERED, None, "", failure.sentence)
+            outcome = ItemOutcome(Status.UNANSWERED, None, "", failure.sentence, _plain(fields))
             if isinstance(failure, BudgetFailure):
                 fatal = Fatal.BUDGET
             elif failure.fatal:
@@ -267,16 +276,14 @@ class Answering:
         return outcome, scoring.used, fatal
 
     async def _judged(self, item: Item, output: Any) -> ItemOutcome:
-        """What the metric says of an answer. Whatever goes wrong in there makes the item invalid, with the reason; only that a
-        model gave no answer is raised (`EndpointFailure`, `BudgetFailure`).
+        """What the metric says of an answer. Whatever goes wrong in there makes the item invalid, with the reason; what the
+        metric raises on purpose is raised.
         """
         metric = self.plan.metric
         try:
             async with asyncio.timeout(METRIC_SECONDS):
                 score = await metric.score(item, output)
-        except InvalidItemError as problem:
-            return ItemOutcome(Status.INVALID, None, "", str(problem))
-        except (EndpointFailure, BudgetFailure):
+        except (InvalidItemError, PartlyScoredError, EndpointFailure, BudgetFailure):
             raise
         except TimeoutError:
             return ItemOutcome(

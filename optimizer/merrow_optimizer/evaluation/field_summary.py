@@ -57,7 +57,9 @@ class CountedField:
         self._right: set[tuple[str, str]] = set()
 
     def add(self, score: ScoreRecord, field: Mapping[str, Any] | None) -> None:
-        """Take an answer that counts; what is not there of it is worth nothing where the workflow failed."""
+        """Take what is known of an answer, which may have other fields without a score; one of a workflow that failed is worth
+        nothing.
+        """
         if field is None and score.status != Status.FAILED:
             return
         value = 0.0 if field is None else float(field["value"])

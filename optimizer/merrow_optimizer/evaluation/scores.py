@@ -54,6 +54,16 @@ class InvalidItemError(Exception):
     """A metric can't score this item; the sentence says why."""
 
 
+class PartlyScoredError(Exception):
+    """Of an answer only these ``fields`` could be scored. ``cause`` is why another one could not: `InvalidItemError`, or that a
+    model gave no answer.
+    """
+
+    def __init__(self, fields: Mapping[str, FieldScore], cause: Exception) -> None:
+        super().__init__(str(cause))
+        self.fields, self.cause = fields, cause
+
+
 class Metric(Protocol):
     """Scores answers. ``version`` changes whenever some answer's score may."""
 
@@ -80,6 +90,8 @@ class Metric(Protocol):
 
         Raises:
             InvalidItemError: the item's data can't be scored, or the metric failed on it.
+            PartlyScoredError: the metric scores fields, and not all of them could be.
+            EndpointFailure, BudgetFailure: a model that it asks gave no answer.
         """
         ...
 

@@ -133,8 +133,8 @@ def summary_of(
         exhausted += score.exhausted > 0
         if score.status in COUNTED:
             counted.add(score)
-            for name, of_field in of_fields.items():
-                of_field.add(score, (score.fields or {}).get(name))
+        for name, of_field in of_fields.items():
+            of_field.add(score, (score.fields or {}).get(name))
     means = counted.means()
     return Summary(
         items,
@@ -223,8 +223,8 @@ def _means(scores: Iterable[ScoreRecord], fields: Sequence[str]) -> list[dict[st
     for score in scores:
         if score.status in COUNTED:
             counted.add(score)
-            for name, of_field in zip(fields, of_fields, strict=True):
-                of_field.add(score, (score.fields or {}).get(name))
+        for name, of_field in zip(fields, of_fields, strict=True):
+            of_field.add(score, (score.fields or {}).get(name))
     whole = dict(zip(counted.places, counted.means(), strict=True))
     return [whole, *(dict(of_field.means()) for of_field in of_fields)]
 

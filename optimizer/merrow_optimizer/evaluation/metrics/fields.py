@@ -10,8 +10,8 @@ from merrow_analysis.suggest import closest
 from merrow_optimizer.evaluation.answer_fields import AnswerField
 from merrow_optimizer.evaluation.items import Item
 from merrow_optimizer.evaluation.metrics.base import BaseMetric, golds_of, shown, text_of
-from merrow_optimizer.evaluation.scores import FieldScore, InvalidItemError, Score
-from merrow_runtime.errors import AnswerFailure, UsageFailure
+from merrow_optimizer.evaluation.scores import FieldScore, InvalidItemError, PartlyScoredError, Score
+from merrow_runtime.errors import AnswerFailure, BudgetFailure, EndpointFailure, UsageFailure
 from merrow_runtime.operators.formats.shapes import coerce, is_of
 from merrow_runtime.values import as_text
 
@@ -110,7 +110,18 @@ class Fields(BaseMetric):
         ]
 
     async def score(self, item: Item, output: Any) -> Score:
-        scores = {name: await self._one(each, item, output) for name, each in self.fields.items()}
+        scores: dict[str, FieldScore] = {}
+        cause: Exception | None = None
+        for name, each in self.fields.items():
+            if each.metric.judges and isinstance(cause, EndpointFailure | BudgetFailure):
+                continue  # it gives no answer now
+            try:
+                scores[name] = await self._one(each, item, output)
+            except (InvalidItemError, EndpointFailure, BudgetFailure) as problem:
+                # One that a resume may mend is the one to tell.
+                cause = problem if cause is None or isinstance(cause, InvalidItemError) else cause
+        if cause is not None:
+            raise PartlyScoredError(scores, cause)
         reasons = [f"{name}: {score.reason}" for name, score in scores.items() if score.value < 1]
         read = ", ".join(f"{name}: {score.read}" for name, score in scores.items())
         lowest = min(score.value for score in scores.values())
