@@ -29,6 +29,7 @@ table { width: 100%; } td.name { overflow-wrap: anywhere; } a { color: inherit; 
 .finished { color: var(--good); } .failed { color: var(--bad); } .running, .waiting { color: var(--blue); }
 .cancelled { color: var(--odd); }
 .empty { margin-top: 2rem; }
+@media (prefers-color-scheme: dark) { :root { --good: #56b05b; --bad: #f47067; --odd: #d9a22b; --blue: #4daafc; } }
 """
 _T = TypeVar("_T")
 Json = dict[str, Any]

@@ -30,7 +30,8 @@ _TEXTS = 1_500_000
 """Characters of texts in a file, over all steps: beyond a text's share each is cut."""
 _LONGEST = 8_000
 _STYLE = """
-table { width: 100%; } th { position: sticky; top: 0; background: Canvas; } figure { margin: 1rem 0; overflow-x: auto; }
+table { width: 100%; } td:nth-child(-n+3) { overflow-wrap: break-word; }
+th { position: sticky; top: 0; background: Canvas; } figure { margin: 1rem 0; overflow-x: auto; }
 figure img { max-width: 100%; background: #fff; }
 .finished, .reused { color: var(--good); } .failed, .problem { color: var(--bad); }
 .unfinished, .odd { color: var(--odd); } .skipped { opacity: .6; }
