@@ -120,13 +120,11 @@ def check_defects(program: list[str], folder: Path, snippet_of: str, suffix: str
         assert analyse(Path(defect["file"]).read_text("utf-8")).is_valid, defect["file"]
 
 
-def snippet(title: str) -> str:
-    """The first fenced block below the heading ``title`` of docs/editors.md."""
+def snippet(title: str, number: int = 0) -> str:
+    """A fenced block below the heading ``title`` of docs/editors.md, the first one where no ``number`` is given."""
     text = (ROOT / "docs" / "editors.md").read_text(encoding="utf-8")
     section = re.split(rf"^## {title}$", text, flags=re.MULTILINE)[1]
-    found = re.search(r"```\w+\n(.*?)```", section, re.DOTALL)
-    assert found is not None
-    return found[1]
+    return re.findall(r"```\w+\n(.*?)```", section, re.DOTALL)[number]
 
 
 def need(program: str, installation: str) -> str:

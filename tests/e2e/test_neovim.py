@@ -9,6 +9,7 @@ from tests.e2e.snippets import (
     CODE,
     REPAIRED,
     REPAIRED_FLOW,
+    ROOT,
     check_defects,
     check_nested_run,
     need,
@@ -51,6 +52,22 @@ def test_neovim_shows_and_repairs_a_mistake_in_cases(tmp_path: Path) -> None:
     printed = run([neovim, "--headless", "--clean", "-n", "-c", f"luafile {script}"], tmp_path, **variables)
     assert "DONE" in printed
     assert "numeric" in file.read_text(encoding="utf-8")
+
+
+@pytest.mark.parametrize("is_plugin", [False, True], ids=["documented", "plugin"])
+def test_neovim_shows_a_workflow_in_a_browser(tmp_path: Path, *, is_plugin: bool) -> None:
+    neovim = need("nvim", "apt-get install neovim")
+    need("curl", "apt-get install curl")
+    file, setup, command = tmp_path / "flow.mmd", tmp_path / "setup.lua", tmp_path / "command.lua"
+    file.write_text(REPAIRED_FLOW, encoding="utf-8")
+    plugin = (ROOT / "editors" / "neovim" / "plugin" / "merrow.lua").read_text("utf-8")
+    setup.write_text(plugin if is_plugin else snippet("Neovim"), encoding="utf-8")
+    command.write_text("" if is_plugin else snippet("Neovim", 1), encoding="utf-8")
+    variables = {"MERROW_FILE": str(file), "MERROW_SNIPPET": str(setup), "MERROW_COMMAND": str(command)}
+    script = Path(__file__).with_name("neovim_preview.lua")
+    printed = run([neovim, "--headless", "--clean", "-n", "-c", f"luafile {script}"], tmp_path, **variables)
+    assert "PAGE flow.mmd" in printed, printed
+    assert "DONE" in printed
 
 
 def test_neovim_runs_and_stops_a_loop_in_a_map(tmp_path: Path) -> None:
