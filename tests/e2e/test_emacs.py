@@ -1,5 +1,6 @@
 """Emacs with the documented set-up: a problem is shown and repaired, a Loop in a Map is run and stopped."""
 
+import re
 from pathlib import Path
 
 import pytest
@@ -9,6 +10,7 @@ from tests.e2e.snippets import (
     CODE,
     REPAIRED,
     REPAIRED_FLOW,
+    ROOT,
     check_defects,
     check_nested_run,
     need,
@@ -49,6 +51,17 @@ def test_emacs_shows_and_repairs_a_mistake_in_cases(tmp_path: Path) -> None:
     printed = run([emacs, "--batch", "-Q", "-l", str(script)], tmp_path, **variables)
     assert "DONE" in printed
     assert "numeric" in file.read_text(encoding="utf-8")
+
+
+def test_emacs_shows_a_workflow_in_a_browser(tmp_path: Path) -> None:
+    emacs = need("emacs", "apt-get install emacs-nox elpa-eglot")
+    file = tmp_path / "flow.mmd"
+    file.write_text(REPAIRED_FLOW, encoding="utf-8")
+    variables = {"MERROW_FILE": str(file), "MERROW_SNIPPET": str(ROOT / "editors" / "emacs" / "merrow.el")}
+    script = Path(__file__).with_name("emacs_preview.el")
+    printed = run([emacs, "--batch", "-Q", "-l", str(script)], tmp_path, **variables)
+    assert re.search(r"ADDRESS http://127\.0\.0\.1:\d+/[\w-]{43}/file/1\n", printed), printed
+    assert "DONE" in printed
 
 
 def test_emacs_runs_and_stops_a_loop_in_a_map(tmp_path: Path) -> None:
