@@ -405,6 +405,8 @@ async def test_all_that_is_said_goes_with_an_evaluation_and_who_shows_no_runs_is
             JsonRpcException, match="Save the workflow first: its evaluations are kept by its file"
         ) as caught:
             await editor.execute("merrow.evaluate", uri="untitled:Flow-1", **OWN)
+        with pytest.raises(JsonRpcException, match="Save the workflow first"):
+            await editor.execute("merrow.answerFields", uri="untitled:Flow-1")
         assert caught.value.data == {"code": "workflow"}
 
 
@@ -501,6 +503,7 @@ async def test_fields_are_offered_scored_and_written_for_every_row(tmp_path: Pat
         metrics = {metric["name"]: metric for metric in choices["metrics"]}
         assert {"name": "rubric", "needed": True, "file": False} in metrics["judge"]["options"]
         assert (metrics["labels"]["whole"], metrics["exact"]["whole"]) == (True, False)
+        assert {"arithmetic", "mails"} <= set(choices["datasets"])
 
         mails = {"uri": uri, "dataset": "mails.csv"}
         dry = await editor.execute("merrow.batch", **mails, output="out.csv", dryRun=True)
@@ -520,3 +523,20 @@ async def test_fields_are_offered_scored_and_written_for_every_row(tmp_path: Pat
         assert len(server.requests) == 2
         report = await editor.ask("merrow/evaluation", id=ended["evaluation"])
         assert [row["fields"]["category"]["gold"] for row in report["rows"]] == ["sales", "billing"]
+
+
+async def test_the_recipes_of_a_folder_are_played_with_and_told_of_where_nothing_is_played(tmp_path: Path) -> None:
+    pattern = (Path(__file__).parents[3] / "examples" / "patterns" / "react_textcraft.mmd").read_text("utf-8")
+    (tmp_path / "recipes").mkdir()
+    async with OpenAIServer(triaged) as server, editor_on(tmp_path, server) as editor:
+        asked = {"uri": editor.open(pattern), "dataset": "textcraft", "limit": 1, "recipes": "recipes", "dryRun": True}
+        with pytest.raises(JsonRpcException, match="recipes"):
+            await editor.execute("merrow.evaluate", **asked)
+        for number in range(5):
+            made = {"type": "crafting_shapeless", "ingredients": [f"item_{number}"], "result": f"item_{number + 1}"}
+            (tmp_path / "recipes" / f"{number}.json").write_text(json.dumps(made))
+        assert (await editor.execute("merrow.evaluate", **asked))["items"] == 1
+        (tmp_path / "mails.csv").write_text("id,problem,kind\na,One,billing\n")
+        plain = {"uri": editor.open(TRIAGE, "plain.mmd"), "dataset": "mails.csv", "golds": {"category": "kind"}}
+        with pytest.raises(JsonRpcException, match="textcraft"):
+            await editor.execute("merrow.evaluate", **plain, recipes="recipes", dryRun=True)

@@ -97,6 +97,9 @@ async def test_a_reproduction_is_cancelled_and_continued_and_pays_nothing_twice(
         ({"models": {"reader": "m"}}, "the roles are exec"),
         ({"items": 0}, "`items`"),
         ({"resume": "repro/none"}, "repro/none"),
+        ({"recipes": "data"}, "mermaidflow plays no game"),
+        ({"paper": "a2flow", "rows": [], "recipes": "nowhere"}, "nowhere"),
+        ({"recipes": 1}, "`recipes`"),
     ],
 )
 async def test_mistakes_are_said_before_a_call(folder: Path, more: dict[str, Any], says: str) -> None:

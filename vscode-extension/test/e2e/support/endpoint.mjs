@@ -53,7 +53,7 @@ export class Endpoint {
 
   /** Forget what was asked and what was agreed on answers: a file that fails in the middle must not fail those after it. */
   reset() {
-    this.questions.length = 0;
+    this.questions.length = this.models.length = 0;
     this.keys.clear();
     this.#refusal = undefined;
     this.#answers = () => undefined;
