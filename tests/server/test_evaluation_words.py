@@ -9,6 +9,7 @@ from typing import Any
 import pytest
 from tests.server.test_evaluation_formats import report_of, rich_report, row_of
 
+from merrow_optimizer.evaluation.data.names import shipped_file
 from merrow_optimizer.evaluation.summary import compared
 from merrow_runtime.provenance import OFFLINE_ORIGIN
 from merrow_runtime.store.evaluations import ScoreRecord
@@ -200,15 +201,19 @@ def test_editors_say_what_an_evaluation_may_cost() -> None:
     }
     end = "; what is known already costs nothing."
     for more, said in (
-        ({}, "1 item of /d/own.jsonl (part all): 1 call to http://m.test, for at most about $0.5000"),
+        ({}, "1 item of own.jsonl (part all): 1 call to http://m.test, for at most about $0.5000"),
+        (
+            {"dataset": str(shipped_file("mails"))},
+            "1 item of mails (part all): 1 call to http://m.test, for at most about $0.5000",
+        ),
         (
             {"items": 1200, "repeats": 3, "calls": {"least": 1000, "most": 2000}, "cost_usd": {"most": None}},
-            "1,200 items of /d/own.jsonl (part all), each 3 times: 1,000 to 2,000 calls to http://m.test, for a price that is not"
+            "1,200 items of own.jsonl (part all), each 3 times: 1,000 to 2,000 calls to http://m.test, for a price that is not"
             " known",
         ),
         (
             {"calls": {"least": 1, "most": None}, "cost_usd": {"most": 0.0}},
-            "1 item of /d/own.jsonl (part all): 1 or more calls to http://m.test, for $0",
+            "1 item of own.jsonl (part all): 1 or more calls to http://m.test, for $0",
         ),
     ):
         assert cost_sentence({**forecast, **more}) == said + end

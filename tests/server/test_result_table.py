@@ -2,8 +2,13 @@
 
 from __future__ import annotations
 
+import base64
+import gzip
 from collections.abc import Sequence
+from pathlib import Path
 
+from merrow_optimizer.evaluation.items import Item, RecordLocation
+from merrow_server.evaluations.known_items import NAME, KnownItems, packed
 from merrow_server.results.table import Cell, Column, Json, PageRequest, ResultTable
 
 ROWS, COLUMNS = 1_000, 40
@@ -57,3 +62,18 @@ def test_a_search_reads_again_no_more_than_a_bounded_part_of_all() -> None:
     assert table.found(search="osei") == []
     again = sum(count for count, longest in table.reads if longest > 100_000)
     assert 300 < again < 400
+
+
+def test_the_lines_of_items_are_kept_and_an_older_journal_has_none() -> None:
+    items = [
+        Item(name, {}, gold, place=RecordLocation(Path("own.csv"), line))
+        for name, gold, line in (("b", 1, 3), ("a", 2, 2))
+    ]
+    known = KnownItems.of({NAME: packed(items)})
+    assert [(name, known.place(name), known.line(known.place(name)), known.gold(name)) for name in known] == [
+        ("b", 0, 3, "1"),
+        ("a", 1, 2, "2"),
+    ]
+    older = gzip.compress(b"".join(f'["{name}", "", "{"0" * 64}"]\n'.encode() for name in "ba"))
+    known = KnownItems.of({NAME: base64.b64encode(older).decode()})
+    assert [(name, known.line(known.place(name))) for name in known] == [("b", 0), ("a", 0)]

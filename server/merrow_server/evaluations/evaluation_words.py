@@ -3,8 +3,10 @@
 from __future__ import annotations
 
 from collections.abc import Mapping
+from pathlib import Path
 from typing import Any
 
+from merrow_optimizer.evaluation.data.names import short_name
 from merrow_optimizer.evaluation.unattended import SIMULATED_PERSON
 from merrow_runtime.provenance import OFFLINE_ORIGIN, named
 from merrow_server.evaluations.evaluation_data import score_text
@@ -77,7 +79,7 @@ def cost_sentence(forecast: Mapping[str, Any]) -> str:
         calls += " or more" if most is None else f" to {most:,.0f}"
     calls += " call" if calls == "1" else " calls"
     return (
-        f"{items} of {visible(workflow_text(forecast['dataset']))} (part {visible(forecast['part'])}){times}:"
+        f"{items} of {visible(short_name(Path(forecast['dataset'])))} (part {visible(forecast['part'])}){times}:"
         f" {calls} to {named(forecast['endpoint'])}, {money}; what is known already costs nothing."
         f"{' What the judge uses comes on top.' if (forecast.get('judging') or {}).get('most') else ''}"
     )

@@ -5,7 +5,7 @@ from __future__ import annotations
 from collections.abc import Callable
 from pathlib import Path
 
-from merrow_optimizer.evaluation.data.names import data_name
+from merrow_optimizer.evaluation.data.names import short_name
 from merrow_optimizer.evaluation.plan import EvaluationLimits
 from merrow_optimizer.extraction.extraction_report import files, library
 from merrow_optimizer.extraction.extractor import Told as Steps
@@ -88,7 +88,7 @@ class _ReadyExtraction(ReadyJob[Json]):
             **plan_object(prepared),
             "endpoint": origin,
             "free": origin == OFFLINE_ORIGIN or prepared.again["replay"] is not None,
-            "text": "\n".join(plan_lines(plan, data_name(data.file), data.part)),
+            "text": "\n".join(plan_lines(plan, short_name(data.file), data.part)),
         }
         self.consent = None if self.forecast["free"] else self.forecast["text"]
 

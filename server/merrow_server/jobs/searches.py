@@ -7,6 +7,7 @@ from collections.abc import Callable, Mapping
 from pathlib import Path
 from typing import Any
 
+from merrow_optimizer.evaluation.data.names import short_name
 from merrow_optimizer.evaluation.plan import EvaluationLimits
 from merrow_optimizer.optimization.plan import Bounded
 from merrow_optimizer.optimization.record import SearchRecord, load
@@ -148,7 +149,7 @@ class _ReadySearch(ReadyJob[Json]):
             "endpoint": plan.base.chosen.endpoint.origin,
             "model": plan.base.model,
             "free": plan.forecast.cost_usd.most == 0 and plan.proposing is None,
-            "text": "\n".join(plan_lines(plan, str(prepared.data.file), prepared.data.part)),
+            "text": "\n".join(plan_lines(plan, short_name(prepared.data.file), prepared.data.part)),
         }
         self.consent = None if self.forecast["free"] else self.forecast["text"]
 

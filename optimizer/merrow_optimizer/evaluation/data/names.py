@@ -30,3 +30,8 @@ def shipped_file(name: str) -> Path:
 def data_name(file: Path) -> str:
     """A file of data for people: the name of a set that comes with Merrow, else its path."""
     return file.stem if file.parent == _FOLDER else str(file)
+
+
+def short_name(file: Path) -> str:
+    """A file of data where there is little room: the name of a set that comes with Merrow, else that of the file."""
+    return file.stem if file.parent == _FOLDER else file.name

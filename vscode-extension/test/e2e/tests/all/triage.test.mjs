@@ -50,6 +50,15 @@ describe(
       await w.lens('Run');
       assert.equal(await page.locator('.monaco-editor .squiggly-error, .monaco-editor .squiggly-warning').count(), 0);
       await w.shot('triage-new');
+      // Another one has another name, and what is there stays.
+      await w.command('Merrow: New Workflow...');
+      await w.pick('Start from which pattern?', 'Triage mails');
+      const name = page.locator('.quick-input-widget', { hasText: 'The name of the new file' }).locator('input').first();
+      await w.until(async () => (await name.inputValue()) === 'triage_2.mmd', 'no other name is proposed');
+      await name.fill('triage');
+      await page.locator('.quick-input-widget', { hasText: 'triage.mmd already exists' }).waitFor();
+      await page.keyboard.press('Escape');
+      await name.waitFor({ state: 'hidden' });
       // 2. All rows answered.
       await w.command('Merrow: Run on Every Row of a Data Set...');
       await page.locator('.quick-input-list .monaco-list-row', { hasText: 'comes with Merrow' }).first().waitFor();
@@ -68,7 +77,7 @@ describe(
       const dialog = page.locator('.monaco-dialog-box');
       await dialog.waitFor();
       await w.shot('triage-batch-consent');
-      assert.match(await dialog.innerText(), /6 items of .*mails\.csv.*24 calls to http:\/\/127/s);
+      assert.match(await dialog.innerText(), /6 items of mails\.csv \(part all\): 24 calls to http:\/\/127/s);
       assert.equal(model.questions.length, 0);
       await dialog.getByRole('button', { name: 'Run', exact: true }).click();
       const batch = await w.frame('.grid');
