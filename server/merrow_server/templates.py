@@ -95,12 +95,7 @@ def templates() -> dict[str, WorkflowTemplate]:
     its examples.
     """
     folder = _PACKED if _PACKED.is_dir() else _CHECKOUT
-    return {
-        name: _read(folder / f"{name}.mmd", group)
-        for group, names in GROUPS.items()
-        for name in names
-        if (folder / f"{name}.mmd").is_file()
-    }
+    return {name: _read(folder / f"{name}.mmd", group) for group, names in GROUPS.items() for name in names}
 
 
 def _read(path: Path, group: str) -> WorkflowTemplate:

@@ -54,6 +54,9 @@ def test_only_rows_that_are_not_known_whole_are_read_again() -> None:
     assert table.found(search="osei") == ["7"]
     again = [(count, longest) for count, longest in table.reads[before:] if longest > 9_000]
     assert again == [(1, max(longest for _, longest in again))]
+    before = len(table.reads)
+    assert table.found(search="xx") == ["7"]
+    assert [longest for _, longest in table.reads[before:] if longest > 9_000] == [], "its beginning has the word"
 
 
 def test_a_search_reads_again_no_more_than_a_bounded_part_of_all() -> None:

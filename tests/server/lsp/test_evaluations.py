@@ -527,16 +527,23 @@ async def test_fields_are_offered_scored_and_written_for_every_row(tmp_path: Pat
 
 async def test_the_recipes_of_a_folder_are_played_with_and_told_of_where_nothing_is_played(tmp_path: Path) -> None:
     pattern = (Path(__file__).parents[3] / "examples" / "patterns" / "react_textcraft.mmd").read_text("utf-8")
-    (tmp_path / "recipes").mkdir()
+    recipes = tmp_path / "games" / "recipes"
+    recipes.mkdir(parents=True)
     async with OpenAIServer(triaged) as server, editor_on(tmp_path, server) as editor:
-        asked = {"uri": editor.open(pattern), "dataset": "textcraft", "limit": 1, "recipes": "recipes", "dryRun": True}
+        asked = {
+            "uri": editor.open(pattern, "games/flow.mmd"),
+            "dataset": "textcraft",
+            "limit": 1,
+            "recipes": "recipes",
+            "dryRun": True,
+        }
         with pytest.raises(JsonRpcException, match="recipes"):
             await editor.execute("merrow.evaluate", **asked)
         for number in range(5):
             made = {"type": "crafting_shapeless", "ingredients": [f"item_{number}"], "result": f"item_{number + 1}"}
-            (tmp_path / "recipes" / f"{number}.json").write_text(json.dumps(made))
+            (recipes / f"{number}.json").write_text(json.dumps(made))
         assert (await editor.execute("merrow.evaluate", **asked))["items"] == 1
         (tmp_path / "mails.csv").write_text("id,problem,kind\na,One,billing\n")
         plain = {"uri": editor.open(TRIAGE, "plain.mmd"), "dataset": "mails.csv", "golds": {"category": "kind"}}
         with pytest.raises(JsonRpcException, match="textcraft"):
-            await editor.execute("merrow.evaluate", **plain, recipes="recipes", dryRun=True)
+            await editor.execute("merrow.evaluate", **plain, recipes=str(recipes), dryRun=True)
