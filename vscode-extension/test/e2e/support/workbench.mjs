@@ -185,9 +185,15 @@ export class Workbench {
     await this.still(rows);
     for (const row of await rows.all()) {
       const label = (await row.locator('.label-name').first().innerText()).trim();
-      const wanted = labels.includes(label);
-      const check = row.getByRole('checkbox').first();
-      if ((await check.isChecked()) !== wanted) await row.click();
+      const wanted = String(labels.includes(label));
+      await this.until(async () => {
+        if ((await row.getAttribute('aria-checked')) === wanted) return true;
+        // What is said of a row that the mouse was over lies above others.
+        await this.page.mouse.move(2, 2);
+        await row.click({ timeout: 2000 }).catch(() => undefined);
+        await this.still(rows);
+        return (await row.getAttribute('aria-checked')) === wanted;
+      }, `${label} is not as it should be`);
     }
     await this.page.keyboard.press('Enter');
     await input.waitFor({ state: 'hidden' });
