@@ -179,6 +179,7 @@ def waits_in_its_middle(
 ) -> tuple[Callable[[], None], subprocess.Popen[str]]:
     """A command whose journal is away, and whose calls in flight are answered since."""
     answered, in_flight = IN_THE_MIDDLE[command]
+    data(100)
     with at.server.holding(answered):
         process = begun(*COMMANDS[command])
         waited(lambda: len(at.server.requests) >= answered + in_flight)

@@ -160,6 +160,7 @@ class PostgresWriter(Writer):
                 pending.done.set_result(written.get(sql, counts[sql]) >= counts[sql])
             else:
                 pending.done.set_exception(problem)
+                pending.done.exception()  # the next write tells it too: who is gone by now needs no traceback
         return may_go_on
 
 
