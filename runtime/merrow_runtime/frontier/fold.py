@@ -8,7 +8,7 @@ from functools import partial
 
 from merrow_analysis.graph.live_state import live_state
 from merrow_analysis.graph.nodes import TypedGraph, TypedNode
-from merrow_runtime.errors import RunFailure
+from merrow_runtime.errors import NodeFailure, RunFailure
 from merrow_runtime.frontier.composing import compose
 from merrow_runtime.frontier.frame import Frame, Standing
 from merrow_runtime.frontier.layout import layout_of
@@ -98,8 +98,23 @@ class Frontier:
 
     @property
     def failure(self) -> RunFailure | None:
-        """Why the run fails; of several causes the one that was told first."""
-        return self._shared.failure
+        """Why the run fails; of several causes the one that was told first. It also fails if nothing reached any of its ends."""
+        shared, ends = self._shared, self.graph.outputs
+        if (
+            shared.failure is not None
+            or not ends
+            or not self.graph.core.loose
+            or shared.once
+            or not self._whole.is_over
+        ):
+            return shared.failure
+        if any(self._whole.standing.get(node.index) != "skipped" for node in ends):
+            return None
+        return NodeFailure(
+            f"Nothing reached {ends[0].id}: the last turn of a Loop came before a step that leads on had run. Allow more turns, "
+            "or a larger budget (--budget-tokens, --budget-usd, --budget-seconds) if that ended them.",
+            node=ends[0].id,
+        )
 
     @property
     def count(self) -> int:
