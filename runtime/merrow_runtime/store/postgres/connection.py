@@ -191,6 +191,8 @@ class PostgresConnection:
         self._seconds = seconds
         self.has_given_up = False
         """Whether the server was away for so long before: then it isn't waited for as long again."""
+        self.waits_again = PATIENCE
+        """The seconds that it is waited for then."""
         self.returned: Callable[[], Sequence[tuple[str, Values]]] | None = None
         """What is to be executed again after the server has crashed, and may have lost the last moments."""
         self.lasts = lasts
@@ -213,8 +215,9 @@ class PostgresConnection:
         """Whether it was connected; the connection may have been lost since."""
         return self._open is not None
 
-    def _wait(self) -> float:
-        return min(self.waits, PATIENCE) if self.has_given_up else self.waits
+    def wait(self) -> float:
+        """The seconds for which a server is waited for that is away."""
+        return min(self.waits, self.waits_again) if self.has_given_up else self.waits
 
     def _connected(self, seconds: int) -> tuple[_Connection, str]:
         """A new connection, and since when its server runs."""
@@ -284,7 +287,7 @@ class PostgresConnection:
 
     def asked(self, text: str, values: Sequence[Any] = ()) -> PostgresCursor:
         """A statement in PostgreSQL's own SQL. Outside of a transaction it is tried again where the connection was lost."""
-        end = time.monotonic() + self._wait()
+        end = time.monotonic() + self.wait()
         while True:
             try:
                 return self._asked_once(text, values)
@@ -332,7 +335,7 @@ class PostgresConnection:
         """
         if self.refused is not None:
             raise DatabaseFailure(str(self.refused), "read-only")
-        end, tries = time.monotonic() + (max(patience, self._wait()) if patience else 0.0), 0
+        end, tries = time.monotonic() + (max(patience, self.wait()) if patience else 0.0), 0
         while True:
             number: int | None = None
             server = self._server
@@ -445,7 +448,7 @@ class PostgresConnection:
                 if Interruption.is_wanted and failure.why == "away":
                     Interruption.away = failure
                 if failure.why != "away" or time.monotonic() >= end or self.closing or Interruption.is_wanted:
-                    self.has_given_up = waits
+                    self.has_given_up = self.has_given_up or waits
                     raise
                 time.sleep(_PAUSE)
             else:

@@ -98,23 +98,24 @@ class PostgresWriter(Writer):
             return  # who sends it waits for it
         future.add_done_callback(lambda done: _call(loop, self._landed, done))
 
-    def _opened_by_thread(self, end: float) -> PostgresConnection:
+    def _opened_by_thread(self) -> PostgresConnection:
         if self._background is None:
             background = PostgresConnection(
                 self.database.address, self.database.job, lasts=self._lasts, waits=sql.AWAY, is_open=False
             )
             background.refused, background.returned = self.database.refused, self.database.returned
+            background.waits_again = 0.0  # all that waits in the thread would wait one after the other
             self._background = background
         if not self._background.is_open:
-            self._background.reconnect(end)
+            self._background.reconnect(time.monotonic() + self._background.wait())
         return self._background
 
     def _done_by_thread(self, work: Callable[[Writer], T]) -> T:
-        return work(Writer(self._opened_by_thread(time.monotonic() + sql.AWAY), None))
+        return work(Writer(self._opened_by_thread(), None))
 
     def _committed_by_thread(self, waiting: Sequence[PendingWrite]) -> dict[str, int]:
-        end = time.monotonic() + sql.AWAY
-        background = self._opened_by_thread(end)
+        background = self._opened_by_thread()
+        end = time.monotonic() + background.wait()
         kinds: dict[str, list[Sequence[Any]]] = {}
         for pending in waiting:
             kinds.setdefault(pending.statement[0], []).append(pending.statement[1])
