@@ -21,8 +21,8 @@ LIBRARIES = EXTENSION / "python" / "lib"
 CORPUS = REPOSITORY.parent / "shared" / "corpus"
 PRIVATE = {"openai", "aiohttp", "httpx2", "uvloop", "mcp", "pydantic", "anyio"}
 """What the extension sets up in private folders, for real endpoints and servers of tools only."""
-OPTIONAL = {"html5lib", "math_verify", "sympy", "numpy"}
-"""Of the extras `evaluate` and `optimize`; where they are missing, what needs them says how to install them."""
+OPTIONAL = {"html5lib", "math_verify", "sympy", "numpy", "starlette", "uvicorn"}
+"""Of the extras `evaluate`, `optimize` and `up`; where they are missing, what needs them says how to install them."""
 NOT_SERVED = {
     ("merrow_server.files", "merrow_server.rendering.terminal"): "standard output is the client's",
     (

@@ -94,7 +94,7 @@ def test_every_example_that_can_run_has_a_recording() -> None:
 def test_the_gallery_has_the_command_that_replays_each_pattern() -> None:
     gallery = (ROOT / "docs" / "patterns-gallery.md").read_text("utf-8")
     commands = [shlex.split(block) for block in re.findall(r"^```sh\n(.*?)^```", gallery, re.M | re.S)]
-    assert commands == [script.command for script in SCRIPTS if script.workflow.startswith("patterns/")]
+    assert sorted(commands) == sorted(script.command for script in SCRIPTS if script.workflow.startswith("patterns/"))
 
 
 @pytest.mark.slow
@@ -164,6 +164,8 @@ def test_the_commands_of_the_guide_work_one_after_another(
     for command in commands:
         program, *arguments = shlex.split(command)
         assert program == "merrow"
+        if arguments[0] == "view":  # serves until it is stopped
+            continue
         outcome = in_process(capsys, *[run if argument == "RUN" else argument for argument in arguments])
         assert outcome.code == 0, f"{command}: {outcome.err}"
         made = re.search(r"merrow show (\S+)", outcome.err)

@@ -84,6 +84,12 @@ class Absence:
             cls.end(waiting, there=there)
 
     @classmethod
+    def lasted(cls) -> float:
+        """The seconds since it was found away, also where all have given up since."""
+        since = cls._since
+        return 0.0 if since is None else time.monotonic() - since
+
+    @classmethod
     def seconds(cls) -> float | None:
         """For how long it has been waited for; None where nothing waits now."""
         since = cls._since

@@ -1,7 +1,7 @@
 """The database crashes or freezes while something runs, and comes back: nothing that was finished is lost, nothing is paid twice,
 and meanwhile a display says how long it waits, and the first Ctrl-C ends it.
 
-All processes have shorter limits than users', by a file that Python reads first; but for the one that ends all waiting.
+All processes have shorter limits than users', by a file that Python reads first.
 """
 
 from __future__ import annotations
@@ -221,6 +221,25 @@ def test_the_first_ctrl_c_ends_one_process_that_waits(
     done = merrow("resume", identity)
     assert done.code == 0, done.err
     # Those on their way and those that waited for their places; a crash forgets the last moments, too.
+    assert made_again(alone.server.requests) <= 4 * IN_FLIGHT
+
+
+@pytest.mark.parametrize(
+    ("command", "goes_away"),
+    [("run", crashes), ("batch", freezes), ("evaluate", crashes), ("evaluate", freezes), ("optimize", freezes)],
+)
+def test_one_process_gives_up_a_database_that_stays_away(
+    command: str, alone: Shared, database: PostgresServer, goes_away: GoesAway, tmp_path: Path
+) -> None:
+    (tmp_path / "site" / "sitecustomize.py").write_text(f"{SHORTER}sql.AWAY = 5.0\n")
+    comes_back, process = waits_in_its_middle(command, alone, database, goes_away)
+    _, err = process.communicate()
+    assert process.returncode == 1, err
+    assert "Traceback" not in err
+    identity = err.partition("merrow resume ")[2].split()[0].rstrip(".")
+    comes_back()
+    done = merrow("resume", identity)
+    assert done.code == 0, done.err
     assert made_again(alone.server.requests) <= 4 * IN_FLIGHT
 
 

@@ -59,6 +59,10 @@ it waits without end, since its own limit, `_IDLE`, is for what it was sent comp
 _NAME = "merrow"
 """What a server knows our connections by."""
 _SHOWN = re.compile(r"[^\x20-\x7e\xa0-\ud7ff\ue000-\ufffd]+")
+_AWAY: dict[str, tuple[DatabaseFailure, float]] = {}
+"""By address how a server was found away, and until when what does not wait for it leaves it alone: for as long as it took to
+find out. Who gives up asks it for much, one after the other, and one that is frozen takes seconds each time.
+"""
 _CLOCK = 1.0
 """Seconds for which the server's clock is taken to go on like that of this process."""
 
@@ -189,10 +193,6 @@ class PostgresConnection:
         self.refused: StoreFailure | None = None
         self.waits = waits
         self._seconds = seconds
-        self.has_given_up = False
-        """Whether the server was away for so long before: then it isn't waited for as long again."""
-        self.waits_again = PATIENCE
-        """The seconds that it is waited for then."""
         self.returned: Callable[[], Sequence[tuple[str, Values]]] | None = None
         """What is to be executed again after the server has crashed, and may have lost the last moments."""
         self.lasts = lasts
@@ -216,8 +216,8 @@ class PostgresConnection:
         return self._open is not None
 
     def wait(self) -> float:
-        """The seconds for which a server is waited for that is away."""
-        return min(self.waits, self.waits_again) if self.has_given_up else self.waits
+        """The seconds for which a server is waited for that is away: all that waits in a process gives up at the same moment."""
+        return max(0.0, self.waits - Absence.lasted())
 
     def _connected(self, seconds: int) -> tuple[_Connection, str]:
         """A new connection, and since when its server runs."""
@@ -335,7 +335,8 @@ class PostgresConnection:
         """
         if self.refused is not None:
             raise DatabaseFailure(str(self.refused), "read-only")
-        end, tries = time.monotonic() + (max(patience, self.wait()) if patience else 0.0), 0
+        waits = max(patience, self.waits) - Absence.lasted() if patience else 0.0
+        end, tries = time.monotonic() + waits, 0
         while True:
             number: int | None = None
             server = self._server
@@ -432,12 +433,16 @@ class PostgresConnection:
         self.close()
         if Interruption.is_wanted and Interruption.away is not None:
             raise Interruption.away
+        failure, until = _AWAY.get(self.address.url, (None, 0.0))
+        if failure is not None and end <= time.monotonic() < until:
+            raise DatabaseFailure(str(failure), failure.why) from failure.__cause__
         with Absence.noted():
             self._reconnect(end)
 
     def _reconnect(self, end: float) -> None:
         waits = time.monotonic() < end
         while True:
+            tried = time.monotonic()
             try:
                 self._open, server = self._connected(self._seconds if waits or not self._server else _HURRIED)
                 if server != self._server and self.returned is not None:
@@ -447,12 +452,13 @@ class PostgresConnection:
             except DatabaseFailure as failure:
                 if Interruption.is_wanted and failure.why == "away":
                     Interruption.away = failure
+                if failure.why == "away":
+                    _AWAY[self.address.url] = failure, 2 * time.monotonic() - tried
                 if failure.why != "away" or time.monotonic() >= end or self.closing or Interruption.is_wanted:
-                    self.has_given_up = self.has_given_up or waits
                     raise
                 time.sleep(_PAUSE)
             else:
-                self.has_given_up = False
+                _AWAY.pop(self.address.url, None)
                 return
 
     def _again(self, sql: str, values: Values) -> None:

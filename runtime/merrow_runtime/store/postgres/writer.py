@@ -104,7 +104,6 @@ class PostgresWriter(Writer):
                 self.database.address, self.database.job, lasts=self._lasts, waits=sql.AWAY, is_open=False
             )
             background.refused, background.returned = self.database.refused, self.database.returned
-            background.waits_again = 0.0  # all that waits in the thread would wait one after the other
             self._background = background
         if not self._background.is_open:
             self._background.reconnect(time.monotonic() + self._background.wait())
@@ -139,8 +138,6 @@ class PostgresWriter(Writer):
             self._committed = time.monotonic()
         except DatabaseFailure as failure:
             problem = failure
-            if failure.why == "away":
-                self.database.has_given_up = True
             if failure.why in ("full", "away"):
                 # Nothing is given up: it is tried again with the next write. What came meanwhile is told, too, since no other
                 # commit is on its way that would do so.

@@ -124,9 +124,12 @@ def command(ctx: click.Context, /, files: tuple[str, ...], compare: tuple[str, s
             asyncio.run(_dry_run(user, file, given))
             return
         from merrow_server.cli.sessions.evaluation import report
+        from merrow_server.cli.sessions.watching import reporting
 
         code, record = asyncio.run(_evaluated(user, file, given))
-        passes = report(user, record, gates_of(given), baseline, given["output"])
+        passes = False
+        with reporting(code):
+            passes = report(user, record, gates_of(given), baseline, given["output"])
         ctx.exit(code if code != OK or passes else NOT_WELL)
 
 

@@ -52,6 +52,7 @@ def show(user: Store, identity: str, view: View) -> None:
 def resume(user: Store, identity: str, given: Json) -> int:
     from merrow_server.cli.options.engine import check_engine, cluster_of
     from merrow_server.cli.sessions.evaluation import report, watch
+    from merrow_server.cli.sessions.watching import reporting
     from merrow_server.continuing import changed_by
     from merrow_server.evaluations.prepared_evaluation import prepare_again
 
@@ -70,5 +71,7 @@ def resume(user: Store, identity: str, given: Json) -> int:
             await prepared.close()
 
     code = asyncio.run(work())
-    passes = report(user, record, gates, baseline, "text")
+    passes = False
+    with reporting(code):
+        passes = report(user, record, gates, baseline, "text")
     return code if code != OK or passes else NOT_WELL

@@ -20,7 +20,7 @@ from merrow_runtime.workflow import Workflow
 from merrow_server.cli import OK
 from merrow_server.cli.minutes import minutes
 from merrow_server.cli.sessions.evaluation import notice
-from merrow_server.cli.sessions.watching import tell_stopped, watched
+from merrow_server.cli.sessions.watching import reporting, tell_stopped, watched
 from merrow_server.cli.waiting import waiting_column
 from merrow_server.optimizations.pages import write_report
 from merrow_server.optimizations.prepared_search import PreparedSearch, SearchAsked, prepare_search
@@ -56,15 +56,16 @@ async def watch(user: Store, record: OptimizationRecord, prepared: PreparedSearc
         echo(f"Search {record.id}; its candidates are files in {folder}", err=True)
     shown = _shown(prepared.plan, as_json=as_json)
     code, _ = await watched(prepared, shown, lambda told: work(user, record, prepared.plan, told))
-    search_record = load(user, record.id)
-    try:
-        page = write_report(search_record)
-    except UsageFailure as problem:
-        complain(f"{problem} Write the report elsewhere with: merrow show {record.id} --format html -o FILE")
-    else:
-        if not as_json:
-            echo(f"Its report: {visible(workflow_text(str(page)))}", err=True)
-    report(user, record.id, as_json=as_json)
+    with reporting(code):
+        search_record = load(user, record.id)
+        try:
+            page = write_report(search_record)
+        except UsageFailure as problem:
+            complain(f"{problem} Write the report elsewhere with: merrow show {record.id} --format html -o FILE")
+        else:
+            if not as_json:
+                echo(f"Its report: {visible(workflow_text(str(page)))}", err=True)
+        report(user, record.id, as_json=as_json)
     if code != OK:
         tell_stopped(record.id)
     return code

@@ -3,10 +3,11 @@
 from __future__ import annotations
 
 import asyncio
-from collections.abc import Awaitable, Callable
-from contextlib import AbstractContextManager
+from collections.abc import Awaitable, Callable, Iterator
+from contextlib import AbstractContextManager, contextmanager
 from typing import Protocol, TypeVar
 
+from merrow_runtime.errors import StoreFailure
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK
 from merrow_server.cli.sessions.signals import cancelled_by_signals
 from merrow_server.rendering.output import complain
@@ -38,6 +39,18 @@ def tell_stopped(identity: str) -> None:
         f" Continue it with: merrow resume {identity}",
         err=True,
     )
+
+
+@contextmanager
+def reporting(code: int) -> Iterator[None]:
+    """Within it a report of a job that ended with ``code`` reads the journal. One that stopped since the journal is away has said
+    so, and has no report.
+    """
+    try:
+        yield
+    except StoreFailure:
+        if code != NOT_WELL:
+            raise
 
 
 async def worked(progress: AbstractContextManager[_Told], work: Callable[[_Told], Awaitable[_Done]]) -> _Done | None:
