@@ -26,7 +26,7 @@ from merrow_analysis.check import analyse
 GROWTH = 2.3
 SMALLEST = 32
 SIZES = (SMALLEST, 2 * SMALLEST, 4 * SMALLEST)
-LARGEST = 8 * SMALLEST
+LARGEST = 16 * SMALLEST
 """Size at which what is still steep fails."""
 MOST_SECONDS = 2.0
 """CPU time beyond which doubling is tried no further."""

@@ -407,6 +407,11 @@ CASES: dict[str, list[Case]] = {
         case("suggest", "broken.mmd", shows=False),
         case("suggest", TEXT),
     ],
+    "view": [
+        case("view", TEXT),
+        case("view", f"missing/{NAME}.mmd"),
+        case("view", "chain.mmd", "--port", TEXT),
+    ],
     "share": [case("share", TEXT, "-o", "x.html"), case("share", "RUN", "-o", f"missing/{NAME}.html")],
     "show": [
         case("show", "RUN"),

@@ -47,7 +47,6 @@ MEANT: Mapping[str, str] = {
     "validate": "check",
     "verify": "check",
     "version": "--version",
-    "view": "render",
 }
 """What other programs call a thing, and what to type after ``merrow`` for it."""
 
