@@ -217,7 +217,7 @@ def test_what_other_programs_call_a_thing_leads_to_a_command_of_ours(capsys: Cap
 
 @pytest.mark.parametrize("name", COMMANDS)
 def test_no_command_without_arguments_answers_in_the_words_of_the_parser(capsys: Capture, name: str) -> None:
-    if name in {"serve", "check", "fmt", "doctor", "repair", "test"}:
+    if name in {"serve", "view", "check", "fmt", "doctor", "repair", "test"}:
         return  # these do something without an argument
     said = in_process(capsys, name).err
     assert "Missing" not in said
