@@ -11,7 +11,7 @@ from random import Random
 from typing import Any
 
 import pytest
-from tests.plain.turns import Went, carry_out, drawn_by
+from tests.plain.turns import Went, carry_out, drawn_by, scripted
 from tests.shared import SHARED
 from tests.sizes import ALL, sized
 
@@ -153,6 +153,25 @@ def test_what_two_arrows_bring_from_one_step_to_another_is_brought_once_and_writ
         assert [cases.labels for node in one.typed.decisions if (cases := node.cases)] == [("no", "yes", "well")]
         assert {finding.code for finding in one.diagnostics} <= {"MW313"}
     check(text, range(3))
+
+
+SLOW_BESIDE = """flowchart TD
+    S[Start here] --> A[Write it] & X[Look it up]
+    A --> C{Good?}
+    C -->|no| A
+    C -->|yes| Q{Which?}
+    Q -->|short| B[Print it]
+    Q -->|long| D[Write more]
+    X --> D
+    B & D --> J[Send it]
+"""
+
+
+def test_behind_a_loop_that_has_ended_what_no_answer_leads_to_is_waited_for_by_nothing() -> None:
+    analysis = analyse(SLOW_BESIDE, as_workflow=True)
+    assert analysis.typed is not None
+    went = carry_out(analysis.typed, scripted({"C": ["no", "yes"], "Q": ["short"]}), last="X")
+    assert [step for step in went.steps if step in "JX"] == ["J", "X"]
 
 
 HOURGLASS = """flowchart TD

@@ -4,6 +4,7 @@ from __future__ import annotations
 
 import json
 import os
+import subprocess
 from dataclasses import dataclass
 from pathlib import Path
 from typing import Any
@@ -36,6 +37,15 @@ def in_process(capture: Any, *arguments: str) -> Outcome:
     code = main(list(arguments))
     out, err = capture.readouterr()
     return Outcome(code, out, err)
+
+
+def end_at_once(process: subprocess.Popen[str]) -> None:
+    """Let nothing be left of a program that serves."""
+    if process.poll() is None:
+        process.kill()
+    assert process.stdout is not None
+    process.stdout.close()
+    process.wait()
 
 
 GOOD = """\

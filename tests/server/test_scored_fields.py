@@ -201,6 +201,18 @@ def test_fields_of_an_answer_without_a_verdict_have_their_scores(
     assert (now["reply"], len(server.requests) - before) == ((4, 1) if status == "unanswered" else (3, 0))
 
 
+def test_a_judge_that_can_not_be_asked_is_not_asked_for_the_other_fields_of_an_answer(
+    server: OpenAIServer, capsys: pytest.CaptureFixture[str]
+) -> None:
+    server.answer = lambda request: Status(400) if "judge" in str(request.body["messages"]) else answer(request)
+    judged = [part for name in ("reply", "category") for part in ("--metric", f"{name}=judge")]
+    rubrics = [part for name in ("reply", "category") for part in ("--metric-option", f"{name}.rubric=Is it right?")]
+    data = ("evaluate", "flow.mmd", "--dataset", "mails.csv", "--map", "problem=text", "--limit", "1")
+    done = in_process(capsys, *data, *judged, *rubrics, "--format", "json").json
+    assert [row["status"] for row in done["rows"]] == ["unanswered"]
+    assert len([one for one in server.requests if "judge" in str(one.body["messages"])]) == 1
+
+
 @pytest.mark.parametrize(("threshold", "statuses"), [("", {"wrong"}), ("5", {"right"}), ("5.5", {"wrong"})])
 def test_a_threshold_says_from_which_verdict_on_a_field_is_right(
     server: OpenAIServer, capsys: pytest.CaptureFixture[str], threshold: str, statuses: set[str]

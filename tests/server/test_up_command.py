@@ -24,7 +24,7 @@ from hypothesis import HealthCheck, given, settings
 from hypothesis import strategies as st
 from tests.patience import PATIENCE
 from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Status, Step, serving
-from tests.server.program import merrow, write
+from tests.server.program import end_at_once, merrow, write
 
 FLOW = """\
 ---
@@ -105,11 +105,7 @@ class Service:
 
     def close(self) -> None:
         self.client.close()
-        if self.process.poll() is None:
-            self.process.kill()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        self.process.wait()
+        end_at_once(self.process)
 
 
 @contextlib.contextmanager

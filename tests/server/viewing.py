@@ -15,6 +15,7 @@ from typing import Any
 
 import httpx2
 from tests.patience import PATIENCE
+from tests.server.program import end_at_once
 
 Event = tuple[str, Any]
 
@@ -77,11 +78,7 @@ class Viewed:
 
     def close(self) -> None:
         self.client.close()
-        if self.process.poll() is None:
-            self.process.kill()
-        assert self.process.stdout is not None
-        self.process.stdout.close()
-        self.process.wait()
+        end_at_once(self.process)
 
 
 @contextlib.contextmanager

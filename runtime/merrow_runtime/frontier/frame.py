@@ -67,9 +67,9 @@ class Frame(Inflow):
     """
 
     __slots__ = (
-        "_dead", "_early", "_left", "_owns_live", "_ready", "_turning", "_unsure", "_waiting", "announced", "answers",
-        "asked", "chosen", "closed", "concluded", "failure", "gone", "inputs", "instead_of", "judged", "left_out",
-        "mores", "ordinal", "path", "run", "shared", "standing", "visits", "why",
+        "_dead", "_early", "_left", "_owns_live", "_ready", "_turning", "_waiting", "announced", "answers", "asked",
+        "chosen", "closed", "concluded", "failure", "gone", "inputs", "instead_of", "judged", "left_out", "mores",
+        "ordinal", "path", "run", "shared", "standing", "visits", "why",
     )  # fmt: skip
 
     def __init__(
@@ -114,8 +114,6 @@ class Frame(Inflow):
         self._dead: dict[str, set[int]] = {}
         self._turning = sum(part.loops.values())
         """The bits of the Loops without a box that have not ended."""
-        self._unsure: list[int] = []
-        """Nodes to look at again when one of these ends."""
         self.gone = False
         """Whether a node failed without ending the frame."""
         self._early: dict[int, Told] = {}
@@ -407,8 +405,8 @@ class Frame(Inflow):
             if unit is None or unit in self.standing or self.live.runs(graph.node(handle)) is not False:
                 continue
             if self.part.behind.get(unit, 0) & self._turning:
-                self._unsure.append(handle)
-            elif isinstance(unit, int):
+                continue  # It is looked at again before it would begin.
+            if isinstance(unit, int):
                 self._skip(unit, consequences)
             else:
                 dead = self._dead.setdefault(unit, set())
@@ -556,10 +554,7 @@ class Frame(Inflow):
         self, box: Box, standing: Standing, changed: Iterable[int], consequences: list[Consequence]
     ) -> None:
         self.standing[box.id] = standing
-        ended = self.part.loops.get(box.id, 0)
-        if ended:
-            self._turning &= ~ended
-            changed, self._unsure = [*changed, *self._unsure], []
+        self._turning &= ~self.part.loops.get(box.id, 0)
         self._left -= 1
         self._count_down(box.id)
         self._skip_dead(changed, consequences)

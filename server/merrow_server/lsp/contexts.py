@@ -43,7 +43,7 @@ class RequestedPaths:
         return self._any or not self._paths.isdisjoint(paths)
 
     def some(self, most: int) -> list[Path]:
-        """At most so many of them."""
+        """Some of them, ``most`` at most."""
         return list(islice(self._paths.copy(), most))
 
 

@@ -30,7 +30,7 @@ def listening(port: int) -> socket.socket:
         listener.setsockopt(socket.SOL_SOCKET, socket.SO_REUSEADDR, 1)
     try:
         listener.bind(("127.0.0.1", port))
-        listener.listen(_MOST_CONNECTIONS)  # before anyone is told where
+        listener.listen(_MOST_CONNECTIONS)  # before the address is printed
     except OSError as problem:
         listener.close()
         raise InputError(

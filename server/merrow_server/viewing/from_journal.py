@@ -68,8 +68,9 @@ async def _asked(thread: JobThread, work: Callable[[Store], _T]) -> _T:
 
 
 def runs_of(user: Store, file: str, known: tuple[str, str] | None) -> Json:
-    """The newest ``runs`` of a workflow, newest first, and the ``picture`` of the newest one: its report, as far as a drawing
-    shows it. None where there is no run, or where that is over and ``known``, by its id and status. Raises `StoreFailure`.
+    """The latest ``runs`` of a workflow, newest first, and the ``picture`` of the newest one: its report, as far as a drawing
+    shows it. ``known`` is the id and status of the run that the page has; the picture is None if that run is the newest and over,
+    and if there is no run. Raises `StoreFailure`.
     """
     runs = [run_object(run) for run in user.runs(_RUNS, file)]
     listed = [

@@ -56,33 +56,30 @@ class BrowserPages:
     def __init__(self, host: Host, drawn: Drawn, named: Named) -> None:
         self._host, self._drawn, self._named = host, drawn, named
         self._files: dict[str, tuple[OpenFile, str]] = {}
-        self._shown: ServedPages | None = None
-        self._server: PageServer | None = None
-        self._serving: asyncio.Task[None] | None = None
+        self._running: tuple[ServedPages, PageServer, asyncio.Task[None]] | None = None
 
     def address(self, uri: str, diagram: int) -> str:
         """Where the page of a document is. Called in the event loop. Raises `ModuleNotFoundError` where packages are missing,
         `InputError` where no port is free.
         """
-        if self._shown is None or self._server is None or self._serving is None or self._serving.done():
-            self._begin()
-        assert self._shown is not None  # noqa: S101 (it was begun)
-        assert self._server is not None  # noqa: S101
+        if self._running is None or self._running[2].done():
+            self._running = self._begun()
+        shown, server, _ = self._running
         key = unquote(uri)
         if key not in self._files:
             file = OpenFile(self._host, uri, self._drawn, self._named)
-            self._files[key] = file, self._shown.add(file)
+            self._files[key] = file, shown.add(file)
         path = self._files[key][1]
-        return f"{self._server.origin}{self._server.root}{path}" + (f"?diagram={diagram}" if diagram != 1 else "")
+        return f"{server.origin}{server.root}{path}" + (f"?diagram={diagram}" if diagram != 1 else "")
 
-    def _begin(self) -> None:
+    def _begun(self) -> tuple[ServedPages, PageServer, asyncio.Task[None]]:
         from merrow_server.viewing.http import ServedPages
         from merrow_server.viewing.serving import PageServer
 
         self._files.clear()
-        self._shown = ServedPages()
-        self._server = PageServer(self._shown, 0, ends_on_signals=False)
-        self._serving = asyncio.ensure_future(self._serve(self._server))
+        shown = ServedPages()
+        server = PageServer(shown, 0, ends_on_signals=False)
+        return shown, server, asyncio.ensure_future(self._serve(server))
 
     @staticmethod
     async def _serve(server: PageServer) -> None:

@@ -46,8 +46,8 @@ class ShownFile(ABC):
         finally:
             self._waiting.discard(waiting)
 
-    def look(self) -> None:  # noqa: B027 (most are told)
-        """Notice by itself what nobody tells it."""
+    def look(self) -> None:  # noqa: B027 (only some need it)
+        """Find out about changes that nobody reports."""
 
     @abstractmethod
     async def graph(self, diagram: int) -> dict[str, Any]:

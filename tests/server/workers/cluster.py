@@ -208,11 +208,17 @@ def cluster(folder: Path, workers: int = 2, **given: Any) -> Iterator[Cluster]:
 
 
 @dataclass
-class Shared:
-    """What tests of one file share: a folder with its state, an endpoint that answers at once, a cluster with two workers."""
+class Place:
+    """A folder with its state, and an endpoint that answers at once."""
 
     folder: Path
     server: OpenAIServer
+
+
+@dataclass
+class Shared(Place):
+    """What tests of one file share, with a cluster of two workers."""
+
     cluster: Cluster
     variables: dict[str, str]
 

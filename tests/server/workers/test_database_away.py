@@ -24,7 +24,7 @@ import pytest
 from tests.postgres import PostgresServer, crashes, freezes, server
 from tests.runtime.openai_server import Received, serving
 from tests.server.program import merrow, write
-from tests.server.workers.cluster import FLOW, KEY, OWN, Shared, begun, data, newest, shared, slowly, waited
+from tests.server.workers.cluster import FLOW, KEY, OWN, Place, Shared, begun, data, newest, shared, slowly, waited
 from tests.server.workers.test_kills import IN_FLIGHT, ITEMS, asked, came_to_the_same, evaluating
 from tests.sizes import sized
 
@@ -74,7 +74,7 @@ def place(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: PostgresSer
 
 
 @pytest.fixture
-def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: PostgresServer) -> Iterator[Shared]:
+def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: PostgresServer) -> Iterator[Place]:
     """Without workers."""
     monkeypatch.chdir(tmp_path)
     write("flow.mmd", FLOW)
@@ -89,7 +89,7 @@ def alone(tmp_path: Path, monkeypatch: pytest.MonkeyPatch, database: PostgresSer
             ("MERROW_JOURNAL", database.url()),
         ):
             monkeypatch.setenv(name, value)
-        yield Shared(tmp_path, endpoint, None, {})  # type: ignore[arg-type]
+        yield Place(tmp_path, endpoint)
 
 
 def waits_shown(process: subprocess.Popen[str]) -> int:
@@ -149,7 +149,7 @@ def test_the_first_ctrl_c_ends_a_coordinator_that_waits(
 @pytest.mark.parametrize("goes_away", [crashes, freezes])
 @pytest.mark.parametrize("seed", range(sized(1, 2)))
 def test_it_is_away_while_one_process_works(
-    alone: Shared, database: PostgresServer, goes_away: GoesAway, seed: int
+    alone: Place, database: PostgresServer, goes_away: GoesAway, seed: int
 ) -> None:
     chance = random.Random(seed)
     process = begun("evaluate", "flow.mmd", *OWN)
@@ -175,7 +175,7 @@ IN_THE_MIDDLE = {"run": (1, 1), "batch": (30, 8), "evaluate": (30, 8), "optimize
 
 
 def waits_in_its_middle(
-    command: str, at: Shared, database: PostgresServer, goes_away: GoesAway
+    command: str, at: Place, database: PostgresServer, goes_away: GoesAway
 ) -> tuple[Callable[[], None], subprocess.Popen[str]]:
     """A command whose journal is away, and whose calls in flight are answered since."""
     answered, in_flight = IN_THE_MIDDLE[command]
@@ -196,7 +196,7 @@ def made_again(requests: list[Received]) -> int:
 @pytest.mark.parametrize("goes_away", [crashes, freezes])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_one_process_shows_how_long_it_waits_and_its_calls_go_on(
-    command: str, alone: Shared, database: PostgresServer, goes_away: GoesAway
+    command: str, alone: Place, database: PostgresServer, goes_away: GoesAway
 ) -> None:
     comes_back, process = waits_in_its_middle(command, alone, database, goes_away)
     comes_back()
@@ -208,7 +208,7 @@ def test_one_process_shows_how_long_it_waits_and_its_calls_go_on(
 @pytest.mark.parametrize("goes_away", [crashes, freezes])
 @pytest.mark.parametrize("command", COMMANDS)
 def test_the_first_ctrl_c_ends_one_process_that_waits(
-    command: str, alone: Shared, database: PostgresServer, goes_away: GoesAway
+    command: str, alone: Place, database: PostgresServer, goes_away: GoesAway
 ) -> None:
     comes_back, process = waits_in_its_middle(command, alone, database, goes_away)
     process.send_signal(signal.SIGINT)
@@ -229,7 +229,7 @@ def test_the_first_ctrl_c_ends_one_process_that_waits(
     [("run", crashes), ("batch", freezes), ("evaluate", crashes), ("evaluate", freezes), ("optimize", freezes)],
 )
 def test_one_process_gives_up_a_database_that_stays_away(
-    command: str, alone: Shared, database: PostgresServer, goes_away: GoesAway, tmp_path: Path
+    command: str, alone: Place, database: PostgresServer, goes_away: GoesAway, tmp_path: Path
 ) -> None:
     (tmp_path / "site" / "sitecustomize.py").write_text(f"{SHORTER}sql.AWAY = 5.0\n")
     comes_back, process = waits_in_its_middle(command, alone, database, goes_away)
@@ -245,7 +245,7 @@ def test_one_process_gives_up_a_database_that_stays_away(
 
 @pytest.mark.parametrize("goes_away", [crashes, freezes])
 def test_a_terminal_shows_how_long_one_process_waits_and_that_it_stops(
-    alone: Shared, monkeypatch: pytest.MonkeyPatch, database: PostgresServer, goes_away: GoesAway
+    alone: Place, monkeypatch: pytest.MonkeyPatch, database: PostgresServer, goes_away: GoesAway
 ) -> None:
     screen, terminal = os.openpty()
     monkeypatch.setenv("TERM", "xterm-256color")

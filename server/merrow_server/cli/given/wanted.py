@@ -18,7 +18,7 @@ if TYPE_CHECKING:
 
 
 class Wanted(ABC):
-    """``title`` is what the user is told that is shown."""
+    """What a page shows; ``title`` names it for the user."""
 
     title: str
 
@@ -69,7 +69,7 @@ class WantedList(Wanted):
 
 
 def wanted(name: str | None) -> Wanted:
-    """What a name on the command line stands for: a file, else a job by the beginning of its id; the list of jobs without one.
+    """What a name on the command line means: a file, or else a job by the beginning of its id. Without a name, the list of jobs.
     Raises `InputError`.
     """
     if name is None:
