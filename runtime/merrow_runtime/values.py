@@ -69,6 +69,16 @@ def number_text(number: float) -> str:
     return repr(float(number)) if math.isfinite(number) else json.dumps(float(number))
 
 
+def from_json(text: str) -> Value:
+    """A text of JSON as a value. Raises `ValueError`, also for NaN and Infinity, which are none, and `RecursionError`."""
+    value: Value = json.loads(text, parse_constant=_no_constant)
+    return value
+
+
+def _no_constant(name: str) -> Value:
+    raise ValueError(name)
+
+
 def as_text(value: Value) -> str:
     """A value as a prompt or a result shows it: text as it is, anything else as indented JSON."""
     if isinstance(value, str):

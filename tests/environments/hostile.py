@@ -24,6 +24,7 @@ WRONG: dict[str, dict[str, Any]] = {
     "reward huge": {"session": "s", "observation": "x", "reward": 1e301},
     "done text": {"session": "s", "observation": "x", "terminated": "no"},
     "info": {"session": "s", "observation": "x", "info": [1]},
+    "unlike": {"session": "s", "observation": "x", "info": {"a": float("nan")}},
     "large": {"session": "s", "observation": "x" * 300_000},
 }
 

@@ -127,6 +127,7 @@ def test_after_a_crash_a_new_session_is_given_the_same_actions(
         ("reward huge", "`reward` that is not a number"),
         ("done text", "true or false"),
         ("info", "true or false"),
+        ("unlike", "did not answer with an object"),
         ("error", "It says: no\n"[:-1]),
         ("large", "max_result"),
         ("crash", "craft"),

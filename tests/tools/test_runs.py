@@ -57,6 +57,15 @@ def test_a_dry_run_says_which_tools_are_called_and_calls_none(
     dry = in_process(capsys, "run", "flow.mmd", "--input", "PROBLEM=ann", "--input", "BODY=hello", "--dry-run")
     assert dry.code == 0
     assert "calls the tool mail.send" in dry.out
+    assert "mail.send: it is called without asking you" in dry.out
+    assert "never called again" in dry.out
+    shown = in_process(capsys, "run", "flow.mmd", "--input", "PROBLEM=ann", "--dry-run", "--json").json
+    may = [node["may"]["mail.send"] for node in shown["nodes"] if "may" in node]
+    assert [(tool["allow"], tool["repeatable"]) for tool in may] == [(True, False)]
+    space.settings("repeatable = true")
+    asked = in_process(capsys, "run", "flow.mmd", "--input", "PROBLEM=ann", "--dry-run").out
+    assert "mail.send: you are asked first" in asked
+    assert "it may be called again" in asked
     assert space.mails == []
 
 

@@ -2,7 +2,6 @@
 
 from __future__ import annotations
 
-import json
 from collections.abc import Mapping
 from typing import Any
 
@@ -11,6 +10,7 @@ from merrow_runtime.environments.interface import EnvironmentStep, EpisodeError
 from merrow_runtime.models.redaction import quoted
 from merrow_runtime.program.tool_parameters import environment_tool
 from merrow_runtime.requests import EnvironmentAction, ToolCall, ToolQuestions, ToolResult
+from merrow_runtime.values import from_json
 
 _LONGEST_SESSION = 1_000
 
@@ -53,7 +53,7 @@ class ServedSession:
         fields: object = result.fields
         if fields is None:
             try:
-                fields = json.loads(result.text)
+                fields = from_json(result.text)
             except (ValueError, RecursionError):
                 fields = None
         if not isinstance(fields, dict):

@@ -14,7 +14,7 @@ import json
 import os
 import sys
 from collections.abc import Callable, Mapping, Sequence
-from typing import TYPE_CHECKING, Any, NoReturn
+from typing import TYPE_CHECKING, Any
 
 import anyio
 from mcp.shared.message import SessionMessage
@@ -190,11 +190,7 @@ class Program:
 def _message(line: bytes) -> SessionMessage | None:
     """The message in a line; None where there is none. Raises `RecursionError` for one with a thousand levels or so."""
     try:
-        value = json.loads(line.decode("utf-8", "replace"), parse_constant=_no_number, strict=False)
+        value = json.loads(line.decode("utf-8", "replace"), strict=False)
         return SessionMessage(jsonrpc_message_adapter.validate_python(value, by_name=False))
     except ValueError:
         return None
-
-
-def _no_number(name: str) -> NoReturn:
-    raise ValueError(name)

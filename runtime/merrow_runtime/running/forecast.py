@@ -30,13 +30,14 @@ from merrow_runtime.operators.registry import operator_for
 from merrow_runtime.operators.retrieve import RetrieveByEmbedding
 from merrow_runtime.operators.tool import Tool
 from merrow_runtime.options import RunOptions
+from merrow_runtime.outside.users_permissions import UsersPermissions
 from merrow_runtime.program.definitions import Step, Steps, depth_of, make_steps, meanings_of
 from merrow_runtime.program.inputs import read_inputs, type_of_input
 from merrow_runtime.program.loading import load
 from merrow_runtime.program.tool_parameters import root_of
 from merrow_runtime.running.forecast_costs import costs_of, left_out
 from merrow_runtime.running.forecast_embedding import EmbeddingForecast
-from merrow_runtime.running.forecast_figures import FREE, OPEN, Bounds, Cost, Forecast, PlannedNode
+from merrow_runtime.running.forecast_figures import FREE, OPEN, Bounds, Cost, Forecast, PlannedNode, PlannedTool
 from merrow_runtime.running.forecast_loops import planned_loops
 from merrow_runtime.running.only_model import with_only_model
 from merrow_runtime.running.resources import ChosenEndpoint, choose
@@ -140,6 +141,7 @@ class _Unfolding:
     default_model: str | None
     endpoint: Endpoint
     embedding: EmbeddingForecast
+    permissions: UsersPermissions = field(default_factory=UsersPermissions)
     known: dict[tuple[Call, frozenset[tuple[Call, int]], str], tuple[tuple[PlannedNode, ...], Cost]] = field(
         default_factory=dict
     )
@@ -219,6 +221,7 @@ class _Forecaster:
             asks = step.operator.question(Task(replace(definition, prompt=text), {})).ask
         tool = str(definition.parameters["tool"]) if isinstance(step.operator, Tool) else None
         is_agent = isinstance(step.operator, ToolAgent)
+        offered = tuple(name for name, _ in offered_tools(definition)) if is_agent else ()
         return PlannedNode(
             node.id,
             definition.operator,
@@ -230,9 +233,17 @@ class _Forecaster:
             played=is_played(node),
             person=asks,
             tool=tool,
-            offered=tuple(name for name, _ in offered_tools(definition)) if is_agent else (),
+            offered=offered,
             steps=most_steps(definition) if is_agent else 0,
+            may=tuple(self._tool(name) for name in ([tool] if tool is not None else offered) if "." in name),
         )
+
+    def _tool(self, name: str) -> PlannedTool:
+        """What may be done with a tool, and what its server says of that."""
+        outside, permissions = self.graph.core.language.outside, self._unfolding.permissions
+        pin = None if outside is None else outside.tools.find(name).pin
+        hints = {} if pin is None else pin.annotations
+        return PlannedTool(name, permissions.may_use(name), permissions.may_repeat(name), hints)
 
     def _call(self, visit: Visit, step: Step, called: Workflow, inputs: Inputs) -> tuple[tuple[PlannedNode, ...], Cost]:
         """The nodes of a called file, and what it may use. Those of a file that is running already are only counted."""

@@ -2,6 +2,7 @@
 
 from __future__ import annotations
 
+from collections.abc import Mapping
 from dataclasses import dataclass
 from math import inf
 from typing import Any
@@ -51,6 +52,21 @@ OPEN = Cost((0.0, 0.0, 0.0), (inf, inf, inf), priced=True)
 
 
 @dataclass(frozen=True, slots=True)
+class PlannedTool:
+    """A tool that a node may call. ``allowed`` and ``repeatable`` are the user's settings: whether nobody is asked before it is
+    called, and whether it may be called again. ``hints`` are its server's, as they are pinned, which nobody checks.
+    """
+
+    name: str
+    allowed: bool
+    repeatable: bool
+    hints: Mapping[str, Any]
+
+    def to_json(self) -> dict[str, Any]:
+        return {"allow": self.allowed, "repeatable": self.repeatable, "hints": dict(self.hints)}
+
+
+@dataclass(frozen=True, slots=True)
 class PlannedNode:
     """A node in the order of the run. ``runs`` is False for one that only some cases of Decisions reach.
 
@@ -79,6 +95,8 @@ class PlannedNode:
     offered: tuple[str, ...] = ()
     """The tools that its model may use, a person among them, in up to so many ``steps``."""
     steps: int = 0
+    may: tuple[PlannedTool, ...] = ()
+    """What the user lets it do with these tools."""
     embeds: int | None = None
     """How many texts of its store have to be embedded, once, beside the query each time; None where it has none embedded."""
 
@@ -97,6 +115,7 @@ class PlannedNode:
             **({} if self.person is None else {"person": self.person}),
             **({} if self.tool is None else {"tool": self.tool}),
             **({} if self.embeds is None else {"embeds": self.embeds}),
+            **({} if not self.may else {"may": {tool.name: tool.to_json() for tool in self.may}}),
             **({} if not self.offered else {"tools": {"names": list(self.offered), "steps": self.steps}}),
             "questions": [
                 {

@@ -2,14 +2,16 @@
 
 from __future__ import annotations
 
+import json
 from collections.abc import Iterator
 from typing import TYPE_CHECKING
 
+from merrow_analysis.tools.pins import shown
 from merrow_server.rendering.snippet import visible
 from merrow_server.rendering.terminal import style
 
 if TYPE_CHECKING:
-    from merrow_runtime.running.forecast_figures import Bounds, Forecast, PlannedNode
+    from merrow_runtime.running.forecast_figures import Bounds, Forecast, PlannedNode, PlannedTool
 
 
 def forecast_lines(forecast: Forecast) -> Iterator[str]:
@@ -43,6 +45,8 @@ def _node(number: int, node: PlannedNode) -> Iterator[str]:
     if node.offered:
         steps = "1 step" if node.steps == 1 else f"{node.steps} steps"
         yield f"   its model may use {visible(', '.join(node.offered))}, in up to {steps}"
+    for tool in node.may:
+        yield f"   {visible(_permitted(tool))}"
     if node.embeds is not None:
         new = f", and {node.embeds:,} of its store's texts, which have no vectors yet" if node.embeds else ""
         yield f"   has the query embedded{new}"
@@ -57,6 +61,14 @@ def _node(number: int, node: PlannedNode) -> Iterator[str]:
             yield f"     {style(message.role + ':', dim=True)}"
             for line in message.content.splitlines():
                 yield f"     | {visible(line)}"
+
+
+def _permitted(tool: PlannedTool) -> str:
+    """What may be done with a tool, in a line."""
+    asks = "it is called without asking you" if tool.allowed else "you are asked first unless you agreed before"
+    again = "it may be called again" if tool.repeatable else "it is never called again for the same step"
+    hints = ", ".join(f"{key}: {json.dumps(value)}" for key, value in sorted(tool.hints.items()))
+    return f"{tool.name}: {asks}; {again}" + (f"; its server says, unchecked: {shown(hints)}" if hints else "")
 
 
 def bounds_text(bounds: Bounds, *, about: bool = False) -> str:

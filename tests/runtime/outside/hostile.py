@@ -63,6 +63,10 @@ def do(how, request, given):
             raw(b'{"jsonrpc": "2.0", "id": %d, "result": {"content": [{"type": "text", "text": "\xff\xfe \x1b[31m"}]}}\n'
                 % request["id"])  # fmt: skip
             return
+        case "unlike":
+            raw(b'{"jsonrpc": "2.0", "id": %d, "result": {"content": [], "structuredContent": {"a": NaN}}}\n'
+                % request["id"])  # fmt: skip
+            return
         case "deep":
             raw(b'{"jsonrpc": "2.0", "id": %d, "result": {"content": [], "structuredContent": ' % request["id"]
                 + b'{"a": ' * 10_000 + b"1" + b"}" * 10_000 + b"}}\n")  # fmt: skip

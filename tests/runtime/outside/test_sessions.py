@@ -67,6 +67,7 @@ LIMITS = {
     "long": "sent a line of more than 8 MB.",
     "endless": "sent a line of more than 8 MB.",
     "deep": "sent a message of more than 100 levels.",
+    "unlike": "answered with values that JSON does not have.",
     "nested": "sent a message of more than 100 levels.",
     "notifications": "sent more than 1,000 messages that answer nothing during one call.",
     "requests": "sent more than 1,000 messages that answer nothing during one call.",

@@ -3,7 +3,6 @@
 from __future__ import annotations
 
 import hashlib
-import json
 import re
 from collections.abc import Iterable, Mapping, Sequence
 from typing import Any
@@ -16,7 +15,7 @@ from merrow_runtime.models.redaction import quoted
 from merrow_runtime.operators.base import NodeDefinition
 from merrow_runtime.records import record
 from merrow_runtime.requests import LONGEST_ARGUMENTS, AskedCall, OfferedTool
-from merrow_runtime.values import canonical, is_deeper
+from merrow_runtime.values import canonical, from_json, is_deeper
 
 TOOLS, MAX = "tools", "max"
 NAME, PIN, DESCRIPTION, SCHEMA = "name", "pin", "description", "schema"
@@ -122,7 +121,7 @@ class ToolOffers:
             told = f"Its arguments have more than {LONGEST_ARGUMENTS:,} characters. Send less."
             return UnusableCall(offer.name, told)
         try:
-            arguments = json.loads(call.arguments or "{}", parse_constant=_refused)
+            arguments = from_json(call.arguments or "{}")
         except (ValueError, RecursionError):
             return UnusableCall(offer.name, "Its arguments are not valid JSON. Send one JSON object.")
         if not isinstance(arguments, dict):
@@ -165,7 +164,3 @@ def _fault(schema: Mapping[str, Any], arguments: dict[str, Any]) -> str | None:
     if fault is None:
         return None
     return f"{fault.message} (at {fault.place})" if fault.place else fault.message
-
-
-def _refused(constant: str) -> object:
-    raise ValueError(constant)
