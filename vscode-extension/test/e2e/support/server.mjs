@@ -77,7 +77,7 @@ export class Server {
     installAll(server, extensions, vsix);
     const port = await freePort();
     const log = openSync(path.join(root, 'code-server.log'), 'w');
-    const flags = ['--disable-telemetry', '--disable-update-check', '--disable-getting-started-override', '--disable-proxy', '--ignore-last-opened'];
+    const flags = ['--reconnection-grace-time', '20', '--disable-telemetry', '--disable-update-check', '--disable-getting-started-override', '--disable-proxy', '--ignore-last-opened'];
     if (!trust) flags.push('--disable-workspace-trust');
     if (smoke) flags.push('--vscode-option', 'enable-smoke-test-driver');
     server.process = spawn(node, [...common, '--auth', 'none', '--bind-addr', `127.0.0.1:${port}`, ...flags], {

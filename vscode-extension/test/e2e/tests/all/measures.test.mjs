@@ -11,7 +11,7 @@ const figures = {};
 /** A workflow of so many nodes with one mistake, in its last line. */
 function workflow(size) {
   const node = (number) => `    N${number}["Custom<br/>(role: solver_${number})"]:::CustomOp`;
-  const from = (number) => (number < 10 ? 'PROBLEM' : `N${number - 7}`);
+  const from = (number) => (number < 7 ? 'PROBLEM' : `N${number - 7}`);
   const numbers = Array.from({ length: size }, (_, number) => number);
   const edges = numbers.map((number) => `    ${from(number)} -->|input| N${number}`);
   return ['flowchart TD', '    PROBLEM([Problem]):::Interface', ...numbers.map(node), ...edges, `    N${size - 1} --> RETURN([Return]):::CustumOp`, ''].join('\n');
