@@ -167,3 +167,22 @@ def test_a_bottleneck_is_wide_before_and_after(before: int, after: int, found: i
     lines += [f"LAST[Custom]{C} --> RETURN", "PROBLEM --> X", "X --> RETURN2", "RETURN2([more]):::Interface"]
     hints = [one for one in diagnose(workflow(*lines)) if one.code == "MW402" and one.message.count("through X")]
     assert len(hints) == found
+
+
+@pytest.mark.parametrize("place", range(3))
+def test_cases_that_imply_each_other_are_told_in_any_order(place: int) -> None:
+    cases = ["SECOND -- yes --> X", "SECOND -- no --> X"]
+    cases.insert(place, "FIRST -- yes --> X")
+    lines = [
+        'A["Custom<br/>(role: a, returns: Bool)"]:::CustomOp & B["Custom<br/>(role: b, returns: Bool)"]:::CustomOp',
+        f"PROBLEM -->|input| A & B & X{C}",
+        "A --> FIRST{First?}:::DecisionOp",
+        "B --> SECOND{Second?}:::DecisionOp",
+        "FIRST -- yes --> B",
+        *cases,
+        "FIRST -- no --> RETURN",
+        "X --> RETURN",
+    ]
+    text = workflow(*lines)
+    found = [one.range.start.line for one in diagnose(text) if one.code == "MW401"]
+    assert [text.splitlines()[line].strip() for line in found] == [*cases, "FIRST -- no --> RETURN"]

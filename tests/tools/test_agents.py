@@ -207,16 +207,16 @@ PATTERNS = sorted(
 
 
 @pytest.mark.parametrize("text", [HELP, *(path.read_text("utf-8") for path in PATTERNS)])
-def test_a_thousand_mutants_keep_what_an_agent_does(text: str) -> None:
+def test_mutants_keep_what_an_agent_does(text: str) -> None:
     before = graph_of(text)
     assert "ToolAgent" in [node.operator for node in acting_nodes(before)]
     beside = MoveFilter(DEFAULT.operators, files=Files("flow.mmd", FILES))
     made = 0
-    for seed in range(sized(1, 24)):
+    for seed in range(sized(1, 6)):
         for mutant in random_mutants(text, sized(12, 50), seed, beside):
             assert_kept(before, graph_of(mutant.text), mutant.text)
             made += 1
-    assert made >= sized(3, 1_000)
+    assert made >= sized(3, 200)
 
 
 @pytest.mark.parametrize(

@@ -13,7 +13,6 @@ from merrow_analysis.graph.nodes import TypedEdge, TypedNode
 from merrow_analysis.rules.context import GraphContext
 from merrow_analysis.rules.fixes.decision_fixes import (
     draw_cases,
-    open_cases,
     other_case,
     rename_in_value,
     write_case,
@@ -153,7 +152,7 @@ def _unknown_case(context: GraphContext, node: TypedNode, problem: CaseProblem, 
         named = "kinds" if node.placement.decided_by == "kinds" else "words"
         hint = f"its {named} are {listed(problem.words, most=10)}."
     near = guesses.closest(case, known)
-    fixes: Iterable[Fix] = other_case(context, UNKNOWN_CASE, edge, open_cases(node))
+    fixes: Iterable[Fix] = other_case(context, UNKNOWN_CASE, node, edge)
     if near is not None:
         hint = f"did you mean `{near}`?"
         alike = [other for other in node.ways if other.case_label == case]

@@ -11,7 +11,7 @@ from merrow_analysis.graph.bare.conditions import TooManyCombinationsError
 from merrow_analysis.graph.bare.reach import reach
 from merrow_analysis.graph.bare.shape import GraphShape
 from merrow_analysis.graph.instructions import memory_of
-from merrow_analysis.graph.liveness.live_nodes import LiveNode
+from merrow_analysis.graph.liveness.live_nodes import Feed
 from merrow_analysis.graph.liveness.waiting import order_of
 from merrow_analysis.graph.nodes import TypedEdge, TypedGraph
 from merrow_analysis.rules.context import GraphContext
@@ -51,16 +51,25 @@ def check_hints(context: GraphContext) -> Iterator[Diagnostic]:
 def _implied_orders(context: GraphContext) -> Iterator[Diagnostic]:
     graph = context.graph
     combinations = graph.combinations
-    if combinations.live is None or combinations.cases is None:
+    live = combinations.live
+    if live is None or combinations.cases is None:
         return
     waiting = combinations.waiting
     orders = sorted(
         (edge for node in graph.decisions for edge in node.outgoing if edge.order_only and _orders_alone(edge)),
         key=lambda edge: edge.flow.index,
     )
+    without: dict[int, dict[Feed, bool]] = {}
+    """By target and gate, whether it runs in the same cases without that one."""
     for edge in orders[:_MOST_ORDERS]:
+        target = edge.target.index
         try:
-            if _is_implied(graph, edge, waiting[edge.target.index]):
+            if target not in without:
+                node, runs = waiting[target], live.runs[target]
+                without[target] = {
+                    gate: truth == runs for gate, truth in zip(node.gates, live.without_each_gate(node), strict=True)
+                }
+            if without[target].get(order_of(edge), True) and _comes_after_anyway(graph, edge):
                 message = (
                     f"{edge.target.id} runs after {edge.source.id} and in the same cases without this edge too; it "
                     "only gives order, which other paths imply already."
@@ -77,20 +86,8 @@ def _orders_alone(edge: TypedEdge) -> bool:
     return not (edge.left or edge.entered)
 
 
-def _is_implied(graph: TypedGraph, edge: TypedEdge, waiting: LiveNode) -> bool:
-    """Whether the target runs in the same cases without the edge, and still comes after its Decision."""
-    live = graph.combinations.live
-    if live is None:
-        return False
-    feed = order_of(edge)
-    gates = list(waiting.gates)
-    if feed in gates:
-        gates.remove(feed)
-    without = LiveNode(-1, waiting.required, tuple(gates), waiting.others)
-    live.settle(without)
-    same = live.runs.pop(-1) == live.runs[edge.target.index]
-    if not same:
-        return False
+def _comes_after_anyway(graph: TypedGraph, edge: TypedEdge) -> bool:
+    """Whether the target comes after its Decision without the edge."""
     following = list(graph.shape.following)
     following[edge.source.index] = [other.target.index for other in edge.source.outgoing if other is not edge]
     return bool(reach(following, [edge.source.index])[edge.target.index])

@@ -5,6 +5,7 @@ Every item ends once, no committed call is made again, and the result is that of
 
 from __future__ import annotations
 
+import os
 import random
 import signal
 import subprocess
@@ -38,7 +39,8 @@ pytestmark = [
     pytest.mark.thinned(5, "workers that are killed"),
 ]
 ITEMS = sized(100, 400)
-ROUNDS = sized(1, 2)
+ROUNDS = int(os.environ.get("MERROW_KILLS", "1"))
+"""Kills of each kind, with each kind of journal."""
 IN_FLIGHT_CALLS = 8
 """Calls of a worker that are in flight."""
 IN_FLIGHT = 2 * IN_FLIGHT_CALLS - 1

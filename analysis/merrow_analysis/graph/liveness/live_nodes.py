@@ -11,8 +11,9 @@ only where that value is there.
 
 from __future__ import annotations
 
-from collections.abc import Collection, Mapping, Sequence
+from collections.abc import Collection, Iterator, Mapping, Sequence
 from dataclasses import dataclass, field
+from itertools import accumulate
 from typing import Generic, Protocol, TypeVar
 
 from merrow_analysis.graph.bare.conditions import ALWAYS, LARGEST, NEVER, Condition, Conditions
@@ -186,18 +187,37 @@ class Liveness(Generic[Truth]):
             truth = self.algebra.either(truth, self.taken(gate))
         return truth
 
+    def any_other_taken(self, gates: Sequence[Feed]) -> Iterator[Truth]:
+        """For each gate whether any other one is taken, in steps of the algebra that are linear in the gates."""
+        either, never = self.algebra.either, self.algebra.never
+        truths = [self.taken(gate) for gate in gates]
+        behind = list(accumulate(reversed(truths), either, initial=never))[-2::-1]
+        for truth, before in zip(behind, accumulate(truths, either, initial=never), strict=False):
+            yield either(before, truth)
+
     def any_alive(self, feeds: Sequence[Feed]) -> Truth:
         truth = self.algebra.never
         for feed in feeds:
             truth = self.algebra.either(truth, self.alive(feed))
         return truth
 
+    def _all_alive(self, required: Sequence[Sequence[Feed]]) -> Truth:
+        truth = self.algebra.always
+        for feeds in required:
+            truth = self.algebra.both(truth, self.any_alive(feeds))
+        return truth
+
+    def without_each_gate(self, node: LiveNode) -> Iterator[Truth]:
+        """For each gate of ``node`` whether it runs where that one is not there."""
+        algebra, ready = self.algebra, self._all_alive(node.required)
+        others = self.any_alive(node.others)
+        for opened in self.any_other_taken(node.gates):
+            yield algebra.both(ready, algebra.either(opened, others)) if len(node.gates) > 1 else ready
+
     def settle(self, node: LiveNode) -> None:
         """Say whether ``node`` runs, once that is known of all that it waits for."""
         algebra = self.algebra
-        truth = algebra.always
-        for feeds in node.required:
-            truth = algebra.both(truth, self.any_alive(feeds))
+        truth = self._all_alive(node.required)
         if node.gates:
             opened = algebra.either(self.any_taken(node.gates), self.any_alive(node.others))
             truth = algebra.both(truth, opened)

@@ -65,13 +65,13 @@ def _truths(labels: Sequence[str]) -> tuple[str, str]:
     return ("yes", "no")
 
 
-def other_case(context: GraphContext, rule: Rule, edge: TypedEdge, cases: Sequence[str]) -> Iterator[Fix]:
-    """Write another case in the place of one that never comes, on this edge alone."""
+def other_case(context: GraphContext, rule: Rule, node: TypedNode, edge: TypedEdge) -> Iterator[Fix]:
+    """Write a case that no edge of its Decision says in the place of one that never comes, on this edge alone."""
     label = edge.placed.label
     rest = "after" if label.after else label.port
     made = (
         repair
-        for case in cases
+        for case in open_cases(node)
         for repair in relabel(context, rule, edge, spelled(case, edge.word, label.output, rest))
     )
     yield from firsts(made, _MOST_OFFERED)
