@@ -160,7 +160,7 @@ FAILED := $(CURDIR)/.cache/failed-parts
 test-all: export MERROW_TEST_ALL := 1
 test-all: setup .venv-inspect/bin/inspect .venv-servers/bin/mcp-server-time .venv-alfworld/.installed $(call npm_stamp,$(SERVERS))
 	@rm -rf $(NOT_RUN) $(FAILED) && mkdir -p $(NOT_RUN)
-	@echo "Testing all of it in two lines at once, which takes up to an hour; each prints its output when it is done."
+	@echo "Testing all of it in two lines at once, which takes an hour or more; each prints its output when it is done."
 	@scripts/in_memory.sh $(MAKE) $(PARALLEL) first-line second-line
 	@if [ -e $(FAILED) ]; then echo "Failed: $$(tr '\n' ' ' < $(FAILED))" >&2; exit 1; fi
 	@echo "All is well: $(FIRST_LINE) $(SECOND_LINE)."
