@@ -186,3 +186,40 @@ def test_cases_that_imply_each_other_are_told_in_any_order(place: int) -> None:
     text = workflow(*lines)
     found = [one.range.start.line for one in diagnose(text) if one.code == "MW401"]
     assert [text.splitlines()[line].strip() for line in found] == [*cases, "FIRST -- no --> RETURN"]
+
+
+DECIDED = (
+    'A["Custom<br/>(role: a, returns: Bool)"]:::CustomOp & B["Custom<br/>(role: b, returns: Bool)"]:::CustomOp',
+    f"X{C}",
+    "PROBLEM -->|input| A & B",
+    "A --> FIRST{First?}:::DecisionOp",
+    "FIRST -- yes --> B",
+    "FIRST -- no --> RETURN",
+    "X --> RETURN",
+)
+
+
+@pytest.mark.parametrize(
+    ("lines", "told_of"),
+    [
+        # X waits for what only this case brings, so its only case says nothing new.
+        (("B -->|response:input| X", "FIRST -- yes --> X"), ["FIRST -- no --> RETURN", "FIRST -- yes --> X"]),
+        # X runs in the same cases without the second, but no longer after SECOND.
+        (
+            (
+                "PROBLEM -->|input| X",
+                "B --> SECOND{Second?}:::DecisionOp",
+                "SECOND -- no --> B2:::CustomOp",
+                "FIRST -- yes --> X",
+                "SECOND -- yes --> X",
+            ),
+            ["FIRST -- no --> RETURN"],
+        ),
+    ],
+)
+def test_a_case_is_implied_where_its_end_runs_and_waits_the_same_without_it(
+    lines: tuple[str, ...], told_of: list[str]
+) -> None:
+    text = workflow(*DECIDED, *lines)
+    found = [one.range.start.line for one in diagnose(text) if one.code == "MW401"]
+    assert [text.splitlines()[line].strip() for line in found] == told_of
