@@ -342,9 +342,9 @@ def test_only_the_fixes_of_selected_rules_are_applied() -> None:
 
 @pytest.mark.thinned(16, "fixes everywhere")
 def test_fixes_do_the_same_everywhere() -> None:
-    for _, text in SOME:
+    for _, text in SOUND[::4]:
         in_hosts(text)
-    for text in broken_texts(EXAMPLES // 3, 1):
+    for text in broken_texts(EXAMPLES // 6, 1):
         in_hosts(text)
 
 

@@ -158,7 +158,7 @@ def test_killed_anywhere_it_is_the_same_search(
     wanted = (
         *OWN,
         "--budget-evaluations",
-        "200",
+        "100",
         *MODELS,
         "--strategy",
         "guided",

@@ -11,6 +11,8 @@ export const VIEW_TYPE = 'merrow.preview';
 /** Milliseconds after the last keystroke before a diagram is asked for, at least and at most; slow answers wait longer. */
 const SHORTEST = 80;
 const LONGEST = 1500;
+/** Milliseconds after the first keystroke for some time, which is shown at once: what one edit changes comes in several events. */
+const FIRST = 5;
 /** Milliseconds after an edit in which the cursor moves because somebody types. */
 const TYPING = 1000;
 
@@ -82,17 +84,20 @@ export class PreviewPanel implements vscode.Disposable {
       panel.onDidDispose(() => { this.dispose(); }),
       vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
         if (!this.isOurs(document)) return;
+        let wait;
         if (contentChanges.length > 0) {
+          if (this.timer === undefined && Date.now() - this.edited > LONGEST) wait = FIRST;
           this.edited = Date.now();
           if (this.run?.isOver === true) this.leftRun = this.run.run;
         }
-        this.soon();
+        this.soon(wait);
       }),
       vscode.workspace.onDidOpenTextDocument((document) => {
         if (this.isOurs(document)) this.soon();
       }),
       vscode.languages.onDidChangeDiagnostics(({ uris }) => {
-        if (uris.some((changed) => this.isUri(changed))) this.soon();
+        // What is asked soon has them already, and need not wait for them.
+        if (this.timer === undefined && uris.some((changed) => this.isUri(changed))) this.soon();
       }),
       vscode.window.onDidChangeTextEditorSelection(({ textEditor, selections }) => {
         if (this.isOurs(textEditor.document) && selections[0] !== undefined) this.moved(selections[0].active);
@@ -266,7 +271,10 @@ export class PreviewPanel implements vscode.Disposable {
   /** Ask for the diagram once nothing has happened for a moment. */
   private soon(wait = Math.min(Math.max(this.took, SHORTEST), LONGEST)): void {
     clearTimeout(this.timer);
-    this.timer = setTimeout(() => void this.refresh(), wait);
+    this.timer = setTimeout(() => {
+      this.timer = undefined;
+      void this.refresh();
+    }, wait);
   }
 
   private async refresh(): Promise<void> {
