@@ -5,6 +5,8 @@ import { fileName } from '../jobs/item';
 import type { Target } from '../run/protocol';
 import type { RunServer } from '../run/server';
 import { nameOf } from '../run/targets';
+import { sentence } from '../run/texts/rejection';
+import { say } from '../say';
 import { scoring } from './choosing';
 import { pick, type Choice } from './picking';
 import { actsSomewhere, asksPeople, byPlace, callsTools, fieldsOf, hasReader, unfed } from './fields';
@@ -17,6 +19,7 @@ const DATA = '**/*.{jsonl,ndjson,json,csv}';
 const IGNORED = '**/{node_modules,.git,.venv,.vscode,dist}/**';
 const DATA_ASKED = 'The data: JSON Lines, a JSON array or CSV';
 const MOST_FILES = 200;
+const WITHOUT = 'Go On Without This Budget';
 /** Characters of a data file that are read for its fields. */
 const BEGINNING = 200_000;
 const CONFIGURATION = /(?:^|\/)(?:package(?:-lock)?|tsconfig|merrow)\.json$|\.replay\.jsonl$/;
@@ -37,7 +40,7 @@ export class EvaluationStart {
     const found = await this.fields(target, title);
     if (found === undefined || found.isWhole) return found?.question;
     const limited = await this.limited(title, found.question);
-    return limited && this.more(target, title, limited, { isScored: true });
+    return limited && this.more(target, title, limited, true, (asked) => this.server.forecast({ ...target, ...asked }));
   }
 
   /** How many of the items at most; undefined where the user leaves. */
@@ -49,7 +52,7 @@ export class EvaluationStart {
   }
 
   /** What else the user wants to say, which most want nothing of; undefined where they leave. */
-  private async more<Asked extends Partial<Question>>(target: Target, title: string, asked: Asked, { isScored }: { readonly isScored: boolean }): Promise<Asked | undefined> {
+  private async more<Asked extends Partial<Question>>(target: Target, title: string, asked: Asked, isScored: boolean, forecast: (asked: Asked) => Promise<unknown>): Promise<Asked | undefined> {
     const { nodes } = await this.runs.graph(target);
     const options = offered({ isScored, hasEnvironment: actsSomewhere(nodes) });
     const gates = { label: 'Scores that must be reached', description: 'of the whole, or of fields' };
@@ -66,7 +69,11 @@ export class EvaluationStart {
       }
       const value = await valueOf(title, item.option);
       if (value === undefined) return undefined;
-      whole = withOption(whole, item.option, value);
+      const wanted = withOption(whole, item.option, value);
+      // Where a price is not known, that is said before more is asked.
+      const refusal = item.option.key === 'usd' ? await forecast(wanted).then(() => undefined, sentence) : undefined;
+      if (refusal === undefined) whole = wanted;
+      else if ((await say.warning(refusal, { modal: true }, WITHOUT)) !== WITHOUT) return undefined;
     }
     return whole;
   }
@@ -142,7 +149,7 @@ export class EvaluationStart {
     const beside = typeof file === 'string' ? vscode.Uri.joinPath(vscode.Uri.parse(target.uri), '..', file) : file;
     const defaultUri = beside.with({ path: beside.path.replace(/(?:\.[^./]*)?$/, '.answers.csv') });
     const limited = await this.limited(title, { dataset, ...(Object.keys(mapping).length > 0 ? { mapping } : {}), ...standIns });
-    const whole = limited && (await this.more(target, title, limited, { isScored: false }));
+    const whole = limited && (await this.more(target, title, limited, false, (asked) => server.forecast({ ...target, ...asked, output: defaultUri.fsPath })));
     if (whole === undefined) return undefined;
     const output = await vscode.window.showSaveDialog({ title, defaultUri, saveLabel: 'Write Answers Here', filters: { CSV: ['csv'], 'JSON Lines': ['jsonl'] } });
     if (output === undefined) return undefined;

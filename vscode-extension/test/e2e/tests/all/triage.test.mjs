@@ -68,7 +68,13 @@ describe(
       await w.pick('At most how many items?', 'All items');
       await page.locator('.quick-input-widget input[placeholder^="Anything else?"]').waitFor();
       await w.shot('triage-batch-more');
-      await w.pickSeveral('Anything else?', ['Budget in tokens']);
+      await w.pickSeveral('Anything else?', ['Budget in US dollars', 'Budget in tokens']);
+      // Nobody knows what this model costs: that is said at once, and the answers so far stay.
+      await w.type('Budget in US dollars: stop once this much is spent', '1');
+      const refusal = page.locator('.monaco-dialog-box', { hasText: "a budget in US dollars can't be kept" });
+      await refusal.waitFor();
+      await w.shot('triage-no-price');
+      await refusal.getByRole('button', { name: 'Go On Without This Budget' }).click();
       await w.type('Budget in tokens: stop at this many', '90000');
       const save = page.locator('.quick-input-widget', { hasText: 'Show Local' });
       await save.waitFor();
