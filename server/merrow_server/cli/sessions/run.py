@@ -19,6 +19,7 @@ import click
 from merrow_runtime.loop_sentences import exhausted_sentences
 from merrow_runtime.provenance import PERSON_ORIGIN, REPLAY_ORIGIN, answered_by
 from merrow_runtime.running.run import open_question
+from merrow_runtime.store.sql import Interruption
 from merrow_runtime.values import as_text
 from merrow_server.cli import INTERRUPTED, NOT_WELL, OK, WAITS
 from merrow_server.cli.given.inputs import can_ask
@@ -202,7 +203,8 @@ def _code(result: RunResult, stopped: list[int]) -> int:
         return OK
     if result.status == "waiting":
         return WAITS
-    if result.status == "cancelled" and stopped:
+    # A run whose end can't be written, because its journal is away, has failed; it ended because somebody wanted it to.
+    if stopped and (result.status == "cancelled" or Interruption.away is not None):
         return INTERRUPTED
     return NOT_WELL
 
