@@ -561,7 +561,7 @@ async def test_what_comes_while_the_commit_of_something_else_is_refused_is_writt
     with closing(Store.open()) as store:
         journal = store.begin(run())
         postgres.sql(
-            f"CREATE FUNCTION {schema}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(0.2);"
+            f"CREATE FUNCTION {schema}.refuse() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1);"
             " RAISE EXCEPTION 'no'; END $$;"
             f" CREATE TRIGGER refuses BEFORE INSERT ON {schema}.calls FOR EACH ROW WHEN (NEW.step = 'answer 0')"
             f" EXECUTE FUNCTION {schema}.refuse()"
@@ -790,8 +790,8 @@ async def test_a_full_disk_is_told_and_what_came_meanwhile_is_kept_when_there_is
         closed = Store.open()
         other = closed.begin(run("run-2"))
         postgres.sql(
-            f"CREATE FUNCTION {schema}.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN RAISE EXCEPTION"
-            " 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;"
+            f"CREATE FUNCTION {schema}.full() RETURNS trigger LANGUAGE plpgsql AS $$ BEGIN PERFORM pg_sleep(1);"
+            " RAISE EXCEPTION 'could not extend file: No space left on device' USING ERRCODE = '53100'; END $$;"
             f" CREATE TRIGGER no_room BEFORE INSERT ON {schema}.calls EXECUTE FUNCTION {schema}.full()"
         )
         journal.record_told([node()])  # nobody waits for that
@@ -806,9 +806,15 @@ async def test_a_full_disk_is_told_and_what_came_meanwhile_is_kept_when_there_is
             await waiting
         await asyncio.sleep(0)
         assert [record.getMessage() for record in caplog.records if record.name == "asyncio"] == []
+        # What comes while the last one fails that finds no room is not told that there is none.
+        last = asyncio.ensure_future(journal.record_call(call(number=1)))
+        while not postgres.sql("SELECT 1 FROM pg_stat_activity WHERE wait_event = 'PgSleep'"):
+            await asyncio.sleep(0.01)
         postgres.sql(f"DROP TRIGGER no_room ON {schema}.calls")
-        await journal.record_call(call(number=1))
-        assert [one.key.step for one in store.calls("run-1")] == ["answer 0", "answer 1"]
+        await journal.record_call(call(number=2))
+        with pytest.raises(StoreFailure, match="is full"):
+            await last
+        assert [one.key.step for one in store.calls("run-1")] == ["answer 0", "answer 1", "answer 2"]
         await journal.close()
 
 

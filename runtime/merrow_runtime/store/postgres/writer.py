@@ -56,6 +56,8 @@ class PostgresWriter(Writer):
 
     async def off_loop(self, work: Callable[[Writer], T]) -> T:
         """See `Writer.off_loop`: the thread does it, with its own connection."""
+        if self._is_closed:  # a sign of life of a run, say, that was not over when it was
+            raise StoreFailure("The journal of runs is closed.")
         if self._flight is None and self._waiting:
             self._send()
         return await asyncio.wrap_future(self._thread.submit(self._done_by_thread, work))
@@ -139,11 +141,16 @@ class PostgresWriter(Writer):
         except DatabaseFailure as failure:
             problem = failure
             if failure.why in ("full", "away"):
-                # Nothing is given up: it is tried again with the next write. What came meanwhile is told, too, since no other
-                # commit is on its way that would do so.
-                waiting += self._waiting
-                self._waiting = [pending._replace(done=None) for pending in waiting]
-                self._urgent = may_go_on = False
+                # Nothing is given up: it is tried again with the next write.
+                came, self._waiting = self._waiting, [pending._replace(done=None) for pending in waiting]
+                if failure.why == "full" and any(pending.done is not None for pending in came):
+                    # That is one that came meanwhile, when there may have been room again.
+                    self._waiting += came
+                else:
+                    # What came while a server was away has waited as well, and no other commit is on its way that would tell it.
+                    waiting += came
+                    self._waiting += [pending._replace(done=None) for pending in came]
+                    self._urgent = may_go_on = False
         except Exception as fault:  # noqa: BLE001 (a fault in Merrow: what waits must get it, or would wait forever)
             problem = StoreFailure(f"The journal of runs failed: {type(fault).__name__}: {fault}.")
             problem.__cause__ = fault
