@@ -150,15 +150,21 @@ def test_a_good_proposal_becomes_the_best_and_what_was_shown_scores_nobody(
 
 
 @posix
-@pytest.mark.parametrize(("proposer", "jobs"), [("both", 3), ("model", 1)])
+@pytest.mark.parametrize(("proposer", "jobs", "evaluations"), [("both", 3, "200"), ("model", 1, "100")])
 @pytest.mark.thinned(32, "killed anywhere")
 def test_killed_anywhere_it_is_the_same_search(
-    server: OpenAIServer, model: Scripted, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, proposer: str, jobs: int
+    server: OpenAIServer,
+    model: Scripted,
+    tmp_path: Path,
+    monkeypatch: pytest.MonkeyPatch,
+    proposer: str,
+    jobs: int,
+    evaluations: str,
 ) -> None:
     wanted = (
         *OWN,
         "--budget-evaluations",
-        "100",
+        evaluations,
         *MODELS,
         "--strategy",
         "guided",
