@@ -1,7 +1,7 @@
 import assert from 'node:assert/strict';
 import { describe, it } from 'node:test';
 import type { Finding, Graph, GraphEdge, GraphNode, NodeRun } from '../../src/preview/protocol';
-import { equalSteps, folded, foldedRun, groupTitle } from '../../webview/preview/folding';
+import { equalBranches, folded, foldedRun, groupTitle } from '../../webview/preview/folding';
 import { nodeWords, spoken } from '../../webview/preview/words';
 
 const node = (id: string, more: Partial<GraphNode> = {}): GraphNode => ({ id, kind: 'operator', operator: 'Custom', label: `Custom<br/>(role: ${id})`, doing: 'solve', subgraph: null, diagnostics: [], ...more }) as unknown as GraphNode;
@@ -21,13 +21,13 @@ function parallel(size: number, change: (id: string) => Partial<GraphNode> = () 
 
 describe('Equal steps side by side', () => {
   it('are a group from three on, whatever their ports', () => {
-    assert.deepEqual(equalSteps(parallel(3)), [['S0', 'S1', 'S2']]);
-    assert.deepEqual(equalSteps(parallel(2)), []);
-    assert.equal(equalSteps(parallel(24))[0]?.length, 24);
+    assert.deepEqual(equalBranches(parallel(3)), [[['S0', 'S1', 'S2']]]);
+    assert.deepEqual(equalBranches(parallel(2)), []);
+    assert.equal(equalBranches(parallel(24))[0]?.[0]?.length, 24);
   });
 
   it('are no group where they do something else, are elsewhere, or are fed or read differently', () => {
-    const three = (graph: Graph) => equalSteps(graph);
+    const three = (graph: Graph) => equalBranches(graph);
     assert.deepEqual(three(parallel(3, (id) => (id === 'S1' ? { doing: 'other' } : {}))), []);
     assert.deepEqual(three(parallel(3, (id) => (id === 'S1' ? { subgraph: 'BOX' } : {}))), []);
     assert.deepEqual(three(parallel(3, (id) => (id === 'S1' ? { doing: null } : {}))), []);
@@ -44,8 +44,34 @@ describe('Equal steps side by side', () => {
   it('may each come back to themselves', () => {
     const graph = parallel(3);
     const again = ['S0', 'S1', 'S2'].map((id) => edge(id, id, { word: 'again' }));
-    assert.equal(equalSteps({ ...graph, edges: [...graph.edges, ...again] }).length, 1);
-    assert.deepEqual(equalSteps({ ...graph, edges: [...graph.edges, ...again.slice(1)] }), []);
+    assert.equal(equalBranches({ ...graph, edges: [...graph.edges, ...again] }).length, 1);
+    assert.deepEqual(equalBranches({ ...graph, edges: [...graph.edges, ...again.slice(1)] }), []);
+  });
+
+  it('may be branches of several steps, which are groups together', () => {
+    const [solve, check, mend] = ['S', 'C', 'M'].map((letter) => Array.from({ length: 3 }, (_, number) => `${letter}${number}`)) as [string[], string[], string[]];
+    const steps = (ids: string[], doing: string) => ids.map((id) => node(id, { doing }));
+    const nodes = [node('IN', { kind: 'input', doing: null }), ...steps(solve, 'solve'), ...steps(check, 'check'), ...steps(mend, 'mend'), node('VOTE', { doing: 'vote' })];
+    const edges = solve.flatMap((id, number) => [edge('IN', id), edge(id, `C${number}`), edge(`C${number}`, `M${number}`, { port: `in${number}` }), edge(`M${number}`, 'VOTE')]);
+    const graph = { workflow: true, nodes, edges, subgraphs: [] } as unknown as Graph;
+    assert.deepEqual(equalBranches(graph), [[solve, check, mend]]);
+    const now = folded(graph, new Set());
+    assert.deepEqual(now.graph.nodes.map(({ id }) => id), ['IN', 'S0', 'C0', 'M0', 'VOTE']);
+    assert.deepEqual(now.graph.edges.map(({ id }) => id), ['L_IN_S0_0', 'L_S0_C0_0', 'L_C0_M0_0', 'L_M0_VOTE_0']);
+    assert.equal(now.edge.get('L_C2_M2_0'), 'L_C0_M0_0');
+    assert.equal(now.edge.size, 8);
+    // One step of them opens all, or arrows would lead nowhere.
+    assert.equal(folded(graph, new Set(['C0'])).folds.size, 0);
+    const changed = (more: Partial<GraphEdge>) => ({ ...graph, edges: edges.map((one) => (one.source === 'C1' ? { ...one, ...more } : one)) });
+    assert.deepEqual(equalBranches(changed({ case: 'yes' })), []);
+    assert.deepEqual(equalBranches({ ...graph, edges: [...edges, edge('S1', 'VOTE')] }), []);
+    assert.deepEqual(equalBranches({ ...graph, edges: [...edges, edge('S1', 'C2')] }), []);
+    assert.deepEqual(equalBranches({ ...graph, nodes: nodes.map((one) => (one.id === 'M2' ? { ...one, doing: 'other' } : one)) }), []);
+    assert.deepEqual(equalBranches({ ...graph, nodes: nodes.map((one) => (one.id === 'M2' ? { ...one, subgraph: 'BOX' } : one)) }), []);
+    assert.equal(equalBranches({ ...graph, edges: [...edges, ...solve.map((id) => edge(id, id, { word: 'again' }))] }).length, 1);
+    // Where each step feeds all of the next ones, those begin branches of their own.
+    const all = [...solve.flatMap((id) => check.map((other) => edge(id, other))), ...edges.filter(({ source }) => !source.startsWith('S'))];
+    assert.deepEqual(equalBranches({ ...graph, edges: all }), [[solve], [check, mend]]);
   });
 
   it('are drawn as the first of them, with all that is found about any', () => {

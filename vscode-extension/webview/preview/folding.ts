@@ -14,40 +14,56 @@ export interface Folded {
   readonly edge: ReadonlyMap<string, string>;
 }
 
+/** Equal branches: for each step of one the steps at its place in all of them, the first branch first. */
+export type Branches = readonly (readonly string[])[];
+
 /**
- * The groups of equal steps, at least `FEWEST` each, in the order of the text: the same operator, prompt and settings (`doing`) in the
- * same subgraph, fed by and feeding the same nodes, by whatever ports.
+ * The branches that are equal, at least `FEWEST` each, in the order of the text; most have one step. Their steps have the same operator,
+ * prompt and settings (`doing`), are in the same subgraph, and are fed by and feed the same nodes, by whatever ports.
  */
-export function equalSteps({ nodes, edges }: Pick<Graph, 'nodes' | 'edges'>): readonly (readonly string[])[] {
-  const around = new Map<string, string[]>();
-  const beside = (id: string, word: string) => {
-    const known = around.get(id);
-    if (known === undefined) around.set(id, [word]);
-    else known.push(word);
+export function equalBranches({ nodes, edges }: Pick<Graph, 'nodes' | 'edges'>): readonly Branches[] {
+  const around = new Map<string, GraphEdge[]>(nodes.map(({ id }) => [id, []]));
+  for (const one of edges) for (const id of new Set([one.source, one.target])) around.get(id)?.push(one);
+  const steps = new Map(nodes.flatMap((one): [string, GraphNode][] => (one.doing === undefined || one.doing === null ? [] : [[one.id, one]])));
+  const next = followers(steps, around);
+  const inside = new Set(next.values());
+  const found = new Map<string, string[][]>();
+  for (const [id, { subgraph }] of steps) {
+    if (inside.has(id)) continue;
+    const branch = [id];
+    for (let step = next.get(id); step !== undefined; step = next.get(step)) branch.push(step);
+    const key = JSON.stringify([subgraph ?? null, branch.map((step) => [steps.get(step)?.doing, [...new Set(around.get(step)?.map((one) => ends(one, step, branch)))].sort()])]);
+    const known = found.get(key);
+    if (known === undefined) found.set(key, [branch]);
+    else known.push(branch);
+  }
+  return [...found.values()].filter((equal) => equal.length >= FEWEST).map(([first = [], ...others]) => first.map((id, place) => [id, ...others.flatMap((branch) => branch[place] ?? [])]));
+}
+
+/** The step that follows on a step, where it feeds nothing else and nothing else feeds that one. */
+function followers(steps: ReadonlyMap<string, GraphNode>, around: ReadonlyMap<string, readonly GraphEdge[]>): ReadonlyMap<string, string> {
+  const only = (id: string, from: 'source' | 'target', to: 'source' | 'target') => {
+    const others = new Set(around.get(id)?.filter((one) => one[from] === id && one[to] !== id).map((one) => one[to]));
+    return others.size === 1 ? [...others][0] : undefined;
   };
-  for (const edge of edges) {
-    beside(edge.source, end('to', edge.source, edge.target, edge));
-    beside(edge.target, end('from', edge.target, edge.source, edge));
-  }
-  const groups = new Map<string, string[]>();
-  for (const { id, doing, subgraph } of nodes) {
-    if (doing === undefined || doing === null) continue;
-    const key = JSON.stringify([doing, subgraph ?? null, [...new Set(around.get(id))].sort()]);
-    const known = groups.get(key);
-    if (known === undefined) groups.set(key, [id]);
-    else known.push(id);
-  }
-  return [...groups.values()].filter((group) => group.length >= FEWEST);
+  return new Map([...steps].flatMap(([id, { subgraph }]): [string, string][] => {
+    const other = only(id, 'source', 'target');
+    const step = other === undefined ? undefined : steps.get(other);
+    return step !== undefined && step.subgraph === subgraph && only(step.id, 'target', 'source') === id ? [[id, step.id]] : [];
+  }));
 }
 
-/** An edge at one of its ends, without its ports. */
-function end(way: 'to' | 'from', own: string, other: string, { case: chosen, word, drawn }: GraphEdge): string {
-  return JSON.stringify([way, other === own ? null : other, chosen, word, drawn]);
+/** An edge at a step of a branch, without its ports: a step of the same branch is named by its place. */
+function ends({ source, target, case: chosen, word, drawn }: GraphEdge, own: string, branch: readonly string[]): string {
+  const other = source === own ? target : source;
+  const place = branch.indexOf(other);
+  return JSON.stringify([source === own ? 'to' : 'from', place < 0 ? other : place, chosen, word, drawn]);
 }
 
-/** The graph with its equal steps drawn as one each, but for the groups whose first step is in `open`. */
+/** The graph with equal branches drawn as one each, but for those of which a step of the first one is in `open`. */
 export function folded(graph: Graph, open: ReadonlySet<string>): Folded {
-  const folds = new Map(equalSteps(graph).flatMap((group): [string, readonly string[]][] => (group[0] === undefined || open.has(group[0]) ? [] : [[group[0], group]])));
+  const closed = equalBranches(graph).filter((branches) => !branches.some(([first = '']) => open.has(first)));
+  const folds = new Map(closed.flatMap((branches) => branches.map((group): [string, readonly string[]] => [group[0] ?? '', group])));
   if (folds.size === 0) return { graph, folds, node: new Map(), edge: new Map() };
   const node = new Map([...folds].flatMap(([first, group]) => group.slice(1).map((id): [string, string] => [id, first])));
   const drawn = (id: string) => node.get(id) ?? id;

@@ -1,5 +1,5 @@
 import type { BoxRun, Graph, NodeRun, Part } from '../../src/preview/protocol';
-import { equalSteps, type Folded, folded, foldedRun } from './folding';
+import { equalBranches, type Folded, folded, foldedRun } from './folding';
 import { type EdgeRun, edgeRuns, joined } from './ways';
 import type { Shown } from './words';
 
@@ -83,8 +83,8 @@ export class Showing {
   fold(): boolean | undefined {
     const { whole } = this;
     if (whole === undefined) return undefined;
-    const groups = whole.workflow ? equalSteps(whole) : [];
-    const open = this.unfolded ? new Set(groups.map(([first]) => first ?? '')) : this.opened;
+    const groups = whole.workflow ? equalBranches(whole) : [];
+    const open = this.unfolded ? new Set(groups.flatMap((branches) => branches.map(([first]) => first ?? ''))) : this.opened;
     this.now = groups.length === 0 ? { graph: whole, folds: new Map(), node: new Map(), edge: new Map() } : folded(whole, open);
     this.join();
     return groups.length === 0 ? undefined : !this.unfolded && this.opened.size === 0;
