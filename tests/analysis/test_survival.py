@@ -21,7 +21,7 @@ from merrow_analysis.text import Position, Range, TextEdit
 
 pytestmark = pytest.mark.thinned(8, "survival")
 
-OPENERS = sized(3_000, 20_000)
+OPENERS = sized(3_000, 10_000)
 FENCES = sized(2_000, 5_000)
 LINE_LENGTH = sized(40_000, 500_000)
 REPEATED_LINES = sized(11_000, 110_000)

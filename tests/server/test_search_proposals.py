@@ -208,15 +208,14 @@ def test_killed_anywhere_it_is_the_same_search(
     assert sum(again.values()) - sum(calls.values()) <= kills * jobs * 5
 
 
-@pytest.mark.parametrize("jobs", [1, 8])
-@pytest.mark.thinned(16, "the same seed")
+@pytest.mark.slow
 def test_the_same_seed_and_answers_give_the_same_search_byte_for_byte(
-    server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch, jobs: int
+    server: OpenAIServer, tmp_path: Path, monkeypatch: pytest.MonkeyPatch
 ) -> None:
     found = []
     for name in ("one", "two"):
         with place(monkeypatch, tmp_path / name, server):
-            done = optimize(*LIMITED, *MODELS, "--jobs", str(jobs))
+            done = optimize(*LIMITED, *MODELS, "--jobs", "8")
             assert done.code == 0, done.err
             found.append(record(newest()["search"]))
     assert found[0] == found[1]
@@ -349,7 +348,7 @@ def test_titles_are_plain_text_in_files(server: OpenAIServer, capsys: Capture) -
 def test_both_goes_with_each_strategy(server: OpenAIServer, model: Scripted, capsys: Capture, strategy: str) -> None:
     model.propose = magic
     done = in_process(
-        capsys, "optimize", "flow.mmd", *OWN, *MODELS, "--strategy", strategy, "--budget-evaluations", "400"
+        capsys, "optimize", "flow.mmd", *OWN, *MODELS, "--strategy", strategy, "--budget-evaluations", "200"
     )
     assert done.code == 0, done.err
     assert "model" in [line["operator"] for line in lines(newest()["search"]) if line["event"] == "candidate"]

@@ -224,7 +224,11 @@ async def test_what_another_process_works_on_is_cancelled_by_its_id(tmp_path: Pa
 
 
 @pytest.mark.parametrize(
-    "command", [pytest.param(kind, marks=() if kind == "merrow.evaluate" else pytest.mark.slow) for kind in KINDS]
+    "command",
+    [
+        "merrow.evaluate",
+        *(pytest.param(kind, marks=pytest.mark.slow) for kind in ("merrow.run", "merrow.plan", "merrow.reproduce")),
+    ],
 )
 async def test_the_end_of_the_server_ends_it(tmp_path: Path, command: str) -> None:
     async with client_in(tmp_path, from_nothing=True) as client:

@@ -46,7 +46,7 @@ def _shape(random: Random) -> Shape:
 
 @pytest.mark.parametrize("part", range(_PARTS))
 def test_each_request_is_answered(part: int) -> None:
-    for number in range(part, sized(12, 48), _PARTS):
+    for number in range(part, sized(12, 24), _PARTS):
         random = Random(number)
         it = _AnyPlaces(_shape(random), random)
         try:
