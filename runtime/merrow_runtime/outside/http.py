@@ -23,7 +23,8 @@ class HttpServer:
     """The two streams that a session with the server at ``url`` needs, as an async context manager. ``proxy`` is as in the user's
     settings. ``end`` is called with what the server did, the rest of a sentence after its name; then the streams end.
 
-    A redirect to another origin is not followed. ``status`` is that of the last answer, where it was an error.
+    A redirect to another origin is not followed. ``status`` is that of the last answer to a message, where it was
+    an error.
     """
 
     def __init__(self, url: str, *, proxy: str | bool | None, seconds: float, end: Callable[[str], None]) -> None:
@@ -64,7 +65,9 @@ class HttpServer:
                 self.refuse(f"redirects to {place}, which is another address; if you trust it, use that address")
         if response.headers.get("content-encoding", "identity") != "identity":
             self.refuse("sent a compressed answer, which it was asked not to")
-        self.status = response.status_code if response.is_error else None
+        # The stream that a server need not have is asked for with GET, and is no answer to a message.
+        if response.request.method == "POST":
+            self.status = response.status_code if response.is_error else None
 
     def refuse(self, why: str) -> None:
         """End the session. Raises `EndedError`."""

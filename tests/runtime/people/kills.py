@@ -35,7 +35,6 @@ from merrow_runtime.visit import Visit
 KILLED = 9
 TURNS = 2
 CALLS = Counter({"FIRST": 1, "WRITE": TURNS, "IN": 2, "END": 1})
-"""How often the endpoint is to be asked for each node."""
 QUESTIONS = ["L[1]/LOOK", "L[2]/LOOK", "M[1]/GO/ASK", "M[2]/GO/ASK", "ONE", "THREE", "TWO"]
 LATE_CALLS = Counter({"S1": 1, "S2": 1, "S3": 1, "END": 1})
 LATE_QUESTIONS = ["L[1]/LOOK", "L[2]/LOOK", "L[3]/LOOK", "MAY", "ONE"]
@@ -186,12 +185,16 @@ def tried(folder: Path, seed: int, most: int = 12) -> int:
     with closing(Store.open()) as store:
         (run,) = store.runs()
         assert run.status == "finished", run.error
-        (_late_questions if seed % 2 else _questions)(store, run, asked)
+        wanted = (_late_questions if seed % 2 else _questions)(store, run)
+    # A server's journal is written by a thread while the run goes on, so a call may be in flight at a kill after another commit.
+    again = asked - wanted
+    assert not wanted - asked, asked
+    assert again.total() <= (kills if configured() is not None else 0), asked
     return kills
 
 
-def _questions(store: Store, run: RunRecord, asked: Counter[str]) -> None:
-    assert asked == CALLS, asked
+def _questions(store: Store, run: RunRecord) -> Counter[str]:
+    """How often the endpoint is to be asked for each node."""
     questions = store.asks(run.id)
     assert sorted(ask.visit.name for ask in questions) == QUESTIONS
     assert {ask.state for ask in questions} == {"answered"}
@@ -202,10 +205,11 @@ def _questions(store: Store, run: RunRecord, asked: Counter[str]) -> None:
         if "LOOK" not in ask.visit.name:
             assert ask.answer == {"answer": f"for {ask.visit.name}"}
             assert f"for {ask.visit.name}" in str(run.outputs)
+    return CALLS
 
 
-def _late_questions(store: Store, run: RunRecord, asked: Counter[str]) -> None:
-    """What the journal has of each question is what its node gave, and what follows was asked with."""
+def _late_questions(store: Store, run: RunRecord) -> Counter[str]:
+    """The same, where what the journal has of each question is what its node gave, and what follows was asked with."""
     questions = store.asks(run.id)
     assert sorted(ask.visit.name for ask in questions) == LATE_QUESTIONS
     assert {ask.state for ask in questions} <= {"answered", "declined", "expired"}
@@ -225,8 +229,8 @@ def _late_questions(store: Store, run: RunRecord, asked: Counter[str]) -> None:
         assert said in read[Visit("WRITE", f"L[{turn + 1}]") if turn < 3 else Visit("END")]
     # A turn that is told what another one was is the same question to the model.
     different = {read[Visit("LOOK", f"L[{turn}]")] for turn in (1, 2)}
-    assert asked == LATE_CALLS + Counter(WRITE=1 + len(different)), asked
     STATES.update(ask.state for ask in questions)
+    return LATE_CALLS + Counter(WRITE=1 + len(different))
 
 
 STATES: Counter[str] = Counter()
