@@ -105,6 +105,7 @@ SELDOM = (20_000, 10, 10)
 gc.set_threshold(*SELDOM)
 
 LONGEST = (
+    "tests/server/workers/",
     "tests/runtime/sandbox/test_as_user.py",
     "tests/server/test_extract_hardship.py",
     "tests/server/test_search_proposals.py",

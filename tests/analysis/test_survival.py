@@ -23,7 +23,7 @@ pytestmark = pytest.mark.thinned(8, "survival")
 
 OPENERS = sized(3_000, 10_000)
 FENCES = sized(2_000, 5_000)
-LINE_LENGTH = sized(40_000, 500_000)
+LINE_LENGTH = sized(40_000, 250_000)
 REPEATED_LINES = sized(11_000, 110_000)
 HANGING = sized(600, 3_600)
 """Seconds after which a test counts as hung: far beyond what any of them needs on any machine."""

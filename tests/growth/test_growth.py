@@ -36,7 +36,7 @@ _FEW = 3
 """Doors that each shape goes through."""
 _TIMED = list(SHAPES.values())[::48]
 """Shapes whose CPU time is compared, which takes long."""
-_DEAR = 1_500_000
+_DEAR = 300_000
 """Steps at the smallest size beyond which a door begins at a quarter of it."""
 UNEVEN = 3000
 """Steps that may come at once, such as those of a list of suggestions."""

@@ -42,13 +42,13 @@ def test_mutants_keep_what_people_are_asked(name: str) -> None:
     before = graph_of(text)
     assert acting_nodes(before)
     made = 0
-    for seed in range(sized(1, 6)):
+    for seed in range(sized(1, 3)):
         titles = []
         for mutant in random_mutants(text, sized(12, 50), seed):
             titles.append(mutant.move.title)
             assert_kept(before, graph_of(mutant.text), f"{titles}\n{mutant.text}")
             made += 1
-    assert made >= sized(8, 240), "too few mutants to say anything"
+    assert made >= sized(8, 120), "too few mutants to say anything"
 
 
 @pytest.mark.thinned(5)

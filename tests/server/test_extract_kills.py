@@ -19,7 +19,7 @@ from tests.runtime.openai_server import Hang, OpenAIServer, Received, Reply, Ste
 from tests.server.program import merrow
 from tests.sizes import sized
 
-KILLS = sized(2, 6)
+KILLS = sized(2, 3)
 AT_ONCE = 4
 WORLD = World(5, operators=4, cases=12, weak=0.2)
 ASKED = ("extract", "math_validate.jsonl", "--model", "m", "--optimizer-model", "g", "--concurrency", str(AT_ONCE))

@@ -10,7 +10,7 @@ from tests.postgres import PostgresServer
 from tests.runtime.people.kills import tried
 from tests.sizes import sized
 
-RUNS = sized(2, 8)
+RUNS = sized(2, 4)
 MOST = sized(50, 12)
 """Commits before a kill, at most."""
 

@@ -84,13 +84,15 @@ export class PreviewPanel implements vscode.Disposable {
       panel.onDidDispose(() => { this.dispose(); }),
       vscode.workspace.onDidChangeTextDocument(({ document, contentChanges }) => {
         if (!this.isOurs(document)) return;
-        let wait;
-        if (contentChanges.length > 0) {
-          if (this.timer === undefined && Date.now() - this.edited > LONGEST) wait = FIRST;
-          this.edited = Date.now();
-          if (this.run?.isOver === true) this.leftRun = this.run.run;
+        if (contentChanges.length === 0) {
+          // It says that there is something to save, in the midst of what follows on a key.
+          if (this.timer === undefined) this.soon();
+          return;
         }
-        this.soon(wait);
+        const isFirst = this.timer === undefined && Date.now() - this.edited > LONGEST;
+        this.edited = Date.now();
+        if (this.run?.isOver === true) this.leftRun = this.run.run;
+        this.soon(isFirst ? FIRST : undefined);
       }),
       vscode.workspace.onDidOpenTextDocument((document) => {
         if (this.isOurs(document)) this.soon();
