@@ -32,7 +32,7 @@ const SHORT = 1500;
 
 /**
  * Draws in a frame of its own (`webview/engine`). One drawing is under way at a time and the newest one waits; what it replaces
- * is rejected as `Superseded`. A long drawing whose text is out of date is ended, unless it is half done; one that goes on for too
+ * is rejected as `Superseded`. A long drawing of all whose text is out of date is ended, unless it is half done; one that goes on for too
  * long is ended with its frame and rejected as `TooLong`.
  */
 export class Engine {
@@ -77,7 +77,7 @@ export class Engine {
       this.next?.reject(new Superseded());
       this.next = { ...question, resolve, reject };
       if (this.current === undefined) void this.begin();
-      else if (this.lastTook > SHORT && performance.now() - this.current.since < this.lastTook / 2) {
+      else if (this.current.waiting.since === undefined && this.lastTook > SHORT && performance.now() - this.current.since < this.lastTook / 2) {
         this.end(new Superseded());
         void this.begin();
       }

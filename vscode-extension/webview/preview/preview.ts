@@ -339,13 +339,16 @@ export class Preview {
     const picture = this.picture;
     if (picture === undefined) return false;
     const change = await this.engine.change(request, picture.number);
-    if (version !== this.version) return true;
-    if (change !== null) {
+    if (change !== null && picture === this.picture) {
+      // The frame goes on from what it said, also where another text has come meanwhile.
       const ids = change.nodes.map(({ id }) => id);
       picture.apply(change);
       this.marks.forget(ids);
       this.keyboard.use(picture, (id) => this.spoken(id));
       this.mark();
+    }
+    if (version !== this.version) return true;
+    if (change !== null) {
       this.say(undefined);
       this.post({ type: 'drawn', version: graph.version, milliseconds: performance.now() - since });
       if (change.sameSizes) return true;
