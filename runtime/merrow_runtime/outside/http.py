@@ -65,7 +65,7 @@ class HttpServer:
                 self.refuse(f"redirects to {place}, which is another address; if you trust it, use that address")
         if response.headers.get("content-encoding", "identity") != "identity":
             self.refuse("sent a compressed answer, which it was asked not to")
-        # The stream that a server need not have is asked for with GET, and is no answer to a message.
+        # The client also tries to open a stream with GET, which many servers refuse: that is no answer to a message.
         if response.request.method == "POST":
             self.status = response.status_code if response.is_error else None
 

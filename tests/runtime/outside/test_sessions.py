@@ -20,11 +20,13 @@ from http.server import BaseHTTPRequestHandler, ThreadingHTTPServer
 from pathlib import Path
 from typing import Any
 
+import httpx2
 import pytest
 from tests.patience import PATIENCE
 
 from merrow_runtime.errors import StaleStateFailure, ToolFailure
 from merrow_runtime.models.tool_servers import ToolServer
+from merrow_runtime.outside.http import HttpServer
 from merrow_runtime.outside.results import ServerResult
 from merrow_runtime.outside.sessions import Sessions
 from merrow_runtime.requests import ToolLeg, ToolQuestion, ToolQuestions
@@ -414,6 +416,13 @@ async def test_a_server_that_goes_too_far_over_http(how: str) -> None:
             with pytest.raises(ToolFailure) as failure:
                 await sessions.call(ToolServer("web", url=url, timeout=PATIENCE), "t", {})
     assert str(failure.value) == f"The server `web` {OVER_HTTP[how]}"
+
+
+def test_the_status_of_a_stream_is_not_that_of_an_answer() -> None:
+    server = HttpServer("http://x/mcp", proxy=None, seconds=1.0, end=lambda _: None)
+    for method, code, status in (("GET", 405, None), ("POST", 503, 503), ("GET", 200, 503), ("POST", 200, None)):
+        server.check(httpx2.Response(code, request=httpx2.Request(method, "http://x/mcp")))
+        assert server.status == status, (method, code)
 
 
 @pytest.mark.slow

@@ -33,6 +33,7 @@ from merrow_runtime.store.database import Store
 from merrow_runtime.visit import Visit
 
 KILLED = 9
+AGAIN = "AGAIN"
 TURNS = 2
 CALLS = Counter({"FIRST": 1, "WRITE": TURNS, "IN": 2, "END": 1})
 QUESTIONS = ["L[1]/LOOK", "L[2]/LOOK", "M[1]/GO/ASK", "M[2]/GO/ASK", "ONE", "THREE", "TWO"]
@@ -88,15 +89,15 @@ def write_late(folder: Path) -> Path:
     return file
 
 
-def _endpoint(log: Path) -> FakeEndpoint:
-    """It writes down what it is asked before it answers; no two answers of it are alike."""
+def _endpoint(log: Path, known: set[str]) -> FakeEndpoint:
+    """It writes down what it is asked before it answers, and whether that is ``known`` by now; no two answers of it are alike."""
 
     def said(request: ModelRequest) -> str:
+        name = asks(request)
+        answer = '{"response": ["p", "q"]}' if name == "FIRST" else f"{name}: {request.messages[-1].content}"
         with log.open("a") as file:
-            file.write(f"{asks(request)}\n")
-        if asks(request) == "FIRST":
-            return '{"response": ["p", "q"]}'
-        return f"{asks(request)}: {request.messages[-1].content}"
+            file.write(f"{name}\n" + (f"{AGAIN}\n" if answer in known else ""))
+        return answer
 
     return FakeEndpoint(said)
 
@@ -130,7 +131,8 @@ def _work(file: Path, log: Path, commits: int, seed: int) -> None:
 
     async def work() -> None:
         with closing(Store.open()) as store:
-            endpoint = _endpoint(log)
+            known = {str((call.result or {}).get("content")) for run in store.runs() for call in store.calls(run.id)}
+            endpoint = _endpoint(log, known)
             while True:
                 runs = store.runs()
                 if runs and runs[0].status == "finished":
@@ -188,6 +190,7 @@ def tried(folder: Path, seed: int, most: int = 12) -> int:
         wanted = (_late_questions if seed % 2 else _questions)(store, run)
     # A server's journal is written by a thread while the run goes on, so a call may be in flight at a kill after another commit.
     again = asked - wanted
+    assert AGAIN not in asked, "what the journal had was asked again"
     assert not wanted - asked, asked
     assert again.total() <= (kills if configured() is not None else 0), asked
     return kills

@@ -40,7 +40,7 @@ export class EvaluationStart {
     const found = await this.fields(target, title);
     if (found === undefined || found.isWhole) return found?.question;
     const limited = await this.limited(title, found.question);
-    return limited && this.more(target, title, limited, true, (asked) => this.server.forecast({ ...target, ...asked }));
+    return limited && this.more(target, title, limited, { isScored: true, forecast: (asked) => this.server.forecast({ ...target, ...asked }) });
   }
 
   /** How many of the items at most; undefined where the user leaves. */
@@ -52,7 +52,7 @@ export class EvaluationStart {
   }
 
   /** What else the user wants to say, which most want nothing of; undefined where they leave. */
-  private async more<Asked extends Partial<Question>>(target: Target, title: string, asked: Asked, isScored: boolean, forecast: (asked: Asked) => Promise<unknown>): Promise<Asked | undefined> {
+  private async more<Asked extends Partial<Question>>(target: Target, title: string, asked: Asked, { isScored, forecast }: { readonly isScored: boolean; readonly forecast: (asked: Asked) => Promise<unknown> }): Promise<Asked | undefined> {
     const { nodes } = await this.runs.graph(target);
     const options = offered({ isScored, hasEnvironment: actsSomewhere(nodes) });
     const gates = { label: 'Scores that must be reached', description: 'of the whole, or of fields' };
@@ -70,9 +70,9 @@ export class EvaluationStart {
       const value = await valueOf(title, item.option);
       if (value === undefined) return undefined;
       const wanted = withOption(whole, item.option, value);
-      // Where a price is not known, that is said before more is asked.
+      // Where a price is not known, that is said before more is asked; what else is wrong is said at the end.
       const refusal = item.option.key === 'usd' ? await forecast(wanted).then(() => undefined, sentence) : undefined;
-      if (refusal === undefined) whole = wanted;
+      if (refusal === undefined || !(await forecast(whole).then(() => true, () => false))) whole = wanted;
       else if ((await say.warning(refusal, { modal: true }, WITHOUT)) !== WITHOUT) return undefined;
     }
     return whole;
@@ -149,7 +149,7 @@ export class EvaluationStart {
     const beside = typeof file === 'string' ? vscode.Uri.joinPath(vscode.Uri.parse(target.uri), '..', file) : file;
     const defaultUri = beside.with({ path: beside.path.replace(/(?:\.[^./]*)?$/, '.answers.csv') });
     const limited = await this.limited(title, { dataset, ...(Object.keys(mapping).length > 0 ? { mapping } : {}), ...standIns });
-    const whole = limited && (await this.more(target, title, limited, false, (asked) => server.forecast({ ...target, ...asked, output: defaultUri.fsPath })));
+    const whole = limited && (await this.more(target, title, limited, { isScored: false, forecast: (asked) => server.forecast({ ...target, ...asked, output: defaultUri.fsPath }) }));
     if (whole === undefined) return undefined;
     const output = await vscode.window.showSaveDialog({ title, defaultUri, saveLabel: 'Write Answers Here', filters: { CSV: ['csv'], 'JSON Lines': ['jsonl'] } });
     if (output === undefined) return undefined;

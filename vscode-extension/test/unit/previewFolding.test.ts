@@ -69,6 +69,9 @@ describe('Equal steps side by side', () => {
     assert.deepEqual(equalBranches({ ...graph, nodes: nodes.map((one) => (one.id === 'M2' ? { ...one, doing: 'other' } : one)) }), []);
     assert.deepEqual(equalBranches({ ...graph, nodes: nodes.map((one) => (one.id === 'M2' ? { ...one, subgraph: 'BOX' } : one)) }), []);
     assert.equal(equalBranches({ ...graph, edges: [...edges, ...solve.map((id) => edge(id, id, { word: 'again' }))] }).length, 1);
+    const back = (...pairs: [string, string][]) => equalBranches({ ...graph, edges: [...edges, ...pairs.map(([from, to]) => edge(from, to, { word: 'again' }))] });
+    assert.deepEqual(back(['M0', 'S0'], ['M1', 'S1'], ['M2', 'S2']), [[solve, check, mend]]);
+    assert.deepEqual(back(['M0', 'S0'], ['M1', 'S1'], ['M2', 'M2']), []);
     // Where each step feeds all of the next ones, those begin branches of their own.
     const all = [...solve.flatMap((id) => check.map((other) => edge(id, other))), ...edges.filter(({ source }) => !source.startsWith('S'))];
     assert.deepEqual(equalBranches({ ...graph, edges: all }), [[solve], [check, mend]]);
