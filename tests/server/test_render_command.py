@@ -62,6 +62,36 @@ def test_a_workflow_as_svg(capsys: Capture) -> None:
     assert b"#ffffff" not in svg[:2000]
 
 
+BOXES = """flowchart TD
+    PROBLEM --> A --> RETURN
+    subgraph Outer
+        A
+        subgraph Inner
+            B
+        end
+    end
+    PROBLEM --> B --> RETURN
+    style Inner fill:#ffcccc
+"""
+
+
+@pytest.mark.usefixtures("browser")
+def test_titles_of_boxes_are_drawn_above_the_edges_that_cross_them(capsys: Capture) -> None:
+    write("flow.mmd", BOXES)
+    assert in_process(capsys, "render", "flow.mmd", "-o", "flow.svg").code == 0
+    order = list(ElementTree.fromstring(Path("flow.svg").read_bytes()).iter())  # noqa: S314
+    edges = [place for place, element in enumerate(order) if element.get("data-edge") == "true"]
+    titles = {
+        "".join(element.itertext()): place
+        for place, element in enumerate(order)
+        if element.tag.endswith("}text") and "".join(element.itertext()) in ("Outer", "Inner")
+    }
+    assert set(titles) == {"Outer", "Inner"}
+    assert max(edges) < min(titles.values())
+    assert "stroke:rgb(255, 204, 204)" in order[titles["Inner"]].get("style", "")
+    assert "stroke:rgb(255, 204, 204)" not in order[titles["Outer"]].get("style", "")
+
+
 @pytest.mark.usefixtures("browser")
 def test_a_block_of_markdown_as_png_in_dark_colors(capsys: Capture) -> None:
     write("doc.md", markdown("flowchart TD\n    X --> Y\n", FLOW))

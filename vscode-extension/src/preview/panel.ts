@@ -11,6 +11,8 @@ export const VIEW_TYPE = 'merrow.preview';
 /** Milliseconds after the last keystroke before a diagram is asked for, at least and at most; slow answers wait longer. */
 const SHORTEST = 80;
 const LONGEST = 1500;
+/** Milliseconds after the first keystroke for some time, which is shown at once: what one edit changes comes in several events. */
+const FIRST = 5;
 /** Milliseconds after an edit in which the cursor moves because somebody types. */
 const TYPING = 1000;
 
@@ -87,9 +89,10 @@ export class PreviewPanel implements vscode.Disposable {
           if (this.timer === undefined) this.soon();
           return;
         }
+        const isFirst = this.timer === undefined && Date.now() - this.edited > LONGEST;
         this.edited = Date.now();
         if (this.run?.isOver === true) this.leftRun = this.run.run;
-        this.soon();
+        this.soon(isFirst ? FIRST : undefined);
       }),
       vscode.workspace.onDidOpenTextDocument((document) => {
         if (this.isOurs(document)) this.soon();

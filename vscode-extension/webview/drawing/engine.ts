@@ -12,8 +12,8 @@ export class TooLong extends Error {
 
 interface Waiting {
   readonly request: DrawRequest;
-  /** The picture that only changes are asked of. */
-  readonly since: number | undefined;
+  /** The number of the picture that only changes are asked of, when the frame is asked: an earlier change may be part of it by then. */
+  readonly since: (() => number) | undefined;
   readonly seconds: number;
   readonly resolve: (answer: Drawing | Change | null) => void;
   readonly reject: (reason: Error) => void;
@@ -67,8 +67,8 @@ export class Engine {
     return this.ask({ request, since: undefined, seconds: patience() * (patiently ? INSISTING : 1) }) as Promise<Drawing>;
   }
 
-  /** What changes in the picture with the number `since`; null where all must be drawn. */
-  change(request: DrawRequest, since: number): Promise<Change | null> {
+  /** What changes in the picture with the number that `since` says; null where all must be drawn. */
+  change(request: DrawRequest, since: () => number): Promise<Change | null> {
     return this.ask({ request, since, seconds: patience() }) as Promise<Change | null>;
   }
 
@@ -108,7 +108,7 @@ export class Engine {
       if (!this.isCurrent(id)) return;
       this.current.since = performance.now();
       const { request, since } = waiting;
-      const question: Question = { id, request, ...(since === undefined ? {} : { since }) };
+      const question: Question = { id, request, ...(since === undefined ? {} : { since: since() }) };
       port.postMessage(question);
     } catch (problem) {
       this.port = undefined;

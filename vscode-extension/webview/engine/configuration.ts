@@ -16,7 +16,8 @@ export function configuration(theme: Theme, portable: boolean): MermaidConfig {
     maxEdges: 1_000_000,
     htmlLabels: !portable,
     dompurifyConfig: WORDS,
-    flowchart: { useMaxWidth: false, wrappingWidth: 240 },
+    // Below its title a box has room for the head of an arrow that comes from above.
+    flowchart: { useMaxWidth: false, wrappingWidth: 240, subGraphTitleMargin: { top: 4, bottom: 14 } },
     fontFamily: theme.font,
     darkMode: theme.dark,
     theme: 'base',

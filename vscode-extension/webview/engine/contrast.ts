@@ -29,7 +29,8 @@ export function readable(picture: SVGSVGElement): void {
   }
 }
 
-function fillOf(group: SVGGElement): Colour | undefined {
+/** The colour of a node or a subgraph; undefined where one sees through it. */
+export function fillOf(group: SVGGElement): Colour | undefined {
   for (const shape of group.querySelectorAll<SVGElement>(':scope > rect, :scope > .label-container, :scope > .label-container *, :scope > polygon, :scope > path, :scope > circle')) {
     const style = getComputedStyle(shape);
     if (shape.tagName === 'g' || style.fill === 'none' || Number(style.fillOpacity) === 0) continue;

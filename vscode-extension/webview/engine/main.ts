@@ -12,6 +12,7 @@ import { readable } from './contrast';
 import { onlyWords } from './labels';
 import { inPieces, named } from './pieces';
 import { Different, type LaidOut, Shown } from './shown';
+import { titlesAbove } from './titles';
 
 let request: DrawRequest | undefined;
 /** The picture that is being drawn, and the one that the page shows. */
@@ -80,6 +81,7 @@ async function draw<Result>(asked: DrawRequest, use: (picture: SVGSVGElement) =>
     onlyWords(picture);
     readable(picture);
     named(picture);
+    titlesAbove(picture, asked.theme.background);
     return use(picture);
   } finally {
     host.remove();

@@ -338,7 +338,7 @@ export class Preview {
   private async changed(request: DrawRequest, graph: Graph, version: number, since: number): Promise<boolean> {
     const picture = this.picture;
     if (picture === undefined) return false;
-    const change = await this.engine.change(request, picture.number);
+    const change = await this.engine.change(request, () => picture.number);
     if (change !== null && picture === this.picture) {
       // The frame goes on from what it said, also where another text has come meanwhile.
       const ids = change.nodes.map(({ id }) => id);
