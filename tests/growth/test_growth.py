@@ -34,9 +34,9 @@ LEAST_SECONDS = 0.05
 """CPU time below which a ratio says nothing."""
 _FEW = 3
 """Doors that each shape goes through."""
-_TIMED = list(SHAPES.values())[::48]
+_TIMED = list(SHAPES.values())[::96]
 """Shapes whose CPU time is compared, which takes long."""
-_DEAR = 300_000
+_DEAR = 100_000
 """Steps at the smallest size beyond which a door begins at a quarter of it."""
 UNEVEN = 3000
 """Steps that may come at once, such as those of a list of suggestions."""

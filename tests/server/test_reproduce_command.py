@@ -26,7 +26,7 @@ from merrow_optimizer.reproducing.papers import PAPERS, read_paper, workflow_fil
 from merrow_server.cli.evaluate import reproduce as module
 
 posix = pytest.mark.skipif(sys.platform == "win32", reason="signals of POSIX")
-KILLS = sized(2, 8)
+KILLS = sized(2, 4)
 ROUND_1 = ("--rows", "round1-*")
 ALIKE = ("pareto-2-", "pareto-3-")
 """Rows that are made as those of `pareto-1` are, by other models."""

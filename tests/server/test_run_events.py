@@ -82,7 +82,7 @@ def test_a_failure_has_its_kind_node_and_remedy_in_events_and_in_the_journal(
 @pytest.mark.slow
 def test_a_slow_reader_of_events_does_not_hold_the_run_up(server: OpenAIServer) -> None:
     write("flow.mmd", CHAIN)
-    long = "word " * 60_000
+    long = "word " * 20_000
     server.script(Reply(long), Reply(long))
     command = [
         sys.executable,
@@ -113,7 +113,7 @@ def test_a_slow_reader_of_events_does_not_hold_the_run_up(server: OpenAIServer) 
 @pytest.mark.slow
 def test_text_that_nobody_reads_does_not_hold_the_run_up(server: OpenAIServer) -> None:
     write("flow.mmd", CHAIN)
-    long = "word " * 60_000
+    long = "word " * 20_000
     server.script(Reply(long), Reply(long))
     command = [sys.executable, "-m", "merrow_server", "run", "flow.mmd", "--base-url", server.base_url, "--verbose"]
     with subprocess.Popen(

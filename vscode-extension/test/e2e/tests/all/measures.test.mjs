@@ -66,7 +66,9 @@ function measures(profile, preview) {
             const shown = await Preview.open(w);
             // On a busy machine the first drawing may take longer than the preview gives it.
             const anyway = shown.frame.locator('button', { hasText: 'Draw anyway' });
+            const together = shown.frame.locator('button[title^="Draw equal steps as one"][aria-pressed="true"]');
             await w.until(async () => {
+              if (await together.isVisible()) await together.click().catch(() => undefined);
               if (await anyway.isVisible()) await anyway.click().catch(() => undefined);
               return (await shown.nodes()).length === size + 2;
             }, 'the preview is not drawn', 180_000);
