@@ -158,8 +158,6 @@ FAILED := $(CURDIR)/.cache/failed-parts
 
 # Two lines at once, as in `make test`: the long one of tests, and the others one after another.
 test-all: export MERROW_TEST_ALL := 1
-# Kills, clocks and databases that are away make more of these tests wait.
-test-all: export WORKERS := $(shell python3 -c "import os; print(os.cpu_count() + 2)" 2>/dev/null || echo auto)
 test-all: setup .venv-inspect/bin/inspect .venv-servers/bin/mcp-server-time .venv-alfworld/.installed $(call npm_stamp,$(SERVERS))
 	@rm -rf $(NOT_RUN) $(FAILED) && mkdir -p $(NOT_RUN)
 	@echo "Testing all of it in two lines at once, which takes an hour or more; each prints its output when it is done."
