@@ -26,7 +26,7 @@ export class Picture {
       node.dataset['vscodeContext'] = JSON.stringify({ webviewSection: 'node', node: id, preventDefaultContextMenuItems: true });
     }
     for (const path of root.querySelectorAll<SVGPathElement>('path[data-edge="true"]')) this.edges.set(path.dataset['id'] ?? '', path);
-    for (const group of root.querySelectorAll<SVGGElement>('g.cluster[data-id]:not(.title)')) this.groups.set(group.dataset['id'] ?? '', group);
+    for (const group of root.querySelectorAll<SVGGElement>('g.cluster[data-id]:not([data-above])')) this.groups.set(group.dataset['id'] ?? '', group);
     for (const label of root.querySelectorAll<SVGGElement>('g.edgeLabel g.label[data-id]')) this.labels.set(label.dataset['id'] ?? '', label);
   }
 
