@@ -9,8 +9,8 @@ from itertools import pairwise
 from tests.growth.shape import SHAPES, Shape, front_matter, numbered, workflow
 
 
-def _shape(name: str, lines: Callable[[int], Iterable[str]], settings: Callable[[int], str], *, most: int) -> None:
-    SHAPES[name] = Shape(name, lambda n: workflow(lines(n), front_matter(settings(n))), most)
+def _shape(name: str, lines: Callable[[int], Iterable[str]], settings: Callable[[int], str]) -> None:
+    SHAPES[name] = Shape(name, lambda n: workflow(lines(n), front_matter(settings(n))))
 
 
 _END = "V[Assemble] --> RETURN"
@@ -35,13 +35,11 @@ _shape(
         _END,
     ],
     lambda n: "  types:\n" + "".join(_each("    Kind{i}: {advice: Text, size: Number}\n", n)),
-    most=1000,
 )
 _shape(
     "a record with many fields",
     lambda n: ["PROBLEM -->|input| N[Custom]", "N@{ returns: Kind }", *_each("N -->|a{i}:| V", n), _END],
     lambda n: "  types:\n    Kind: {" + ", ".join(_each("a{i}: Text", n)) + "}\n",
-    most=800,
 )
 _shape(
     "records in records",
@@ -50,7 +48,6 @@ _shape(
         "  types:\n"
         + "".join(f"    Kind{i}: {{a: {f'Kind{i + 1}' if i % 7 < 6 and i + 1 < n else 'Text'}}}\n" for i in range(n))
     ),
-    most=2000,
 )
 _shape(
     "a union of many kinds",
@@ -67,7 +64,6 @@ _shape(
         + " | ".join(_each("K{i}", n))
         + "\n"
     ),
-    most=800,
 )
 _shape(
     "makers of a record",
@@ -76,7 +72,6 @@ _shape(
         _END,
     ],
     lambda n: "  types:\n    Kind: {a: Text, b: Text}\n",
-    most=1000,
 )
 
 # Agents, validators, what is made again
@@ -85,7 +80,6 @@ _shape(
     "agents",
     lambda n: [*_each("N{i}@{ op: Custom, prompt: Solve it., agent: a{i} }\nPROBLEM -->|input| N{i} --> V", n), _END],
     lambda n: "  agents:\n" + "".join(_each("    a{i}: {role: Writer, prompt: Be brief.}\n", n)),
-    most=1000,
 )
 _shape(
     "one agent of a long chain",
@@ -96,7 +90,6 @@ _shape(
         f"N{n - 1} --> RETURN",
     ],
     lambda n: "  aims: true\n  agents:\n    a: {role: Writer}\n",
-    most=1000,
 )
 _shape(
     "validators",
@@ -105,7 +98,6 @@ _shape(
         _END,
     ],
     lambda n: "  validators:\n" + "".join(_each("    v{i}: {if: len(output) < 400}\n", n)),
-    most=1000,
 )
 _shape(
     "a node with many validators",
@@ -114,7 +106,6 @@ _shape(
         "PROBLEM -->|input| N --> RETURN",
     ],
     lambda n: "  validators:\n" + "".join(_each("    v{i}: {regex: 'a{i}'}\n", n)),
-    most=1000,
 )
 _shape(
     "agents and validators that are misspelt",
@@ -125,13 +116,11 @@ _shape(
         + "  validators:\n"
         + "".join(_each("    valid{i}: {regex: a}\n", n))
     ),
-    most=500,
 )
 _shape(
     "nodes that are made again",
     lambda n: [*_each("N{i}@{ op: Custom, prompt: Solve it. }\nPROBLEM -->|input| N{i} --> V", n), _END],
     lambda n: "  redo: {" + ", ".join(_each("N{i}: 1", n)) + "}\n",
-    most=1000,
 )
 
 # Loops and Maps
@@ -148,7 +137,6 @@ _shape(
         f"N{n - 1} --> RETURN",
     ],
     lambda n: _MODEL,
-    most=1000,
 )
 _shape(
     "Loops in a row",
@@ -163,7 +151,6 @@ _shape(
         f"M{n - 1} --> RETURN",
     ],
     lambda n: _MODEL,
-    most=800,
 )
 _shape(
     "Maps side by side",
@@ -178,7 +165,6 @@ _shape(
         _END,
     ],
     lambda n: _MODEL,
-    most=800,
 )
 _shape(
     "arrows back without a Loop",
@@ -189,14 +175,13 @@ _shape(
         f"N{n} --> RETURN",
     ],
     lambda n: _MODEL,
-    most=800,
 )
 
 # Steps in plain words
 
 
-def _steps(name: str, lines: Callable[[int], Iterable[str]], *, most: int = 1000) -> None:
-    SHAPES[name] = Shape(name, lambda n: front_matter(_MODEL) + "flowchart TD\n" + "\n".join(lines(n)) + "\n", most)
+def _steps(name: str, lines: Callable[[int], Iterable[str]]) -> None:
+    SHAPES[name] = Shape(name, lambda n: front_matter(_MODEL) + "flowchart TD\n" + "\n".join(lines(n)) + "\n")
 
 
 _steps("a chain of plain steps", lambda n: [*_each("N{i}[Do the thing {i}] --> N{j}", n), f"N{n}[End]"])

@@ -20,14 +20,14 @@ for _name, _text in {
     "suppressions that can't be read": "%% merrow: ignor[MW404]\nN{i}\n",
     "suppressions of nothing": "%% merrow: ignore[]\nN{i}\n",
 }.items():
-    repeated(_name, _text, START, most=4000)
+    repeated(_name, _text, START)
 long("a suppression of many rules", START + "%% merrow: ignore[MW404", ",MW1", "]\nclassDef U fill:#fff\n")
-long("a suppression of many unknown rules", START + "%% merrow: ignore-file[MW404", ",no-{i}", "]\n", most=1000)
+long("a suppression of many unknown rules", START + "%% merrow: ignore-file[MW404", ",no-{i}", "]\n")
 
 # Drawings with diamonds, whose values and loops must not multiply
 
 
-def _drawn(name: str, line: str, head: str, end: str, *, most: int = 500) -> None:
+def _drawn(name: str, line: str, head: str, end: str) -> None:
     """A drawing that is read as a workflow: ``n`` times the line, then the end, in which ``{i}`` is n."""
     SHAPES[name] = Shape(
         name,
@@ -38,14 +38,13 @@ def _drawn(name: str, line: str, head: str, end: str, *, most: int = 500) -> Non
             + "".join(numbered(line, i) for i in range(n))
             + numbered(end, n)
         ),
-        most,
     )
 
 
 _ENDS = "A{i} -->|a| X[Write]\nA{i} -->|b| Y[Say]\n"
 
 
-@shape("diamonds that lead to the next two", most=500)
+@shape("diamonds that lead to the next two")
 def _next_two(n: int) -> str:
     ways = (f"A{i} -->|a| A{i + 1}{{q?}}\nA{i} -->|b| A{i + 2}{{q?}}\n" for i in range(n))
     ends = numbered(_ENDS, n) + numbered(_ENDS, n + 1)

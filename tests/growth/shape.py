@@ -10,34 +10,33 @@ Make = Callable[[int], str]
 
 @dataclass(frozen=True)
 class Shape:
-    """A kind of text. ``make(n)`` has about ``n`` of its thing; ``most`` is the largest n that the whole sweep asks for."""
+    """A kind of text. ``make(n)`` has about ``n`` of its thing."""
 
     name: str
     make: Make
-    most: int = 8000
     markdown: bool = False
 
 
 SHAPES: dict[str, Shape] = {}
 
 
-def shape(name: str, *, most: int = 8000, markdown: bool = False) -> Callable[[Make], Make]:
+def shape(name: str, *, markdown: bool = False) -> Callable[[Make], Make]:
     def register(make: Make) -> Make:
         assert name not in SHAPES, name
-        SHAPES[name] = Shape(name, make, most, markdown)
+        SHAPES[name] = Shape(name, make, markdown)
         return make
 
     return register
 
 
-def repeated(name: str, line: str, head: str = "flowchart TD\nA-->B\n", *, most: int = 8000) -> None:
+def repeated(name: str, line: str, head: str = "flowchart TD\nA-->B\n") -> None:
     """A shape of ``n`` lines; ``{i}`` in a line is its number, ``{j}`` the next one's."""
-    SHAPES[name] = Shape(name, lambda n: head + "".join(numbered(line, i) for i in range(n)), most)
+    SHAPES[name] = Shape(name, lambda n: head + "".join(numbered(line, i) for i in range(n)))
 
 
-def long(name: str, before: str, piece: str, after: str, *, most: int = 16_000) -> None:
+def long(name: str, before: str, piece: str, after: str) -> None:
     """A shape with ``n`` pieces on one line."""
-    SHAPES[name] = Shape(name, lambda n: before + "".join(numbered(piece, i) for i in range(n)) + after, most)
+    SHAPES[name] = Shape(name, lambda n: before + "".join(numbered(piece, i) for i in range(n)) + after)
 
 
 def numbered(template: str, number: int) -> str:

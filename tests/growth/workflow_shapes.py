@@ -25,7 +25,7 @@ def _voters(n: int) -> str:
     return workflow([*nodes, 'V["ScEnsemble<br/>"]:::ScEnsembleOp', *edges, "V --> RETURN"])
 
 
-@shape("a grid", most=8000)
+@shape("a grid")
 def _grid(n: int) -> str:
     """Rows of ten; each node feeds two below it."""
     rows = max(n // 10, 1)
@@ -39,7 +39,7 @@ def _grid(n: int) -> str:
     return workflow([*nodes, *edges])
 
 
-@shape("layers", most=8000)
+@shape("layers")
 def _layers(n: int) -> str:
     """Lists of ten nodes, each layer wholly joined to the next."""
     layers = max(n // 10, 1)
@@ -55,13 +55,13 @@ def _layers(n: int) -> str:
     )
 
 
-@shape("a cycle", most=4000)
+@shape("a cycle")
 def _cycle(n: int) -> str:
     nodes = [f'N{i}["Custom<br/>(role: solver)"]:::CustomOp' for i in range(n)]
     return workflow([*nodes, *(f"N{i} --> N{(i + 1) % n}" for i in range(n)), "PROBLEM --> N0 --> RETURN"])
 
 
-@shape("many cycles", most=4000)
+@shape("many cycles")
 def _cycles(n: int) -> str:
     nodes = [f'N{i}["Custom<br/>(role: solver)"]:::CustomOp' for i in range(n)]
     return workflow([*nodes, *(f"N{i} --> N{i ^ 1}" for i in range(n)), "PROBLEM --> N0 --> RETURN"])
@@ -80,7 +80,7 @@ def _decision(i: int, source: str, *, target: str = "RETURN") -> list[str]:
     ]
 
 
-@shape("Decisions side by side", most=2000)
+@shape("Decisions side by side")
 def _parallel_decisions(n: int) -> str:
     lines = [
         line for i in range(n) for line in [*_decision(i, "PROBLEM", target=f"M{i}"), f'M{i}["Custom<br/>"]:::CustomOp']
@@ -88,12 +88,12 @@ def _parallel_decisions(n: int) -> str:
     return workflow([*lines, *(f"M{i} --> V" for i in range(n)), 'V["ScEnsemble<br/>"]:::ScEnsembleOp', "V --> RETURN"])
 
 
-@shape("Decisions side by side into one output", most=2000)
+@shape("Decisions side by side into one output")
 def _parallel_outputs(n: int) -> str:
     return workflow([line for i in range(n) for line in _decision(i, "PROBLEM")])
 
 
-@shape("Decisions in a row", most=2000)
+@shape("Decisions in a row")
 def _decisions_in_a_row(n: int) -> str:
     lines = _decision(0, "PROBLEM", target="M0")
     for i in range(n):
@@ -103,7 +103,7 @@ def _decisions_in_a_row(n: int) -> str:
     return workflow([*lines, f"M{n - 1} --> RETURN"])
 
 
-@shape("a Decision with many cases", most=4000)
+@shape("a Decision with many cases")
 def _cases(n: int) -> str:
     words = ", ".join(f"case{i}" for i in range(n))
     nodes = [f'N{i}["Custom<br/>"]:::CustomOp' for i in range(n)]
@@ -113,7 +113,7 @@ def _cases(n: int) -> str:
     return workflow([*start, *nodes, *starts, *edges], front_matter(f"  types:\n    Route: [{words}]\n"))
 
 
-@shape("a Decision nested in a Decision", most=400)
+@shape("a Decision nested in a Decision")
 def _nested_decisions(n: int) -> str:
     lines = ['A["Custom<br/>(returns: Bool)"]:::CustomOp', "PROBLEM --> A"]
     for i in range(n):
@@ -128,8 +128,8 @@ def _nested_decisions(n: int) -> str:
     return workflow([*lines, f'D{n}["Custom<br/>"]:::CustomOp', f"PROBLEM --> D{n} --> RETURN"])
 
 
-def _operator(name: str, lines: Callable[[int], list[str]], front: Callable[[int], str], *, most: int = 4000) -> None:
-    SHAPES[name] = Shape(name, lambda n: workflow(lines(n), front_matter(front(n))), most)
+def _operator(name: str, lines: Callable[[int], list[str]], front: Callable[[int], str]) -> None:
+    SHAPES[name] = Shape(name, lambda n: workflow(lines(n), front_matter(front(n))))
 
 
 _operator(
@@ -152,7 +152,6 @@ _operator(
     lambda n: (
         "  operators:\n" + "".join(f"    Op{i}: {{inputs: {{a: Text}}, outputs: {{b: Text}}}}\n" for i in range(50))
     ),
-    most=2000,
 )
 _operator(
     "an operator with many ports",
@@ -162,7 +161,6 @@ _operator(
         + "".join(f"        a{i}: Text\n" for i in range(n))
         + "      outputs: {b: Text}\n"
     ),
-    most=2000,
 )
 _operator(
     "an operator with many open ports",
@@ -172,7 +170,6 @@ _operator(
         + "".join(f"        a{i}: Text\n" for i in range(n))
         + "      outputs: {b: Text}\n"
     ),
-    most=1000,
 )
 _operator(
     "types",
@@ -183,7 +180,6 @@ _operator(
     "types that are kinds of one another",
     lambda n: [f'N["Custom<br/>(returns: T{n - 1})"]:::CustomOp', "PROBLEM --> N --> RETURN"],
     lambda n: "  types:\n" + "".join(f"    T{i}: {f'T{i - 1}' if i else 'Text'}\n" for i in range(n)),
-    most=2000,
 )
 _operator(
     "a type with many words",
@@ -199,25 +195,21 @@ _operator(
     "roles without prompts",
     lambda n: [f'N{i}["Custom<br/>(role: q{i})"]:::CustomOp\nPROBLEM --> N{i} --> RETURN' for i in range(n)],
     lambda n: "  prompts:\n" + "".join(f"    p{i}: Solve it {{input}}.\n" for i in range(50)),
-    most=2000,
 )
 _operator(
     "roles and prompts that are misspelt",
     lambda n: [f'N{i}["Custom<br/>(role: prompt{i}x)"]:::CustomOp\nPROBLEM --> N{i} --> RETURN' for i in range(n)],
     lambda n: "  prompts:\n" + "".join(f"    prompt{i}: Solve it {{input}}.\n" for i in range(n)),
-    most=2000,
 )
 _operator(
     "types that are misspelt",
     lambda n: [f'N{i}["Custom<br/>(returns: Typ{i}x)"]:::CustomOp\nPROBLEM --> N{i} --> RETURN' for i in range(n)],
     lambda n: "  types:\n" + "".join(f"    Type{i}: Text\n" for i in range(50)),
-    most=2000,
 )
 _operator(
     "kinds of types that are misspelt",
     lambda n: ["PROBLEM --> RETURN"],
     lambda n: "  types:\n" + "".join(f"    Type{i}: Typ{i}x\n" for i in range(n)),
-    most=2000,
 )
 _operator(
     "cases that are misspelt",
@@ -228,7 +220,6 @@ _operator(
         *(f"D -->|cases{i}| RETURN" for i in range(n)),
     ],
     lambda n: "  types:\n    Route: [" + ", ".join(f"case{i}" for i in range(n)) + "]\n",
-    most=2000,
 )
 _operator(
     "an operator with ports that are misspelt",
@@ -238,7 +229,6 @@ _operator(
         + "".join(f"        port{i}: Text\n" for i in range(n))
         + "      outputs: {b: Text}\n"
     ),
-    most=1000,
 )
 _operator(
     "a long prompt",
@@ -264,13 +254,11 @@ _operator(
     "YAML nested deep",
     lambda n: ["PROBLEM --> RETURN"],
     lambda n: "  memory: " + "{a: " * n + "\n",
-    most=2000,
 )
 _operator(
     "YAML anchors",
     lambda n: ["PROBLEM --> RETURN"],
     lambda n: "  memory:\n" + "".join(f"    k{i}: &a{i} word\n    l{i}: *a{i}\n" for i in range(n)),
-    most=2000,
 )
 SHAPES["broken front matter"] = Shape(
     "broken front matter", lambda n: "---\n" + "".join(f"key{i} word: [\n" for i in range(n)) + "---\n" + workflow([])
@@ -280,53 +268,53 @@ SHAPES["front matter without end"] = Shape(
 )
 
 
-@shape("label parameters", most=8000)
+@shape("label parameters")
 def _parameters(n: int) -> str:
     inside = ", ".join(f"k{i}: v" for i in range(n))
     return workflow([f'N["Custom<br/>({inside})"]:::CustomOp', "PROBLEM --> N --> RETURN"])
 
 
-@shape("one label parameter again and again", most=8000)
+@shape("one label parameter again and again")
 def _same_parameters(n: int) -> str:
     inside = ", ".join("role: v" for i in range(n))
     return workflow([f'N["Custom<br/>({inside})"]:::CustomOp', "PROBLEM --> N --> RETURN"])
 
 
-@shape("metadata parameters", most=4000)
+@shape("metadata parameters")
 def _metadata_parameters(n: int) -> str:
     inside = ", ".join(f"k{i}: v" for i in range(n))
     return workflow([f"N@{{ op: Custom, {inside} }}", "PROBLEM --> N --> RETURN"])
 
 
-@shape("many labels of one node", most=4000)
+@shape("many labels of one node")
 def _labels(n: int) -> str:
     return workflow([*(f'N["Custom<br/>(role: r{i})"]' for i in range(n)), "PROBLEM --> N --> RETURN"])
 
 
-@shape("parameters that nothing reads", most=4000)
+@shape("parameters that nothing reads")
 def _idle(n: int) -> str:
     nodes = [f'N{i}["ScEnsemble<br/>(temperature: 0.5, unknown: 3)"]\nPROBLEM --> N{i} --> RETURN' for i in range(n)]
     return workflow(nodes)
 
 
-@shape("nodes that nothing reaches", most=4000)
+@shape("nodes that nothing reaches")
 def _unreached(n: int) -> str:
     return workflow([*(f'N{i}["Custom<br/>"]:::CustomOp' for i in range(n)), "PROBLEM --> RETURN"])
 
 
-@shape("edges of wrong types", most=4000)
+@shape("edges of wrong types")
 def _wrong_types(n: int) -> str:
     nodes = [f'N{i}["Test<br/>"]:::TestOp\nPROBLEM -->|solution| N{i}\nN{i} -->|nothing| RETURN' for i in range(n)]
     return workflow(nodes)
 
 
-@shape("edges to one port", most=4000)
+@shape("edges to one port")
 def _one_port(n: int) -> str:
     nodes = [f'N{i}["Custom<br/>"]:::CustomOp\nPROBLEM --> N{i} -->|problem| T' for i in range(n)]
     return workflow([*nodes, 'T["Test<br/>"]:::TestOp', "T --> RETURN"])
 
 
-@shape("a workflow in subgraphs", most=2000)
+@shape("a workflow in subgraphs")
 def _workflow_in_subgraphs(n: int) -> str:
     lines = [
         f'subgraph S{i}\nN{i}["Custom<br/>(role: solver)"]:::CustomOp\nend\nPROBLEM --> N{i} --> RETURN'
@@ -335,14 +323,14 @@ def _workflow_in_subgraphs(n: int) -> str:
     return workflow(lines)
 
 
-@shape("two copies of each node", most=2000)
+@shape("two copies of each node")
 def _twins(n: int) -> str:
     """Nodes that say the same, fed by the same."""
     nodes = [f'N{i}@{{ op: Custom, prompt: "Solve." }}\nPROBLEM --> N{i} --> V' for i in range(n)]
     return workflow([*nodes, 'V["ScEnsemble<br/>"]:::ScEnsembleOp --> RETURN'])
 
 
-@shape("a Decision that asks with many cases", most=4000)
+@shape("a Decision that asks with many cases")
 def _asked_cases(n: int) -> str:
     nodes = [f'N{i}["Custom<br/>(prompt: Answer.)"]' for i in range(n)]
     return workflow(
@@ -350,7 +338,7 @@ def _asked_cases(n: int) -> str:
     )
 
 
-@shape("steps in Loops inside one another", most=800)
+@shape("steps in Loops inside one another")
 def _steps_in_loops(n: int) -> str:
     begun = [f'subgraph L{i}["Loop (max: 2)"]\nN{i}["Custom<br/>(prompt: Go on.)"]' for i in range(n)]
     back = [f"N{i} -.->|again:input| N{i}" for i in range(n)]
@@ -366,5 +354,4 @@ _operator(
         + "".join(f"        a{i}: Text\n" for i in range(n))
         + "      outputs: {b: Text}\n"
     ),
-    most=2000,
 )
