@@ -23,7 +23,7 @@ from tests.real_model.tap import Tap, tapped
 HERE = Path(__file__).parent
 MODEL = "smollm2-135m"
 SLOTS = 2
-SHORT = 160
+SHORT = 80
 """Tokens of an answer where a test says nothing: one that never ends by itself is cut there, within seconds."""
 SERVERS = ["llama.cpp", "LiteLLM"] if os.environ.get("MERROW_LITELLM") else ["llama.cpp"]
 """`make real-model` says it where the proxy is missing, and fails unless told that it may be."""

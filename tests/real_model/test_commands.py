@@ -124,12 +124,12 @@ def test_extract(server: Tap) -> None:
 
 def test_a_run_is_revised_while_the_model_answers(server: Tap) -> None:
     server.longest = None  # so that the second answer takes longer than the change
-    write("flow.mmd", CHAIN.replace("max_tokens: 1500", "max_tokens: 400"))
+    write("flow.mmd", CHAIN.replace("max_tokens: 500", "max_tokens: 400"))
     with subprocess.Popen(
         [sys.executable, "-m", "merrow_server", *RUN, "--json"], stdout=subprocess.PIPE, env=dict(os.environ), text=True
     ) as run:
         server.wait_until(lambda tap: len(tap.exchanges) > 1 and bool(tap.exchanges[1].text))
-        write("new.mmd", CHAIN.replace("max_tokens: 1500", "max_tokens: 100").replace("Write down", "Name"))
+        write("new.mmd", CHAIN.replace("max_tokens: 500", "max_tokens: 100").replace("Write down", "Name"))
         revised = ends(merrow("revise", "flow.mmd", "new.mmd", "--format", "json"), 0).json
         assert run.stdout is not None
         told = [json.loads(line) for line in run.stdout]
@@ -153,7 +153,7 @@ def test_a_template_ends(server: Tap, template: str) -> None:
     if "ENTRY_POINT([" in Path("flow.mmd").read_text():
         inputs["ENTRY_POINT"] = "answer"
     values = [part for name, value in inputs.items() for part in ("--input", f"{name}={value}")]
-    done = merrow("run", "flow.mmd", "--model", MODEL, *values, "--budget-tokens", "1200", "--budget-seconds", "30")
+    done = merrow("run", "flow.mmd", "--model", MODEL, *values, "--budget-tokens", "800", "--budget-seconds", "30")
     ends(done, 0, 1, 3)
     assert server.exchanges
     assert all(one.asked["model"] == MODEL for one in server.exchanges)

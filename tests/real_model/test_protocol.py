@@ -153,7 +153,7 @@ workflow: {{model: {MODEL}}}
 flowchart LR
     PROBLEM([Problem]):::Interface
     A@{{op: Custom, prompt: "Answer in one word.", max_tokens: 200}}
-    B@{{op: Custom, prompt: "{ENDLESS}", max_tokens: 1500}}
+    B@{{op: Custom, prompt: "{ENDLESS}", max_tokens: 500}}
     RETURN([Return]):::Interface
     PROBLEM -->|input| A -->|input| B --> RETURN
     PROBLEM -->|input| B
