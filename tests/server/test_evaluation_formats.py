@@ -25,7 +25,7 @@ from merrow_runtime.store.evaluations import ScoreRecord
 from merrow_runtime.usage import NOTHING
 from merrow_server.evaluations import evaluation_formats
 from merrow_server.evaluations.evaluation_formats import FORMATS
-from merrow_server.evaluations.tables import comparison_lines
+from merrow_server.evaluations.tables import comparison_lines, table_lines
 
 INSPECT = Path(__file__).resolve().parents[2] / ".venv-inspect" / "bin" / "python"
 """`make test-all` installs inspect-ai there."""
@@ -281,6 +281,7 @@ def row_of(number: int, status: str, text: str) -> dict[str, Any]:
     said = {"read": text[:1000], "gold": text[:200], "reason": text[:1000], "output": text, "inputs": {"P": text}}
     return {
         "item": f"q{number} {text[:9]}",
+        "line": number + 1,
         "repeat": 0,
         "status": status,
         "value": value,
@@ -635,6 +636,21 @@ def test_inspect_knows_how_an_evaluation_ended(status: str, error: str | None, s
     assert log["results"]["scores"][0]["metrics"] == {}
     models = [log["eval"]["model"], *log["stats"]["model_usage"], log["samples"][0]["output"]["model"]]
     assert [*models, *log["samples"][0]["model_usage"]] == ["none"] * 4
+
+
+def test_an_item_without_an_id_of_its_own_is_known_by_its_line_where_people_look() -> None:
+    rows = [{**row_of(0, "wrong", "x"), "item": "0123456789ab", "repeat": repeat, "line": 7} for repeat in (0, 1)]
+    known = {**row_of(1, "wrong", "x"), "item": "q0123456789ab"}
+    report = {**report_of([*rows, known]), "repeats": 2, "pass_hat": [], "flaky": []}
+    assert [re.split(" {2,}", line)[1] for line in table_lines(report["rows"])][1:] == [
+        "0123456789ab (line 7) (1)",
+        "0123456789ab (line 7) (2)",
+        "q0123456789ab (1)",
+    ]
+    assert "<td>0123456789ab (line 7) (2)" in as_html(report, [])
+    assert "title=Item 0123456789ab (line 7)%3A wrong" in formatted(report, "github")
+    for form in ("json", "junit", "csv"):
+        assert "(line 7)" not in formatted(report, form), "what identifies it in other programs stays"
 
 
 def test_ci_gets_what_an_evaluation_came_to() -> None:

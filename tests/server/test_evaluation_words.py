@@ -33,23 +33,23 @@ def coloured(text: str, **how: Any) -> str:
 
 def test_an_evaluation_is_a_table_with_a_score() -> None:
     rows = [
-        {**row_of(0, "failed", "a\n b"), "item": "n" * 25, "inputs": None},
-        {**row_of(1, "wrong", "漢" * 20), "item": "n" * 24, "repeat": 0, "reason": "r" * 49, "run": "e\x1b/1"},
+        {**row_of(0, "failed", "a\n b"), "item": "n" * 29, "inputs": None},
+        {**row_of(1, "wrong", "漢" * 20), "item": "n" * 28, "repeat": 0, "reason": "r" * 49, "run": "e\x1b/1"},
         {**row_of(2, "right", ""), "inputs": {"A": "a\x1b", "B": [1]}, "item": "q2", "repeat": 0, "seconds": 61.0},
     ]
     report = report_of(rows)
     assert list(report_lines(report, whole=True)) == [
-        f"inputs{' ' * 36}item{' ' * 22}status  answer{' ' * 21}  expected{' ' * 19}  reason{' ' * 44}cost     seconds  run",
-        f"unknown{' ' * 35}{'n' * 21}...  failed  a b{' ' * 24}  a b{' ' * 24}  a b{' ' * 47}$0.0010  1.5 s    e1/q0",
-        f"{'漢' * 20}  {'n' * 24}  wrong   {'漢' * 12}...  {'漢' * 12}...  {'r' * 45}...  $0.0010  1.5 s    e␛/1",
-        f'{{ "A": "a\\u001b", "B": [ 1 ] }}{" " * 12}q2{" " * 22}  right   {" " * 29}{" " * 29}{" " * 50}$0.0010  1 min    e1/q2',
+        f"inputs{' ' * 36}item{' ' * 26}status  answer{' ' * 21}  expected{' ' * 19}  reason{' ' * 44}cost     seconds  run",
+        f"unknown{' ' * 35}{'n' * 25}...  failed  a b{' ' * 24}  a b{' ' * 24}  a b{' ' * 47}$0.0010  1.5 s    e1/q0",
+        f"{'漢' * 20}  {'n' * 28}  wrong   {'漢' * 12}...  {'漢' * 12}...  {'r' * 45}...  $0.0010  1.5 s    e␛/1",
+        f'{{ "A": "a\\u001b", "B": [ 1 ] }}{" " * 12}q2{" " * 26}  right   {" " * 29}{" " * 29}{" " * 50}$0.0010  1 min    e1/q2',
         "",
         "Score 0.500 [0.250, 0.750] on 3 items (exact, 95 % interval)",
         "1 right, 1 wrong, 1 failed",
         "3 calls, 15 tokens, cost unknown, 5.0 s",
     ]
     first, second, end, *_ = list(report_lines(report, whole=False))[1:]
-    assert ("n" * 21 + "...  failed" in first, "n" * 24 + "  wrong" in second, end) == (True, True, "")
+    assert ("n" * 25 + "...  failed" in first, "n" * 28 + "  wrong" in second, end) == (True, True, "")
     lines = list(report_lines(rich_report(), whole=True, style=coloured))
     names = [re.findall(r"\bq\d", line)[0] for line in lines[1:5]]
     assert names == ["q0", "q0", "q1", "q1"]

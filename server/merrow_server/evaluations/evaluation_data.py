@@ -166,7 +166,7 @@ class ReportRows(Sequence[dict[str, Any]]):
 
     def _read(self, numbers: Sequence[int], inputs: InputReader) -> list[dict[str, Any]]:
         scores = self._user.evaluations.scored(numbers, outputs=self._whole)
-        rows = [item_object(score, self._known.gold(score.item)) for score in scores]
+        rows = [item_object(score, self._known) for score in scores]
         shown = inputs.added(rows, self._longest)
         return with_verdicts(self._user, self._record, shown, self._known) if self._user.labels.edition else shown
 
@@ -273,12 +273,16 @@ def _cut(inputs: Mapping[str, Any], longest: int | None) -> dict[str, Any]:
     return {name: f"{text[:longest]}..." if len(text) > longest else inputs[name] for name, text in texts.items()}
 
 
-def item_object(score: ScoreRecord, gold: str) -> dict[str, Any]:
-    """What one answer came to; of scored fields ``gold`` has the right value of each, as ``read`` has the answers."""
+def item_object(score: ScoreRecord, known: KnownItems) -> dict[str, Any]:
+    """What one answer came to; of scored fields ``gold`` has the right value of each, as ``read`` has the answers. ``line`` is
+    that of the item in the data, 0 where it is not known.
+    """
+    gold = known.gold(score.item)
     if score.fields:
         gold = ", ".join(f"{name}: {field['gold']}" for name, field in score.fields.items())
     shown: dict[str, Any] = {
         "item": score.item,
+        "line": known.line(known.place(score.item)),
         "repeat": score.repeat,
         "status": score.status,
         "value": score.value,

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
-from merrow_optimizer.evaluation.items import Item, hash_of
+from merrow_optimizer.evaluation.items import Item, hash_of, is_of_fields
 from merrow_runtime.values import as_text
 
 NAME = "known"
@@ -29,6 +29,11 @@ def packed(items: Iterable[Item]) -> str:
             line = 0 if item.place is None else item.place.line
             lines.write(f"{json.dumps([item.id, gold, hash_of(item), line])}\n".encode())
     return base64.b64encode(file.getbuffer()).decode()
+
+
+def item_title(item: str, line: int) -> str:
+    """What people know an item by; ``line`` is 0 where none is known."""
+    return f"{item} (line {line})" if line and is_of_fields(item) else item
 
 
 class KnownItems:
@@ -84,6 +89,10 @@ class KnownItems:
     def line(self, place: int) -> int:
         """The line in the data of the item at a place, from 1; 0 where an older Merrow did not keep it."""
         return self._lines[place] if self._lines else 0
+
+    def title(self, item: str) -> str:
+        """What people know an item by: its id, with its line in the data where it has no id of its own."""
+        return item_title(item, self.line(self.place(item)))
 
     def gold(self, item: str) -> str:
         """The right answer to an item, cut; empty where there is none."""

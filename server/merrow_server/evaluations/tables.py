@@ -17,6 +17,7 @@ from merrow_server.evaluations.evaluation_data import (
     refused_texts,
     score_text,
 )
+from merrow_server.evaluations.known_items import item_title
 from merrow_server.evaluations.masking import masking_text
 from merrow_server.evaluations.passages import passages_text
 from merrow_server.evaluations.stand_ins import stand_ins_mark, stand_ins_text
@@ -39,7 +40,7 @@ def bare(text: str, **_: Any) -> str:
 
 
 _COLOUR = {"right": "green", "wrong": "red", "failed": "red", "unanswered": "yellow", "invalid": "yellow"}
-_WIDTHS = {"inputs": 40, "item": 24, "read": 28, "gold": 28, "reason": 48, "field": 32}
+_WIDTHS = {"inputs": 40, "item": 28, "read": 28, "gold": 28, "reason": 48, "field": 32}
 _LOOKED_AT = 20
 """Of a text, so many times the width of its column are looked at."""
 CUT = 1_000
@@ -80,11 +81,12 @@ def table_lines(rows: Iterable[Mapping[str, Any]], style: Style = bare, fields: 
 
 def _values(row: Mapping[str, Any], fields: Sequence[str]) -> tuple[str, ...]:
     """The cells of a row; the item without and with the number of its answer."""
+    item = item_title(row["item"], row["line"])
     return (
         _cell(inputs_text(row["inputs"]), "inputs"),
         *(_cell(field_text(row["fields"].get(name)), "field") for name in fields),
-        _cell(row["item"], "item"),
-        _cell(f"{row['item']} ({row['repeat'] + 1})", "item"),
+        _cell(item, "item"),
+        _cell(f"{item} ({row['repeat'] + 1})", "item"),
         row["status"],
         _cell(row["read"], "read"),
         _cell(row["gold"], "gold"),

@@ -85,7 +85,7 @@ class EvaluationJobs(Recorded[EvaluationOrder, EvaluationRecord]):
         if item not in known:
             raise UsageFailure(f"Evaluation {record.id} has no item {item}.")
         scores = [self._store.evaluations.score(record.id, item, repeat) for repeat in range(record.repeats)]
-        rows = with_inputs(self._store, [item_object(score, known.gold(item)) for score in scores if score is not None])
+        rows = with_inputs(self._store, [item_object(score, known) for score in scores if score is not None])
         return {**self.object(record), "rows": rows}
 
     def rate(
@@ -205,7 +205,7 @@ class _EvaluationReporter(ProgressReporter):
         self.soon()
 
     def news(self) -> Json:
-        rows = [item_object(replace(score, output=None), self._known.gold(score.item)) for score in self._waiting]
+        rows = [item_object(replace(score, output=None), self._known) for score in self._waiting]
         self._waiting = []
         so_far = self._so_far
         return {

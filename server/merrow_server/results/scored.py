@@ -107,8 +107,11 @@ class ScoredTable(ResultTable):
     def known(self, column: Column) -> Sequence[Any] | None:
         """Of what is kept of all rows, and of fields that are scored."""
         if column.name == "item":
-            names = list(self._known)
-            return [(_natural(names[at // self._record.repeats]), at % self._record.repeats) for at in self._items]
+            keys = [
+                _natural(item) if self._known.title(item) == item else ["", self._known.line(place), ""]
+                for place, item in enumerate(self._known)
+            ]
+            return [(keys[at // self._record.repeats], at % self._record.repeats) for at in self._items]
         of_rows: dict[str, Sequence[Any]] = {
             "verdict": self._ranks,
             "cost": self._cost,
@@ -141,6 +144,7 @@ class ScoredTable(ResultTable):
             label = label_object(self._user.labels.label(hashed, score.output))
         return {
             **self._row(score),
+            "title": self._known.title(score.item),
             "status": self._verdict(Status(score.status)),
             "value": score.value,
             "inputs": None if row["inputs"] is None else _cut_all(texts_of(row["inputs"])),
@@ -200,7 +204,8 @@ class ScoredTable(ResultTable):
         return row
 
     def _cells(self, score: ScoreRecord, inputs: Json | None, longest: int) -> list[Cell]:
-        name = score.item if self._record.repeats == 1 else f"{score.item} ({score.repeat + 1})"
+        title = self._known.title(score.item)
+        name = title if self._record.repeats == 1 else f"{title} ({score.repeat + 1})"
         value = score.value
         part = f" {value:.2f}" if value is not None and 0 < value < 1 else ""
         return [

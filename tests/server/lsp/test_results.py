@@ -128,6 +128,23 @@ async def test_rows_of_an_evaluation_are_paged_sorted_filtered_and_searched(tmp_
             await page(editor, "batch", "nothing")
 
 
+async def test_rows_without_an_id_of_their_own_are_known_by_their_line(tmp_path: Path) -> None:
+    mails(tmp_path)
+    lines = (tmp_path / "mails.csv").read_text().splitlines()
+    (tmp_path / "mails.csv").write_text("".join(f"{line.partition(',')[2]}\n" for line in lines))
+    async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:
+        uri = editor.open(FLOW)
+        ended = await editor.execute("merrow.evaluate", uri=uri, **MAPPED, golds=GOLDS)
+        shown = await page(editor, "evaluation", ended["evaluation"], sort="item")
+        titles = [f"{row['item']} (line {line})" for line, row in enumerate(shown["rows"], start=2)]
+        assert column(shown, "item") == titles, "in the order of the file"
+        assert column(shown, "input PROBLEM") == [mail[0] for mail in MAILS]
+        row = await editor.ask("merrow/result", kind="evaluation", id=ended["evaluation"], key=shown["rows"][3]["key"])
+        assert row["title"] == titles[3]
+        found = await page(editor, "evaluation", ended["evaluation"], search="(line 4)")
+        assert column(found, "item") == [titles[2]]
+
+
 async def test_batches_are_listed_and_have_rows_and_two_evaluations_are_compared(tmp_path: Path) -> None:
     mails(tmp_path)
     async with OpenAIServer(answer) as server, editor_on(tmp_path, server) as editor:

@@ -64,6 +64,8 @@ export interface ResultPage {
 /** The answer to `merrow/result` for an answer of an evaluation or a batch. */
 export interface WholeRow {
   readonly item: string;
+  /** What people know the item by. */
+  readonly title: string;
   readonly repeat: number;
   readonly status: string;
   readonly value: number | null;

@@ -67,7 +67,7 @@ test('cells are a line each: money, seconds and numbers in few digits, and what 
   assert.equal(cellText(column('input', 'a'), ' one\n  two '), 'one two');
   assert.deepEqual([cellText(column('cost', 'cost'), 0.01), cellText(column('cost', 'cost'), null), cellText(column('seconds', 's'), 2), cellText(column('number', 'n'), 3), cellText(column('score', 'n'), 1), cellText(column('answer', 'n'), null)], ['$0.0100', 'unknown', '2.0 s', '3', '1.000', '']);
   assert.deepEqual([countText(37, 10_000), countText(1, 1)], ['37 of 10,000 rows', '1 row']);
-  const whole: WholeRow = { item: 'q1', repeat: 0, status: 'wrong', value: 0.25, run: '', inputs: null, answers: [], reason: '', usage, seconds: 2, exhausted: 0, canRate: false, note: '' };
+  const whole: WholeRow = { item: 'q1', title: 'q1', repeat: 0, status: 'wrong', value: 0.25, run: '', inputs: null, answers: [], reason: '', usage, seconds: 2, exhausted: 0, canRate: false, note: '' };
   assert.deepEqual([statusText(whole), statusText({ ...whole, value: 1 }), tookText(whole)], ['wrong 0.25', 'wrong', '$0.0100 · 1,200 tokens · 1 call · 2.0 s']);
   assert.ok(widthOf(column('input', 'a'), true).least > widthOf(column('input', 'a'), false).least);
 });

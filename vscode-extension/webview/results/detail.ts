@@ -13,8 +13,8 @@ export function detailOf(whole: Whole, post: (message: FromResults) => void): HT
   return pair(whole, post);
 }
 
-function heading({ item, repeat }: WholeRow): HTMLElement {
-  return element('h2', { dir: 'auto' }, repeat > 0 ? `${item} (${repeat + 1})` : item);
+function heading({ title, repeat }: WholeRow): HTMLElement {
+  return element('h2', { dir: 'auto' }, repeat > 0 ? `${title} (${repeat + 1})` : title);
 }
 
 function pair({ before, after }: WholePair, post: (message: FromResults) => void): HTMLElement[] {
@@ -54,7 +54,7 @@ function value(text: string, empty: string): HTMLElement {
 }
 
 /** Buttons for what a person says of the answer, and a note beside it. */
-function rating({ item, repeat, people = null, note }: WholeRow, post: (message: FromResults) => void): HTMLElement[] {
+function rating({ item, title, repeat, people = null, note }: WholeRow, post: (message: FromResults) => void): HTMLElement[] {
   const buttons = VERDICTS.map(([verdict, label]) => {
     const button = element('button', { type: 'button', class: 'secondary', 'aria-pressed': String(people === verdict), 'aria-label': verdict, 'data-rate': verdict }, label);
     // A second click takes it back.
@@ -63,7 +63,7 @@ function rating({ item, repeat, people = null, note }: WholeRow, post: (message:
   });
   const made = element('p', { class: 'rating' }, ...buttons);
   if (people !== null) {
-    const field = element('input', { type: 'text', class: 'note', 'data-rate': 'note', maxlength: LONGEST_NOTE, placeholder: 'Note', 'aria-label': `Note on the answer to ${item}` });
+    const field = element('input', { type: 'text', class: 'note', 'data-rate': 'note', maxlength: LONGEST_NOTE, placeholder: 'Note', 'aria-label': `Note on the answer to ${title}` });
     field.defaultValue = note;
     field.addEventListener('change', () => { post({ rate: { item, repeat, verdict: people, note: field.value.trim() } }); });
     made.append(field);
