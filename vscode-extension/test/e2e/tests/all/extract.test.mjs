@@ -24,6 +24,8 @@ describe('Extracting operators', (workbench) => {
       ['An answer is right when', 'numeric'],
     ]) await w.pick(question, choice);
     await page.locator('.quick-input-widget input[placeholder^="The stages"]').waitFor();
+    // Enter takes what is chosen, and that is nothing before the list has its rows.
+    await page.locator('.quick-input-list .monaco-list-row[aria-checked="true"]').first().waitFor();
     await w.shot('extract-stages');
     await page.keyboard.press('Enter');
     const dialog = page.locator('.monaco-dialog-box');

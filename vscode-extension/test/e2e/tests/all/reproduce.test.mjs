@@ -14,6 +14,11 @@ describe(
       const { page } = w;
       const model = await endpoint();
       w.write('data/gsm8k_validate.jsonl', DATA);
+      await w.again(async () => {
+        await w.command('Preferences: Color Theme');
+        await w.answer('Light Modern');
+        await page.locator('.monaco-workbench.vs').waitFor({ timeout: SOON });
+      }, 'the theme does not become light');
       await w.open('notes.txt', 'Open while the questions are asked.\n');
       await w.command('Merrow: Reproduce a Paper...');
       await w.pick('The paper', 'MermaidFlow');
