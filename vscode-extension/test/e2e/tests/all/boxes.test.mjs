@@ -29,6 +29,9 @@ flowchart TD
     POLISH -->|input| JOIN
     JOIN --> RETURN
     classDef Interface fill:#e2e2f2,stroke:#6a6ab2,stroke-width:2px
+    %% A class of the author's own, with a name that a drawing might use itself.
+    classDef title stroke-dasharray:4
+    class LINES title
 `;
 
 describe('Loops and Maps', (workbench) => {
