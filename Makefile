@@ -201,7 +201,8 @@ real-model: $(DEV) $(REAL_MODEL)
 # jsonschema), metrics (sympy, html5lib), endpoints (openai, aiohttp), journals (cattrs, psycopg), the server (pygls, lsprotocol), commands
 # (click, rich), workers (dask), tools (mcp). The tests of the editors and of other programs stay out.
 LOWEST_TESTS := tests/analysis/test_text.py tests/analysis/test_conformance.py tests/analysis/test_bounded_schemas.py \
-  tests/optimizer/evaluation tests/runtime/models tests/runtime/store tests/tools tests/server/lsp tests/server/workers \
+  $(wildcard tests/optimizer/evaluation/test_*.py) tests/optimizer/evaluation/products/test_website.py \
+  tests/runtime/models tests/runtime/store tests/tools tests/server/lsp tests/server/workers \
   $(wildcard tests/server/test_*_command.py tests/server/test_*journal*.py)
 lowest: $(LOWEST) $(NPM)
 	@MERROW_TEST_ALL= scripts/tests.sh .venv-lowest/bin/$(PYTEST) -o cache_dir=.cache/pytest-lowest $(LOWEST_TESTS)

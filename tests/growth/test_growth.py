@@ -26,7 +26,7 @@ SMALLEST = 32
 SIZES = (SMALLEST, 2 * SMALLEST, 4 * SMALLEST)
 LARGEST = 16 * SMALLEST
 """Size at which what is still steep fails."""
-_FEW = 3
+_FEW = 2
 """Doors that each shape goes through."""
 _DEAR = 25_000
 """Steps at the smallest size beyond which a door begins at a quarter of it."""
