@@ -90,8 +90,8 @@ class PostgresServer:
                 with suppress(ProcessLookupError):
                     os.kill(int(pid), number)
 
-    def make(self) -> None:
-        """Make an empty database cluster."""
+    def make(self, *options: str) -> None:
+        """Make an empty database cluster, with options of ``initdb``."""
         self._run(
             "initdb",
             "-D",
@@ -104,6 +104,7 @@ class PostgresServer:
             "UTF8",
             "--locale=C.UTF-8",
             "--no-sync",
+            *options,
         )
 
     def sql(self, text: str) -> str:
@@ -159,25 +160,25 @@ def freezes(database: PostgresServer) -> Callable[[], None]:
     return database.thaw
 
 
-def started(found: Path) -> PostgresServer:
-    """A new server at work; who starts it stops it, and removes its folder."""
+def started(found: Path, *options: str) -> PostgresServer:
+    """A new server at work, made with options of ``initdb``; who starts it stops it, and removes its folder."""
     # A socket's path has 107 characters at most.
     folder = Path(tempfile.mkdtemp(prefix="merrow-pg-", dir="/dev/shm" if Path("/dev/shm").is_dir() else None))  # noqa: S108
     if os.geteuid() == 0:
         shutil.chown(folder, "postgres", "postgres")
     made = PostgresServer(folder, found)
-    made.make()
+    made.make(*options)
     made.start()
     return made
 
 
 @contextmanager
-def server() -> Iterator[PostgresServer]:
-    """A server of a test's own, which may stop it. Skips where PostgreSQL is not installed."""
+def server(*options: str) -> Iterator[PostgresServer]:
+    """A server of a test's own, which may stop it, made with options of ``initdb``. Skips where PostgreSQL is not installed."""
     found = programs()
     if found is None:
         pytest.skip(NOT_INSTALLED)
-    made = started(found)
+    made = started(found, *options)
     try:
         yield made
     finally:
