@@ -1,6 +1,6 @@
 """Counts the steps of a call: the calls of Merrow's functions, and what those call in C. The same call takes the same number.
 
-What a single call in C does (a slice, a search, a comparison of lists) is one step; the whole sweep measures CPU time besides.
+What a single call in C does (a slice, a search, a comparison of lists) is one step: what is quadratic in there isn't seen.
 What libraries do between themselves, such as an event loop that waits, does not count.
 """
 

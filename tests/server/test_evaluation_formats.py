@@ -281,7 +281,7 @@ def row_of(number: int, status: str, text: str) -> dict[str, Any]:
     said = {"read": text[:1000], "gold": text[:200], "reason": text[:1000], "output": text, "inputs": {"P": text}}
     return {
         "item": f"q{number} {text[:9]}",
-        "line": number + 1,
+        "title": f"q{number} {text[:9]}",
         "repeat": 0,
         "status": status,
         "value": value,
@@ -463,7 +463,7 @@ def test_html_has_a_row_for_each_answer_and_folds_what_is_long() -> None:
         ["", "q1  (2)", status("invalid"), "", "", "", "", "$0", "0.00", "e1/q1"],
     ]
     assert re.findall(r'<tr class="(\w+)">', page) == ["failed", "right", "right", "invalid"]
-    named = as_html(report_of([{**row_of(0, "right", ""), "item": "n" * 8_001}]), [])
+    named = as_html(report_of([{**row_of(0, "right", ""), "title": "n" * 8_001}]), [])
     assert cells(named)[0][1] == folded("n" * 8_000 + "\n... and 1 more character, see merrow show", "n" * 80)
     assert cells(as_html(report_of([{**row_of(0, "right", '"'), "run": '"'}]), []))[0][-1] == '"'
     # Where each item is asked once, no number of a repeat is said; what an item read, its right answer and the reason have a
@@ -639,18 +639,17 @@ def test_inspect_knows_how_an_evaluation_ended(status: str, error: str | None, s
 
 
 def test_an_item_without_an_id_of_its_own_is_known_by_its_line_where_people_look() -> None:
-    rows = [{**row_of(0, "wrong", "x"), "item": "0123456789ab", "repeat": repeat, "line": 7} for repeat in (0, 1)]
-    known = {**row_of(1, "wrong", "x"), "item": "q0123456789ab"}
-    report = {**report_of([*rows, known]), "repeats": 2, "pass_hat": [], "flaky": []}
+    title = "0123456789ab (line 12345)"
+    rows = [{**row_of(0, "wrong", "x"), "item": "0123456789ab", "title": title, "repeat": 8 + at} for at in (0, 1)]
+    report = {**report_of(rows), "repeats": 10, "pass_hat": [], "flaky": []}
     assert [re.split(" {2,}", line)[1] for line in table_lines(report["rows"])][1:] == [
-        "0123456789ab (line 7) (1)",
-        "0123456789ab (line 7) (2)",
-        "q0123456789ab (1)",
+        f"{title} (9)",
+        f"{title} (10)",
     ]
-    assert "<td>0123456789ab (line 7) (2)" in as_html(report, [])
-    assert "title=Item 0123456789ab (line 7)%3A wrong" in formatted(report, "github")
-    for form in ("json", "junit", "csv"):
-        assert "(line 7)" not in formatted(report, form), "what identifies it in other programs stays"
+    assert f"<td>{title} (10)" in as_html(report, [])
+    assert f"title=Item {title}%3A wrong" in formatted(report, "github")
+    for form in ("junit", "csv"):
+        assert title not in formatted(report, form), "what identifies it in other programs stays"
 
 
 def test_ci_gets_what_an_evaluation_came_to() -> None:

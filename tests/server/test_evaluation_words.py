@@ -33,9 +33,9 @@ def coloured(text: str, **how: Any) -> str:
 
 def test_an_evaluation_is_a_table_with_a_score() -> None:
     rows = [
-        {**row_of(0, "failed", "a\n b"), "item": "n" * 29, "inputs": None},
-        {**row_of(1, "wrong", "漢" * 20), "item": "n" * 28, "repeat": 0, "reason": "r" * 49, "run": "e\x1b/1"},
-        {**row_of(2, "right", ""), "inputs": {"A": "a\x1b", "B": [1]}, "item": "q2", "repeat": 0, "seconds": 61.0},
+        {**row_of(0, "failed", "a\n b"), "title": "n" * 29, "inputs": None},
+        {**row_of(1, "wrong", "漢" * 20), "title": "n" * 28, "repeat": 0, "reason": "r" * 49, "run": "e\x1b/1"},
+        {**row_of(2, "right", ""), "inputs": {"A": "a\x1b", "B": [1]}, "title": "q2", "repeat": 0, "seconds": 61.0},
     ]
     report = report_of(rows)
     assert list(report_lines(report, whole=True)) == [

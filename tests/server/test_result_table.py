@@ -5,6 +5,7 @@ from __future__ import annotations
 import base64
 import gzip
 from collections.abc import Sequence
+from dataclasses import replace
 from pathlib import Path
 
 from merrow_optimizer.evaluation.items import Item, RecordLocation
@@ -77,6 +78,10 @@ def test_the_lines_of_items_are_kept_and_an_older_journal_has_none() -> None:
         ("b", 0, 3, "1"),
         ("a", 1, 2, "2"),
     ]
+    assert [known.title(name) for name in "bac"] == ["b", "a", "c"]
+    hashed = Item("0123456789ab", {}, 1, place=RecordLocation(Path("own.csv"), 7), has_own_id=False)
+    known = KnownItems.of({NAME: packed([replace(hashed, id="202412010930", has_own_id=True), hashed])})
+    assert [known.title(name) for name in known] == ["202412010930", "0123456789ab (line 7)"]
     older = gzip.compress(b"".join(f'["{name}", "", "{"0" * 64}"]\n'.encode() for name in "ba"))
     known = KnownItems.of({NAME: base64.b64encode(older).decode()})
     assert [(name, known.line(known.place(name))) for name in known] == [("b", 0), ("a", 0)]

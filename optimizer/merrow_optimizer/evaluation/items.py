@@ -3,15 +3,12 @@
 from __future__ import annotations
 
 import hashlib
-import re
 from collections.abc import Mapping
 from dataclasses import dataclass, field
 from pathlib import Path
 from typing import Any
 
 from merrow_runtime.values import canonical
-
-_OF_FIELDS = re.compile("[0-9a-f]{12}", re.ASCII)
 
 
 @dataclass(frozen=True, slots=True)
@@ -28,6 +25,7 @@ class Item:
 
     ``inputs`` has a value for each input that the record gives, by its name; ``gold`` is what a right answer is, in the form that
     the metric of the data set reads; ``extra`` is what else the metric needs (tests of a program, its entry point).
+    An ``id`` that is not the record's own is a hash, which says nothing to anybody.
     """
 
     id: str
@@ -35,16 +33,7 @@ class Item:
     gold: Any
     extra: Mapping[str, Any] = field(default_factory=dict)
     place: RecordLocation | None = None
-
-
-def id_of_fields(fields: Mapping[str, Any]) -> str:
-    """The id of a record that has none of its own: 12 hexadecimal digits, from all its fields."""
-    return hashlib.sha256(canonical(fields).encode()).hexdigest()[:12]
-
-
-def is_of_fields(identity: str) -> bool:
-    """Whether an id looks like one that `id_of_fields` made, which says nothing to anybody."""
-    return _OF_FIELDS.fullmatch(identity) is not None
+    has_own_id: bool = True
 
 
 def hash_of(item: Item) -> str:

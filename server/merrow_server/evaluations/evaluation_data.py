@@ -274,15 +274,15 @@ def _cut(inputs: Mapping[str, Any], longest: int | None) -> dict[str, Any]:
 
 
 def item_object(score: ScoreRecord, known: KnownItems) -> dict[str, Any]:
-    """What one answer came to; of scored fields ``gold`` has the right value of each, as ``read`` has the answers. ``line`` is
-    that of the item in the data, 0 where it is not known.
+    """What one answer came to; of scored fields ``gold`` has the right value of each, as ``read`` has the answers. ``title`` is
+    what people know the item by.
     """
     gold = known.gold(score.item)
     if score.fields:
         gold = ", ".join(f"{name}: {field['gold']}" for name, field in score.fields.items())
     shown: dict[str, Any] = {
         "item": score.item,
-        "line": known.line(known.place(score.item)),
+        "title": known.title(score.item),
         "repeat": score.repeat,
         "status": score.status,
         "value": score.value,

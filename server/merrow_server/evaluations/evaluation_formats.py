@@ -9,7 +9,6 @@ from typing import Any
 
 from merrow_optimizer.evaluation.unattended import SIMULATED_PERSON
 from merrow_server.evaluations.evaluation_data import inputs_text, score_text
-from merrow_server.evaluations.known_items import item_title
 from merrow_server.rendering.csv_text import csv_lines
 from merrow_server.rendering.github import annotation
 from merrow_server.rendering.snippet import plain, visible
@@ -108,6 +107,4 @@ def as_github(report: Mapping[str, Any], failed: Sequence[str]) -> Iterator[str]
         yield annotation("error", file, sentence, "merrow evaluate: gate failed")
     for row in islice((row for row in report["rows"] if row["status"] != "right"), 10):
         text = f"{row['reason']} Answer: {row['read']}. Expected: {row['gold']}. Run: {row['run']}"
-        yield annotation(
-            "warning", file, plain(text), visible(f"Item {item_title(row['item'], row['line'])}: {row['status']}")
-        )
+        yield annotation("warning", file, plain(text), visible(f"Item {row['title']}: {row['status']}"))

@@ -20,7 +20,6 @@ from merrow_server.evaluations.evaluation_data import (
     refused_texts,
     score_text,
 )
-from merrow_server.evaluations.known_items import item_title
 from merrow_server.evaluations.passages import passages_text
 from merrow_server.evaluations.stand_ins import stand_ins_text
 from merrow_server.evaluations.tables import exhausted_text
@@ -146,7 +145,7 @@ def _table(report: Mapping[str, Any]) -> Iterator[str]:
     share = min(_LONGEST, _TEXTS // max(1, len(rows)))
     asked = min(_LONGEST_INPUT, _INPUTS // max(1, len(rows)))
     for row in rows:
-        item = item_title(row["item"], row["line"]) + (f" ({row['repeat'] + 1})" if report["repeats"] > 1 else "")
+        item = row["title"] + (f" ({row['repeat'] + 1})" if report["repeats"] > 1 else "")
         answer = as_text(row["output"]) if "output" in row else ""
         cells = (
             folded(inputs_text(row["inputs"]), asked),

@@ -11,7 +11,7 @@ from array import array
 from collections.abc import Iterable, Iterator, Mapping, Sequence
 from typing import Any, Self
 
-from merrow_optimizer.evaluation.items import Item, hash_of, is_of_fields
+from merrow_optimizer.evaluation.items import Item, hash_of
 from merrow_runtime.values import as_text
 
 NAME = "known"
@@ -27,21 +27,25 @@ def packed(items: Iterable[Item]) -> str:
         for item in items:
             gold = "" if item.gold is None else as_text(item.gold)[:_GOLD]
             line = 0 if item.place is None else item.place.line
-            lines.write(f"{json.dumps([item.id, gold, hash_of(item), line])}\n".encode())
+            lines.write(f"{json.dumps([item.id, gold, hash_of(item), line, item.has_own_id])}\n".encode())
     return base64.b64encode(file.getbuffer()).decode()
-
-
-def item_title(item: str, line: int) -> str:
-    """What people know an item by; ``line`` is 0 where none is known."""
-    return f"{item} (line {line})" if line and is_of_fields(item) else item
 
 
 class KnownItems:
     """The items of an evaluation, in their order."""
 
-    def __init__(self, places: dict[str, int], golds: list[str], hashes: bytes, lines: Sequence[int] = ()) -> None:
-        """Use `of`. ``hashes`` are 32 bytes for each item, or none at all; ``lines`` those of all items, or none."""
-        self._places, self._golds, self._hashes, self._lines = places, golds, hashes, lines
+    def __init__(
+        self,
+        places: dict[str, int],
+        golds: list[str],
+        hashes: bytes,
+        lines: Sequence[int] = (),
+        unnamed: frozenset[int] = frozenset(),
+    ) -> None:
+        """Use `of`. ``hashes`` are 32 bytes for each item, or none at all; ``lines`` those of all items, or none; ``unnamed`` are
+        the places of those without an id of their own.
+        """
+        self._places, self._golds, self._hashes, self._lines, self._unnamed = places, golds, hashes, lines, unnamed
 
     @classmethod
     def of(cls, plan: Mapping[str, Any]) -> Self:
@@ -50,12 +54,16 @@ class KnownItems:
         golds: list[str] = []
         hashes = bytearray()
         in_file = array("q")
+        unnamed: set[int] = set()
         text = plan.get(NAME)
         try:
             if text is not None:
                 with gzip.GzipFile(fileobj=io.BytesIO(base64.b64decode(text, validate=True))) as lines:
-                    for item, gold, digest, *line in map(json.loads, lines):
-                        in_file.extend(line)
+                    # Before there were lines, and before it was kept which ids are their own, less was written of each.
+                    for item, gold, digest, *more in map(json.loads, lines):
+                        in_file.extend(more[:1])
+                        if more[1:] == [False]:
+                            unnamed.add(len(golds))
                         places[item] = len(golds)
                         golds.append(gold)
                         hashes += bytes.fromhex(digest)
@@ -69,7 +77,7 @@ class KnownItems:
                 list(known.values()),
                 b"".join(bytes.fromhex(of_items[item]) for item in known) if of_items else b"",
             )
-        return cls(places, golds, bytes(hashes), in_file if len(in_file) == len(golds) else ())
+        return cls(places, golds, bytes(hashes), in_file if len(in_file) == len(golds) else (), frozenset(unnamed))
 
     def __iter__(self) -> Iterator[str]:
         return iter(self._places)
@@ -91,8 +99,9 @@ class KnownItems:
         return self._lines[place] if self._lines else 0
 
     def title(self, item: str) -> str:
-        """What people know an item by: its id, with its line in the data where it has no id of its own."""
-        return item_title(item, self.line(self.place(item)))
+        """What people know an item by: its id, with its line in the data where that is no id of its own."""
+        place = self._places.get(item)
+        return item if place not in self._unnamed else f"{item} (line {self.line(place)})"
 
     def gold(self, item: str) -> str:
         """The right answer to an item, cut; empty where there is none."""

@@ -17,7 +17,6 @@ from merrow_server.evaluations.evaluation_data import (
     refused_texts,
     score_text,
 )
-from merrow_server.evaluations.known_items import item_title
 from merrow_server.evaluations.masking import masking_text
 from merrow_server.evaluations.passages import passages_text
 from merrow_server.evaluations.stand_ins import stand_ins_mark, stand_ins_text
@@ -40,7 +39,7 @@ def bare(text: str, **_: Any) -> str:
 
 
 _COLOUR = {"right": "green", "wrong": "red", "failed": "red", "unanswered": "yellow", "invalid": "yellow"}
-_WIDTHS = {"inputs": 40, "item": 28, "read": 28, "gold": 28, "reason": 48, "field": 32}
+_WIDTHS = {"inputs": 40, "item": 28, "read": 28, "gold": 28, "reason": 48, "field": 32, "value": 24}
 _LOOKED_AT = 20
 """Of a text, so many times the width of its column are looked at."""
 CUT = 1_000
@@ -81,12 +80,12 @@ def table_lines(rows: Iterable[Mapping[str, Any]], style: Style = bare, fields: 
 
 def _values(row: Mapping[str, Any], fields: Sequence[str]) -> tuple[str, ...]:
     """The cells of a row; the item without and with the number of its answer."""
-    item = item_title(row["item"], row["line"])
+    item = _cell(row["title"], "item")
     return (
         _cell(inputs_text(row["inputs"]), "inputs"),
         *(_cell(field_text(row["fields"].get(name)), "field") for name in fields),
-        _cell(item, "item"),
-        _cell(f"{item} ({row['repeat'] + 1})", "item"),
+        item,
+        f"{item} ({row['repeat'] + 1})",
         row["status"],
         _cell(row["read"], "read"),
         _cell(row["gold"], "gold"),
@@ -179,7 +178,7 @@ def field_lines(report: Mapping[str, Any]) -> Iterator[str]:
 
 
 def _aligned(rows: Sequence[Sequence[str]]) -> Iterator[str]:
-    shown = [[_cell(value, "item") for value in row] for row in rows]
+    shown = [[_cell(value, "value") for value in row] for row in rows]
     widths = [max(map(cells, column)) for column in zip(*shown, strict=True)]
     for row in shown:
         yield "  ".join(value + " " * (width - cells(value)) for value, width in zip(row, widths, strict=True)).rstrip()

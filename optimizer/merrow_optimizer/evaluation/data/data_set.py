@@ -18,8 +18,10 @@ from merrow_optimizer.evaluation.data.parts import PARTS, SEED, ids_in_order, pa
 from merrow_optimizer.evaluation.data.problems import Collector, DataError, DataProblem, listed
 from merrow_optimizer.evaluation.data.readers import OWN, READERS, RecordReader, own_data, reader_in_name
 from merrow_optimizer.evaluation.data.settings import DataSettings, settings_beside
-from merrow_optimizer.evaluation.items import Item, RecordLocation, hash_of, id_of_fields
-from merrow_runtime.values import as_text
+from merrow_optimizer.evaluation.items import Item, RecordLocation, hash_of
+from merrow_runtime.values import as_text, canonical
+
+_ID_DIGITS = 12
 
 
 @dataclass(frozen=True, slots=True)
@@ -226,7 +228,8 @@ class _ItemReader:
                 record.line,
             )
             return None
-        item = Item(own, draft.inputs, draft.gold, draft.extra, RecordLocation(self._in_records.file, record.line))
+        place = RecordLocation(self._in_records.file, record.line)
+        item = Item(own, draft.inputs, draft.gold, draft.extra, place, has_own_id=own == str(draft.id))
         try:
             digest = hash_of(item)
             self.file.add(item)
@@ -312,7 +315,7 @@ def _id(record: DataRecord, draft: ItemDraft, problems: Collector) -> str | None
     """The record's own id, else a hash of all that it has."""
     own = draft.id
     if own is None or (record.is_csv and own == ""):
-        return id_of_fields(record.fields)
+        return hashlib.sha256(canonical(record.fields).encode()).hexdigest()[:_ID_DIGITS]
     if type(own) not in (str, int) or own == "":
         what = "empty" if own == "" else f"{own:g}" if isinstance(own, float) else kind_of(own)
         problems.add(f"An id must be a text or a whole number, not {what}.", record.line)

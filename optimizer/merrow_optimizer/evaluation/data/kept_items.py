@@ -41,7 +41,7 @@ class ItemFile:
     def add(self, item: Item) -> None:
         """Write an item. Raises `DataError` where there is no room for it, `RecursionError` where it is nested too deeply."""
         assert item.place is not None  # noqa: S101 (items of a file have one)
-        text = json.dumps([item.id, item.inputs, item.gold, item.extra, item.place.line]).encode()
+        text = json.dumps([item.id, item.inputs, item.gold, item.extra, item.place.line, item.has_own_id]).encode()
         try:
             self._file.seek(self._starts[-1])
             self._file.write(text)
@@ -59,8 +59,8 @@ class ItemFile:
         with self._lock:
             self._file.seek(start)
             text = self._file.read(end - start)
-        own, inputs, gold, extra, line = json.loads(text)
-        return Item(own, inputs, gold, extra, RecordLocation(self._source, line))
+        own, inputs, gold, extra, line, has_own_id = json.loads(text)
+        return Item(own, inputs, gold, extra, RecordLocation(self._source, line), has_own_id)
 
 
 class KeptItems(Sequence[Item]):

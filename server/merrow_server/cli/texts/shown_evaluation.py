@@ -18,7 +18,7 @@ from merrow_server.evaluations.evaluation_data import (
     with_verdicts,
 )
 from merrow_server.evaluations.evaluation_formats import WHOLE, formatted
-from merrow_server.evaluations.known_items import KnownItems, item_title
+from merrow_server.evaluations.known_items import KnownItems
 from merrow_server.evaluations.tables import CUT, report_lines
 from merrow_server.files import write_bytes
 from merrow_server.rendering.snippet import plain, visible
@@ -85,7 +85,7 @@ def _input_lines(inputs: Mapping[str, Any] | None) -> Iterator[str]:
 def _lines(answer: Mapping[str, Any], *, several: bool) -> Iterator[str]:
     which = f", answer {answer['repeat'] + 1}" if several else ""
     value = "" if answer["value"] is None else f" {answer['value']:g}"
-    yield f"{style(visible(item_title(answer['item'], answer['line'])), bold=True)}{which}: {answer['status']}{value}"
+    yield f"{style(visible(answer['title']), bold=True)}{which}: {answer['status']}{value}"
     yield f"{cost_text(answer['usage'])}, {duration(answer['seconds'])}, run {answer['run']}"
     yield from _input_lines(answer["inputs"])
     for name, field in answer["fields"].items():

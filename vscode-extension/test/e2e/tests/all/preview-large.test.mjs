@@ -114,7 +114,7 @@ describe('A large drawing', (workbench) => {
         addEventListener('keydown', () => { resolve(Date.now()); }, { capture: true, once: true });
       }));
       const shown = preview.frame.waitForFunction(holds.text, holds.given, { polling: 'raf' });
-      await preview.frame.evaluate(() => undefined); // both wait by now
+      await Promise.all([page.evaluate(() => undefined), preview.frame.evaluate(() => undefined)]); // both wait by now
       await page.keyboard.type(key);
       figures[what] = (await (await shown).jsonValue()) - (await pressed);
     };
