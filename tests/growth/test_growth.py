@@ -115,10 +115,10 @@ def _check_growth(shape: Shape) -> None:
     doors = _doors(shape)
     counts = _counts(shape, doors, (SMALLEST,))
     dear = [door for door in doors if counts[door][0] > _DEAR]
-    for door, (smaller, larger_one) in _counts(shape, dear, (SMALLEST // 2, 2 * SMALLEST)).items():
-        counts[door] = [smaller, *counts[door], larger_one]
-    for door, larger in _counts(shape, [door for door in doors if door not in dear], SIZES[1:]).items():
-        counts[door] += larger
+    for door, (small, large) in _counts(shape, dear, (SMALLEST // 2, 2 * SMALLEST)).items():
+        counts[door] = [small, *counts[door], large]
+    for door, further in _counts(shape, [door for door in doors if door not in dear], SIZES[1:]).items():
+        counts[door] += further
     for door, found in counts.items():
         size = 2 * SMALLEST if door in dear else SIZES[-1]
         while not _grows_evenly(found):

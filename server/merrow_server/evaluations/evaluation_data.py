@@ -275,7 +275,7 @@ def _cut(inputs: Mapping[str, Any], longest: int | None) -> dict[str, Any]:
 
 def item_object(score: ScoreRecord, known: KnownItems) -> dict[str, Any]:
     """What one answer came to; of scored fields ``gold`` has the right value of each, as ``read`` has the answers. ``title`` is
-    what people know the item by.
+    the name that people see for the item.
     """
     gold = known.gold(score.item)
     if score.fields:

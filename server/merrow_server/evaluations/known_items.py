@@ -99,7 +99,7 @@ class KnownItems:
         return self._lines[place] if self._lines else 0
 
     def title(self, item: str) -> str:
-        """What people know an item by: its id, with its line in the data where that is no id of its own."""
+        """The name that people see for an item: its id, followed by its line in the data if the record has no id."""
         place = self._places.get(item)
         return item if place not in self._unnamed else f"{item} (line {self.line(place)})"
 

@@ -56,7 +56,7 @@ def test_an_evaluation_waits_for_it_or_says_that_the_disk_is_full(alone: Place, 
     assert len(waited_for) == LINES or FULL in told
     has_room_again(database, filler)
     _, err = process.communicate()
-    # Before it ends, PostgreSQL may tell one of those who write that there is no room.
+    # PostgreSQL may report the full disk to one of its clients before it shuts down.
     if process.returncode:
         assert FULL in told + err
         assert merrow("resume", newest()).code == 0
@@ -79,7 +79,7 @@ def test_one_that_gave_up_is_resumed(alone: Place, database: PostgresServer, tmp
 
 
 def has_room_again(database: PostgresServer, filler: Path) -> None:
-    """It has shut down by itself, so whoever made room starts it."""
+    """Make room, and start the server, which has shut down by itself."""
     waited(lambda: not (database.folder / "data" / "postmaster.pid").exists())
     filler.unlink()
     database.start(SETTINGS)

@@ -99,8 +99,8 @@ export interface Batch extends WorkflowJob<'batch'> {
 /** What one answer to an item came to. */
 export interface Row {
   readonly item: string;
-  /** What people know the item by. */
-  readonly title?: string;
+  /** The name that people see for the item. */
+  readonly title: string;
   readonly repeat: number;
   readonly status: Outcome;
   readonly value: number | null;

@@ -64,7 +64,7 @@ export interface ResultPage {
 /** The answer to `merrow/result` for an answer of an evaluation or a batch. */
 export interface WholeRow {
   readonly item: string;
-  /** What people know the item by. */
+  /** The name that people see for the item. */
   readonly title: string;
   readonly repeat: number;
   readonly status: string;

@@ -142,7 +142,7 @@ class Tests {
   }
 
   private addItems(item: vscode.TestItem, rows: readonly Row[]): void {
-    for (const { item: id, title } of rows) if (item.children.get(id) === undefined) item.children.add(this.controller.createTestItem(id, title ?? id));
+    for (const { item: id, title } of rows) if (item.children.get(id) === undefined) item.children.add(this.controller.createTestItem(id, title));
   }
 
   private again(uri: vscode.Uri): void {

@@ -8,7 +8,7 @@ import { batchItem, evaluationItem, scoreText } from '../../src/evaluations/word
 import { verdictOfCase, verdictOfItem, type CaseResult } from '../../src/testing/verdicts';
 
 const usage = { prompt_tokens: 10, completion_tokens: 2, calls: 1, cost_usd: 0.01 };
-const row = (item: string, status: Outcome, more: Partial<Row> = {}): Row => ({ item, repeat: 0, status, value: status === 'right' ? 1 : 0, read: '7', gold: '6', reason: '7 is not 6', usage, seconds: 1.5, run: `e1/${item}`, ...more });
+const row = (item: string, status: Outcome, more: Partial<Row> = {}): Row => ({ item, title: item, repeat: 0, status, value: status === 'right' ? 1 : 0, read: '7', gold: '6', reason: '7 is not 6', usage, seconds: 1.5, run: `e1/${item}`, ...more });
 const evaluation: Evaluation = {
   evaluation: 'e1', workflow: '/w/flow.mmd', uri: 'file:///w/flow.mmd', diagram: 1, status: 'finished', started: 100, seconds: 3, error: null,
   dataset: '/w/own.jsonl', part: 'all', metric: 'numeric', model: 'm-1', endpoint: 'http://127.0.0.1:1', repeats: 1, items: 3, counted: 2,
